@@ -1,0 +1,87 @@
+"""Labels, roles and priorities: the one source of truth.
+
+    >>> from pii_components.labels import label_for_role, role_of
+    >>> label_for_role("CITED"), role_of("NAME_STUDENT"), role_of("EMAIL")
+    ('NAME_CITED', 'STUDENT', '')
+
+A person's name carries its role in its label (`NAME_<ROLE>`), so that one string travels through DocBin, Presidio and a report.
+Sources: CRAPII (seeds/crapii_paper.txt, section 2.2) for the direct and indirect labels; ETS's procedure for instructors and
+connected people.
+"""
+
+STUDENT = "STUDENT"
+INSTRUCTOR = "INSTRUCTOR"
+CONNECTED = "CONNECTED"
+CITED = "CITED"
+CHARACTER = "CHARACTER"
+ROLES: tuple[str, ...] = (STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER)
+
+NAME_STUDENT = "NAME_STUDENT"
+NAME_INSTRUCTOR = "NAME_INSTRUCTOR"
+NAME_CONNECTED = "NAME_CONNECTED"
+NAME_CITED = "NAME_CITED"
+NAME_CHARACTER = "NAME_CHARACTER"
+NAME_LABELS: tuple[str, ...] = (NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, NAME_CITED, NAME_CHARACTER)
+
+EMAIL = "EMAIL"
+USERNAME = "USERNAME"
+ID_NUM = "ID_NUM"
+PHONE_NUM = "PHONE_NUM"
+URL_PERSONAL = "URL_PERSONAL"
+STREET_ADDRESS = "STREET_ADDRESS"
+DETAIL_LABELS: tuple[str, ...] = (EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS)
+
+# CRAPII's direct identifiers; what its Kaggle task scores, with instructors beside it.
+DIRECT_LABELS: tuple[str, ...] = (NAME_STUDENT, NAME_INSTRUCTOR, *DETAIL_LABELS)
+
+AGE = "AGE"
+DATE = "DATE"
+LOCATION = "LOCATION"
+EDUCATION = "EDUCATION"
+EMPLOYER = "EMPLOYER"
+OTHER = "OTHER"
+INDIRECT_LABELS: tuple[str, ...] = (AGE, DATE, LOCATION, EDUCATION, EMPLOYER, OTHER)
+
+LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS, *INDIRECT_LABELS)
+# What the token classifier that ships predicts; the order is the order of its output columns.
+MODEL_LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS)
+
+# Where two spans overlap, the higher one stays: a value with a shape of its own before a name inside it.
+PRIORITY: dict[str, int] = {
+    EMAIL: 100, URL_PERSONAL: 90, PHONE_NUM: 80, ID_NUM: 70, STREET_ADDRESS: 65, USERNAME: 60,
+    NAME_STUDENT: 50, NAME_INSTRUCTOR: 49, NAME_CONNECTED: 48, NAME_CHARACTER: 47, NAME_CITED: 46,
+    EMPLOYER: 30, EDUCATION: 29, LOCATION: 28, DATE: 27, AGE: 26, OTHER: 10,
+}  # fmt: skip
+
+# Presidio's entity names. A cited author must not reach an anonymizer as PERSON: it sees no roles.
+PRESIDIO_ENTITIES: dict[str, str] = {
+    NAME_STUDENT: "PERSON", NAME_INSTRUCTOR: "PERSON", NAME_CONNECTED: "PERSON",
+    NAME_CITED: "CITED_PERSON", NAME_CHARACTER: "CHARACTER_PERSON",
+    EMAIL: "EMAIL_ADDRESS", USERNAME: "USERNAME", ID_NUM: "ID", PHONE_NUM: "PHONE_NUMBER", URL_PERSONAL: "URL",
+    STREET_ADDRESS: "STREET_ADDRESS", AGE: "AGE", DATE: "DATE_TIME", LOCATION: "LOCATION", EDUCATION: "EDUCATION",
+    EMPLOYER: "ORGANIZATION", OTHER: "OTHER_PII",
+}  # fmt: skip
+
+
+def label_for_role(role: str) -> str:
+    """The label of a person's name with this role.
+
+    role (str): One of `ROLES`.
+    RETURNS (str): `NAME_<role>`.
+    RAISES (PiiError): E003, if the role is unknown.
+    """
+    from .errors import Errors, PiiError
+
+    if role not in ROLES:
+        raise PiiError(Errors.E003, role=role, allowed=", ".join(ROLES))
+    return f"NAME_{role}"
+
+
+def role_of(label: str) -> str:
+    """RETURNS (str): The role in a name's label; the empty string for every other label."""
+    return label[5:] if label in NAME_LABELS else ""
+
+
+def is_name(label: str) -> bool:
+    """RETURNS (bool): Whether the label is that of a person's name."""
+    return label in NAME_LABELS

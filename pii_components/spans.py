@@ -1,0 +1,140 @@
+"""The contract on `doc.spans["pii"]`, as pure functions over small records.
+
+    cands = read_spans(doc)                       # list[Candidate], sorted
+    cands = resolve_overlaps(cands + more)        # no overlaps, the higher priority stays
+    write_spans(doc, cands)                       # doc.spans["pii"], its scores, span._.pii_*
+
+Every component reads with `read_spans`, computes with records, and writes once with `write_spans`. A `Span` cannot carry the
+record: `span._.x` is keyed by offsets only and `label_` is fixed, so records are what components pass around.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spacy.tokens import Doc, Span
+
+from .errors import Errors, PiiError
+from .labels import LABELS, PRIORITY, role_of
+
+SPANS_KEY = "pii"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One piece of personal information that was found.
+
+    start (int): First token. end (int): Token after the last one, exclusive.
+    label (str): One of `labels.LABELS`.
+    score (float): Probability, 0 to 1.
+    source (str): "model", a rule's id, "roster" or "propagation".
+    reason (str): One short line that a data steward can read.
+    roles (tuple[float, ...]): For names, one probability per role in the order of `labels.ROLES`; else empty.
+    """
+
+    start: int
+    end: int
+    label: str
+    score: float = 1.0
+    source: str = ""
+    reason: str = ""
+    roles: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start < self.end:
+            raise PiiError(Errors.E001, start=self.start, end=self.end, length="?")
+        if self.label not in LABELS:
+            raise PiiError(Errors.E002, label=self.label, allowed=", ".join(LABELS))
+        if not 0.0 <= self.score <= 1.0:
+            raise PiiError(Errors.E004, start=self.start, end=self.end, score=self.score)
+
+    @property
+    def role(self) -> str:
+        """RETURNS (str): The role of a name; the empty string for other labels."""
+        return role_of(self.label)
+
+    def with_label(self, label: str, *, reason: str = "") -> "Candidate":
+        """RETURNS (Candidate): The same span with another label, and another reason if one is given."""
+        return replace(self, label=label, reason=reason or self.reason)
+
+
+def install_extensions() -> None:
+    """Install the custom attributes of Doc and Span. Safe to call again; worker processes need it too."""
+    for name in ("pii_source", "pii_role", "pii_reason"):
+        if not Span.has_extension(name):
+            Span.set_extension(name, default="")
+    for name in ("deidentified", "pii_offsets", "surrogate_spans"):
+        if not Doc.has_extension(name):
+            Doc.set_extension(name, default=None)
+
+
+def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
+    """The records behind `doc.spans[key]`.
+
+    doc (Doc): A document; a missing group reads as empty.
+    RETURNS (list[Candidate]): Sorted by position.
+    """
+    install_extensions()
+    if key not in doc.spans:
+        return []
+    group = doc.spans[key]
+    scores = group.attrs.get("scores")
+    roles = group.attrs.get("roles")
+    found = [
+        Candidate(
+            start=span.start,
+            end=span.end,
+            label=span.label_,
+            score=float(scores[i]) if scores is not None and i < len(scores) else 1.0,
+            source=span._.pii_source,
+            reason=span._.pii_reason,
+            roles=tuple(roles[i]) if roles is not None and i < len(roles) else (),
+        )
+        for i, span in enumerate(group)
+    ]
+    return sorted(found, key=lambda c: (c.start, c.end))
+
+
+def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY) -> None:
+    """Write records to `doc.spans[key]`, sorted, with `attrs["scores"]`, `attrs["roles"]` and `span._.pii_*`.
+
+    doc (Doc): The document; its text and entities stay as they are.
+    candidates (Iterable[Candidate]): Without overlaps: see `resolve_overlaps`.
+    RAISES (PiiError): E001, if a span ends past the document.
+    """
+    install_extensions()
+    ordered = sorted(candidates, key=lambda c: (c.start, c.end))
+    spans = []
+    for cand in ordered:
+        if cand.end > len(doc):
+            raise PiiError(Errors.E001, start=cand.start, end=cand.end, length=len(doc))
+        span = Span(doc, cand.start, cand.end, label=cand.label)
+        span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
+        spans.append(span)
+    doc.spans[key] = spans
+    doc.spans[key].attrs["scores"] = [float(c.score) for c in ordered]
+    doc.spans[key].attrs["roles"] = [[float(p) for p in c.roles] for c in ordered]
+
+
+def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """Keep one span where several overlap: higher priority of the label, then longer, then higher score, then earlier.
+
+    candidates (Iterable[Candidate]): In any order.
+    RETURNS (list[Candidate]): Sorted, without overlaps. The same set in another order gives the same result.
+    """
+    ranked = sorted(
+        candidates,
+        key=lambda c: (-PRIORITY[c.label], c.start - c.end, -c.score, c.start, c.label, c.source, c.reason),
+    )
+    taken: set[int] = set()
+    kept = []
+    for cand in ranked:
+        tokens = range(cand.start, cand.end)
+        if taken.isdisjoint(tokens):
+            taken.update(tokens)
+            kept.append(cand)
+    return sorted(kept, key=lambda c: c.start)
+
+
+def free_of(candidates: Sequence[Candidate], start: int, end: int) -> bool:
+    """RETURNS (bool): Whether no candidate overlaps tokens start to end (exclusive)."""
+    return all(c.end <= start or c.start >= end for c in candidates)
