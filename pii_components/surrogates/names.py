@@ -1,0 +1,239 @@
+"""The name table: gender of given names, origin of surnames, and new names to put in their place.
+
+    >>> import random
+    >>> from pii_components.surrogates.names import name_table
+    >>> table = name_table()
+    >>> table.gender("Maria"), table.regions("Rossi")
+    ('F', ('IT',))
+    >>> given, surname = table.sample_person(random.Random(0), gender="F", region="IT")
+
+CRAPII chose its surrogates by the gender of the first and the nationality of the last name (seeds/crapii_paper.txt, section 2.3.5). A
+country alone is too narrow (Garcia is as Mexican as it is Spanish) and a diaspora too wide, so names are grouped into regions where
+the same names are in use. Where the table comes from: resources/names/README.md.
+"""
+
+import gzip
+import random
+import unicodedata
+from bisect import bisect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib import resources
+from pathlib import Path
+
+# Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
+REGIONS: dict[str, str] = {
+    "EN": "US GB IE CA JM AU NZ",
+    "ES": "ES MX CO AR PE CL EC GT BO CR UY PA PR HN SV",
+    "PT": "BR PT AO",
+    "FR": "FR BE LU HT",
+    "DE": "DE AT CH",
+    "NL": "NL",
+    "ND": "SE NO DK IS",
+    "FI": "FI EE",
+    "IT": "IT MT",
+    "SL": "PL CZ SI HR RS BG",
+    "RU": "RU MD KZ",
+    "LT": "LT",
+    "HU": "HU",
+    "GR": "GR CY",
+    "AL": "AL",
+    "GE": "GE",
+    "TR": "TR AZ TM",
+    "AR": "EG SA MA DZ TN LY IQ SY YE JO PS LB AE OM KW QA BH SD DJ",
+    "IR": "IR AF",
+    "HE": "IL",
+    "IN": "IN MU FJ",
+    "PK": "PK BD MV",
+    "CN": "CN TW HK MO SG",
+    "JP": "JP",
+    "KR": "KR",
+    "VN": "VN",
+    "TH": "TH KH",
+    "MY": "MY ID BN",
+    "PH": "PH",
+    "WA": "NG GH CM BF",
+    "EA": "ET BI",
+    "ZA": "ZA BW NA",
+}
+REGION_OF: dict[str, str] = {country: region for region, text in REGIONS.items() for country in text.split()}
+# A pool below this size is no hiding place (CRAPII falls back to all names below fifty full names; this is per part).
+MIN_POOL = 30
+# Letters that Unicode does not take apart into a base letter and a mark.
+_PLAIN = str.maketrans({"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "’": "'"})
+
+
+def fold(name: str) -> str:
+    """RETURNS (str): The name in lower case and without accents, for looking it up: "José" and "JOSE" are one."""
+    if name.isascii():
+        return name.lower()
+    plain = unicodedata.normalize("NFKD", name.casefold()).translate(_PLAIN)
+    return "".join(ch for ch in plain if not unicodedata.combining(ch))
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One name.
+
+    name (str): As it is written, with its accents.
+    gender (str): "F", "M", or the empty string if both, unknown, or a surname.
+    countries (tuple[str, ...]): Where it is from, two-letter codes, the most likely first.
+    rarity (int): 0 for the most frequent; one more for every doubling of the rank in its region.
+    good (bool): Whether it may stand in for another name.
+    """
+
+    name: str
+    gender: str
+    countries: tuple[str, ...]
+    rarity: int
+    good: bool
+
+
+def write_table(path: Path, rows: Iterable[TableRow]) -> None:
+    """Write rows sorted and front-coded: each line gives how many letters it shares with the line before, then the rest.
+
+    path (Path): Where to; a gzip file without a time stamp, so that equal tables are equal files.
+    rows (Iterable[TableRow]): In any order.
+    """
+    lines, before = [], ""
+    for row in sorted(rows, key=lambda r: (fold(r.name), r.name)):
+        shared = 0
+        while shared < min(len(before), len(row.name), 9) and before[shared] == row.name[shared]:
+            shared += 1
+        mark = {"": "x", "F": "f", "M": "m"}[row.gender]
+        rarity = chr(ord("0") + min(row.rarity, 9))
+        lines.append(f"{shared}{row.name[shared:]}\t{mark.upper() if row.good else mark}{rarity}{''.join(row.countries)}\n")
+        before = row.name
+    path.write_bytes(gzip.compress("".join(lines).encode("utf8"), compresslevel=9, mtime=0))
+
+
+class _Kind:
+    """Given names or surnames, as read. What a line tells is taken apart only when asked for: loading must be fast.
+
+    data (bytes): As `write_table` writes it.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.names: list[str] = []
+        self.infos: list[str] = []
+        self.index: dict[str, str] = {}
+        before = ""
+        for line in gzip.decompress(data).decode("utf8").splitlines():
+            rest, info = line.split("\t")
+            before = before[: ord(rest[0]) - 48] + rest[1:]
+            self.names.append(before)
+            self.infos.append(info)
+            # Sorted, so that "Jose" comes before "José" and is what the folded key means. "müller" finds its own line.
+            self.index.setdefault(fold(before), info)
+            if not before.isascii():
+                self.index.setdefault(before.lower(), info)
+
+    def look_up(self, name: str) -> tuple[str, tuple[str, ...]]:
+        """RETURNS (tuple[str, tuple[str, ...]]): Gender and countries; empty if the name is unknown."""
+        return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), "x9"))
+
+    @cached_property
+    def pools(self) -> dict[tuple[str, str], tuple[list[str], list[float]]]:
+        """RETURNS (dict): (region, gender) -> names that may be surrogates, and their summed weights. "" stands for all."""
+        found: dict[tuple[str, str], tuple[list[str], list[float]]] = {}
+        for name, info in zip(self.names, self.infos, strict=True):
+            if info[0].isupper():
+                gender, countries = _read_info(info)
+                # Halved weight for every two doublings of the rank: flatter than life, so that a corpus is not full of Marias.
+                weight = 2.0 ** (-int(info[1]) / 2)
+                for region in ("", REGION_OF[countries[0]]):
+                    for sex in {"", gender}:
+                        names, weights = found.setdefault((region, sex), ([], []))
+                        names.append(name)
+                        weights.append(weight + (weights[-1] if weights else 0.0))
+        return found
+
+
+def _read_info(info: str) -> tuple[str, tuple[str, ...]]:
+    return {"X": "", "F": "F", "M": "M"}[info[0].upper()], tuple(info[i : i + 2] for i in range(2, len(info), 2))
+
+
+class NameTable:
+    """Look-ups and samples; names in any case, with or without accents.
+
+    given (bytes): The table of given names. surnames (bytes): The table of surnames; both as `write_table` writes them.
+    """
+
+    def __init__(self, given: bytes, surnames: bytes) -> None:
+        self._given = _Kind(given)
+        self._surnames = _Kind(surnames)
+
+    def gender(self, first: str) -> str | None:
+        """RETURNS (str | None): "F" or "M"; None if the given name is unknown or borne by both."""
+        return self._given.look_up(first)[0] or None
+
+    def countries(self, last: str) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Two-letter codes of where a surname is from, the most likely first; empty if unknown."""
+        return self._surnames.look_up(last)[1]
+
+    def regions(self, last: str) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Keys of `REGIONS` for a surname, the most likely first; empty if unknown."""
+        return _regions(self.countries(last))
+
+    def regions_of_given(self, first: str) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Keys of `REGIONS` for a given name, the most likely first; empty if unknown."""
+        return _regions(self._given.look_up(first)[1])
+
+    def is_given(self, name: str) -> bool:
+        """RETURNS (bool): Whether this is a frequent given name somewhere."""
+        return fold(name) in self._given.index
+
+    def is_surname(self, name: str) -> bool:
+        """RETURNS (bool): Whether this is a frequent surname somewhere."""
+        return fold(name) in self._surnames.index
+
+    def pool_size(self, *, given: bool, gender: str | None = None, region: str | None = None) -> int:
+        """RETURNS (int): How many surrogates there are for this gender and region."""
+        kind = self._given if given else self._surnames
+        return len(kind.pools.get((region or "", gender or ""), ([], []))[0])
+
+    def sample_given(self, rng: random.Random, gender: str | None = None, region: str | None = None) -> str:
+        """Draw a given name.
+
+        rng (random.Random): Where chance comes from.
+        gender (str | None): "F", "M" or None for either.
+        region (str | None): A key of `REGIONS`, or None for the whole world.
+        RETURNS (str): A name; from the whole world where the region has fewer than `MIN_POOL`.
+        """
+        return self._sample(rng, True, gender or "", region or "")
+
+    def sample_surname(self, rng: random.Random, region: str | None = None) -> str:
+        """Draw a surname.
+
+        rng (random.Random): Where chance comes from.
+        region (str | None): A key of `REGIONS`, or None for the whole world.
+        RETURNS (str): A name; from the whole world where the region has fewer than `MIN_POOL`.
+        """
+        return self._sample(rng, False, "", region or "")
+
+    def sample_person(self, rng: random.Random, gender: str | None = None, region: str | None = None) -> tuple[str, str]:
+        """RETURNS (tuple[str, str]): A given name and a surname that go together."""
+        if region is None:
+            regions = sorted(r for r in REGIONS if self.pool_size(given=True, region=r) >= MIN_POOL)
+            region = regions[int(rng.random() * len(regions))]
+        return self.sample_given(rng, gender, region), self.sample_surname(rng, region)
+
+    def _sample(self, rng: random.Random, given: bool, gender: str, region: str) -> str:
+        kind = self._given if given else self._surnames
+        names, weights = kind.pools.get((region, gender), ([], []))
+        if len(names) < MIN_POOL:
+            names, weights = kind.pools["", gender]
+        # One call of random(), whose stream Python promises to keep; choices() makes no such promise.
+        return names[min(bisect(weights, rng.random() * weights[-1]), len(names) - 1)]
+
+
+def _regions(countries: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(REGION_OF[c] for c in countries))
+
+
+@cache
+def name_table() -> NameTable:
+    """RETURNS (NameTable): The table that ships, read once."""
+    folder = resources.files("pii_components") / "resources" / "names"
+    return NameTable((folder / "given.tsv.gz").read_bytes(), (folder / "surnames.tsv.gz").read_bytes())
