@@ -1,0 +1,221 @@
+"""From essays with slots to DocBins: `python -m pii_components.corpus.build --assets assets --out corpus`.
+
+The essays that ship are always used; PERSUADE and other carriers in assets/persuade/ and real CRAPII in assets/crapii/ where the user
+has put them. A template, a carrier or a fragment is in one of train, dev and test only, by a hash of its id: no essay is scored on
+another filling of itself.
+"""
+
+import argparse
+import hashlib
+import json
+import logging
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin, Span
+
+from ..errors import Errors, PiiError
+from ..ner import UNLABELLED_KEY
+from ..spans import SPANS_KEY
+from ..surrogates.names import NameTable, name_table
+from .carriers import fill_carrier, iter_persuade, slots_in_llm_text
+from .synthesis import Filled, Filler, crop, insert, paragraph_ends, roughen
+from .templates import Part, Template, read_fragments, read_templates
+
+logger = logging.getLogger(__name__)
+
+Blocks = dict[str, list[tuple[Part, ...]]]
+SPLITS = ("train", "dev", "test")
+# What may be set into an essay, and how often (share of the documents). Two thirds of what results holds no student's name: real
+# essays hold one in 15 of 100, and a detector that expects one in each sees one in each.
+_INSIDE = {"selfintro": 0.10, "connected": 0.12, "cited": 0.15, "characters": 0.08, "negatives": 0.18, "contacts": 0.06}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How much of what goes into a split.
+
+    fillings (int): Times that each essay of ours is filled. clean_share (float): Share of the stretches without labels that is kept.
+    carriers (int): Carriers with marks at most. clean_carriers (int): Carriers without marks at most.
+    whole (bool): Whole texts, neither roughened nor cut: for dev and test.
+    """
+
+    fillings: int
+    clean_share: float
+    carriers: int
+    clean_carriers: int
+    whole: bool = False
+
+
+RECIPES = {
+    "train": Recipe(fillings=10, clean_share=0.45, carriers=4000, clean_carriers=4000),
+    "dev": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
+    "test": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
+}
+
+
+def split_of(key: str) -> str:
+    """RETURNS (str): "train" (80 %), "dev" (10 %) or "test" (10 %), by SHA-256 of the key."""
+    n = int.from_bytes(hashlib.sha256(key.encode("utf8")).digest()[:4], "big") % 10
+    return {0: "dev", 1: "test"}.get(n, "train")
+
+
+def rng_for(seed: int, *parts: object) -> random.Random:
+    """RETURNS (random.Random): Determined by the seed and the parts, not by the order of calls or the process."""
+    text = "|".join(map(str, (seed, *parts)))
+    return random.Random(hashlib.sha256(text.encode("utf8")).digest())
+
+
+def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *, header: float) -> Filled:
+    """Put a head on a text, a sign-off under it, and sentences of other kinds into it.
+
+    filled (Filled): A text. filler (Filler): Fills the fragments, with the people of the text. blocks (Blocks): Fragments by kind.
+    rng (random.Random): Where chance comes from. header (float): Probability of a head with the student's name.
+    RETURNS (Filled): The text with what was added.
+    """
+    for kind, share in _INSIDE.items():
+        stops = paragraph_ends(filled)
+        if stops and blocks.get(kind) and rng.random() < share:
+            addition = filler.fill(rng.choice(blocks[kind]))
+            gap = "\n\n" if "\n" in addition.text else rng.choice((" ", " ", "\n\n", "\n"))
+            filled = insert(filled, addition, rng.choice(stops), before=gap, after="\n" if "\n" in gap else "")
+    draw = rng.random()
+    if draw < header and blocks.get("headers"):
+        joint = rng.choice(("\n", "\n", "\n\n", "\n\n", "\n\n\n", "  ", " \n"))
+        filled = filler.fill(rng.choice(blocks["headers"])) + Filled(joint) + filled
+    elif draw < header + 0.3 and blocks.get("headers_clean"):
+        filled = filler.fill(rng.choice(blocks["headers_clean"])) + Filled(rng.choice(("\n", "\n\n", "  "))) + filled
+    if rng.random() < header / 4 and blocks.get("signoffs"):
+        filled = filled + Filled(rng.choice(("\n\n", "\n"))) + filler.fill(rng.choice(blocks["signoffs"]))
+    return filled
+
+
+def _pieces(filled: Filled, rng: random.Random, recipe: Recipe) -> Iterator[Filled]:
+    if recipe.whole:
+        yield filled
+        return
+    for piece in crop(roughen(filled, rng), rng):
+        if piece.text.strip() and (piece.spans or rng.random() < recipe.clean_share):
+            yield piece
+
+
+def from_essays(templates: Iterable[Template], blocks: Blocks, recipe: Recipe, table: NameTable, seed: int) -> Iterator[Filled]:
+    """YIELDS (Filled): Our own essays, each filled several times; an essay that names its writer gets no other head."""
+    for template in templates:
+        named = any(slot.who.startswith("student") for slot in template.slots)
+        for n in range(recipe.fillings):
+            rng = rng_for(seed, template.id, n)
+            filler = Filler(table, rng, genders=template.genders)
+            filled = filler.fill(template.parts)
+            if n or not recipe.whole:
+                filled = dress(filled, filler, blocks, rng, header=0.08 if named else 0.35)
+            yield from _pieces(filled, rng, recipe)
+
+
+def from_carriers(path: Path, split: str, blocks: Blocks, recipe: Recipe, table: NameTable, seed: int) -> Iterator[Filled]:
+    """YIELDS (Filled): Essays of a JSONL file, marks filled; those without marks with something set into them."""
+    left = {True: recipe.carriers, False: recipe.clean_carriers}
+    for n, (key, text) in enumerate(iter_persuade(path)):
+        if split_of(f"{path.name}|{key}|{n}") != split or not any(left.values()):
+            continue
+        rng = rng_for(seed, path.name, key, n)
+        filled = fill_carrier(slots_in_llm_text(text), table, rng)
+        if filled is None or not left[bool(filled.spans)]:
+            continue
+        left[bool(filled.spans)] -= 1
+        model_written = "llm" in path.name
+        if not filled.spans or model_written:
+            if not recipe.whole and not model_written:
+                # One stretch of each, so that the budget goes to many writers.
+                filled = rng.choice(crop(filled, rng, least=700, most=1600)[:3])
+            filled = dress(filled, Filler(table, rng), blocks, rng, header=0.45 if model_written else 0.2)
+        yield from _pieces(filled, rng, recipe)
+
+
+def from_crapii(path: Path, split: str) -> Iterator[Filled]:
+    """YIELDS (Filled): Real labelled essays in CRAPII's JSON or JSONL form, whole."""
+    from .readers import read_labelled
+
+    for text in read_labelled(path):
+        if split_of(f"crapii|{text.id}") == split:
+            yield Filled(text.text, tuple(text.spans))
+
+
+def to_doc(nlp: Language, filled: Filled) -> Doc:
+    """RETURNS (Doc): Tokens and `doc.spans`; a span between token boundaries takes in the tokens that it touches."""
+    doc = nlp.make_doc(filled.text)
+    spans: list[Span] = []
+    for start, end, label in filled.spans:
+        span = doc.char_span(start, end, label=label, alignment_mode="expand")
+        if span is not None and (not spans or spans[-1].end <= span.start):
+            spans.append(span)
+    doc.spans[SPANS_KEY] = spans
+    rest = (doc.char_span(s, e, label="UNLABELLED", alignment_mode="expand") for s, e in filled.unlabelled)
+    doc.spans[UNLABELLED_KEY] = [span for span in rest if span is not None]
+    return doc
+
+
+def build(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0) -> dict[str, dict[str, int]]:
+    """Write train, dev and test as DocBins, and `stats.json`.
+
+    assets (Path): Folder with essays/ and fragments/, and the user's own persuade/ and crapii/.
+    out (Path): Folder for the .spacy files.
+    seed (int): Of every choice. scale (float): Share of the carriers and of the fillings, above 0.
+    RETURNS (dict[str, dict[str, int]]): Per split: documents, tokens, documents without spans, spans per label.
+    RAISES (PiiError): E603, if there are no essays.
+    """
+    templates, fragments = read_templates(assets), read_fragments(assets)
+    if not templates:
+        raise PiiError(Errors.E603, path=str(assets))
+    table = name_table()
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    out.mkdir(parents=True, exist_ok=True)
+    stats = {}
+    for split in SPLITS:
+        base = RECIPES[split]
+        recipe = Recipe(
+            max(1, round(base.fillings * scale)), base.clean_share, round(base.carriers * scale), round(base.clean_carriers * scale), base.whole
+        )
+        blocks = {
+            kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == split] for kind, found in fragments.items()
+        }
+        mine = [t for t in templates if split_of(t.id) == split]
+        sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed)]
+        for path in sorted((assets / "persuade").glob("*.jsonl*")):
+            sources.append(from_carriers(path, split, blocks, recipe, table, seed))
+        for path in sorted((assets / "crapii").glob("*.json*")):
+            sources.append(from_crapii(path, split))
+        docs = [to_doc(nlp, filled) for source in sources for filled in source]
+        rng_for(seed, split).shuffle(docs)
+        DocBin(docs=docs, store_user_data=False).to_disk(out / f"{split}.spacy")
+        labels = Counter(span.label_ for doc in docs for span in doc.spans[SPANS_KEY])
+        stats[split] = {
+            "documents": len(docs),
+            "tokens": sum(map(len, docs)),
+            "without_spans": sum(not doc.spans[SPANS_KEY] for doc in docs),
+            **dict(sorted(labels.items())),
+        }
+        logger.info("%s: %s", split, stats[split])
+    (out / "stats.json").write_text(json.dumps(stats, indent=1) + "\n", "utf8")
+    return stats
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Fill the essays' slots and write train, dev and test as DocBins.")
+    parser.add_argument("--assets", type=Path, default=Path("assets"))
+    parser.add_argument("--out", type=Path, default=Path("corpus"))
+    parser.add_argument("--seed", type=int, default=46)
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the fillings and carriers (default 1)")
+    args = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    build(args.assets, args.out, seed=args.seed, scale=args.scale)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,191 @@
+"""Fill the slots of essays with invented people: one essay, many training documents, exact labels.
+
+    filler = Filler(name_table(), random.Random(7))
+    filled = filler.fill(template.parts, genders=template.genders)
+    filled.text, filled.spans            # [(start, end, label), ...], characters, end exclusive
+
+What students' files look like beside that (names in capitals or lower case, text with no space after a full stop, headers on the same line
+as the text) is put on top by `roughen`, which keeps the offsets.
+"""
+
+import random
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ..labels import is_name
+from ..surrogates.names import NameTable
+from .people import Person, invent_person
+from .templates import Part, Slot
+
+Offsets = tuple[int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Text with labelled spans.
+
+    text (str): The text. spans (tuple[Offsets, ...]): `(start, end, label)` in characters, end exclusive, sorted.
+    unlabelled (tuple[tuple[int, int], ...]): Stretches that nobody has labelled.
+    """
+
+    text: str
+    spans: tuple[Offsets, ...] = ()
+    unlabelled: tuple[tuple[int, int], ...] = ()
+
+    def __add__(self, other: "Filled") -> "Filled":
+        shift = len(self.text)
+        return Filled(
+            self.text + other.text,
+            self.spans + tuple((s + shift, e + shift, label) for s, e, label in other.spans),
+            self.unlabelled + tuple((s + shift, e + shift) for s, e in other.unlabelled),
+        )
+
+    def cut(self, start: int, end: int) -> "Filled":
+        """RETURNS (Filled): Characters start to end; spans that the cut would split are left unlabelled."""
+        spans, rest = [], [u for u in self.unlabelled if u[1] > start and u[0] < end]
+        for s, e, label in self.spans:
+            if s >= start and e <= end:
+                spans.append((s - start, e - start, label))
+            elif e > start and s < end:
+                rest.append((s, e))
+        clipped = tuple((max(s, start) - start, min(e, end) - start) for s, e in sorted(rest))
+        return Filled(self.text[start:end], tuple(spans), clipped)
+
+
+class Filler:
+    """Fills slots; one person per `who`, as long as the filler lives.
+
+    table (NameTable): Where names come from. rng (random.Random): Where chance comes from.
+    genders (Mapping[str, str]): "m", "f" or "x" per person.
+    """
+
+    def __init__(self, table: NameTable, rng: random.Random, *, genders: Mapping[str, str] | None = None) -> None:
+        self.table = table
+        self.rng = rng
+        self.genders = dict(genders or {})
+        self.people: dict[str, Person] = {}
+        # A student who writes a name in lower case does so each time; CRAPII's 4,393 of 4,394 Title Case names teach none of this.
+        self.style = rng.choices(("", "upper", "lower"), (0.86, 0.08, 0.06))[0]
+
+    def person(self, who: str) -> Person:
+        """RETURNS (Person): The person of a slot; two people share no name."""
+        if who not in self.people:
+            taken = frozenset(part for p in self.people.values() for part in (p.first, p.last))
+            self.people[who] = invent_person(self.rng, self.table, gender=self.genders.get(who, "x"), avoid=taken)
+        return self.people[who]
+
+    def fill(self, parts: Iterable[Part]) -> Filled:
+        """Fill parts in order.
+
+        parts (Iterable[Part]): Text and slots.
+        RETURNS (Filled): Text with a span for each slot.
+        """
+        text, spans = "", []
+        for part in parts:
+            if isinstance(part, str):
+                text += part
+                continue
+            value = part.text if part.what == "literal" else self._value(part)
+            spans.append((len(text), len(text) + len(value), part.label))
+            text += value
+        return Filled(text, tuple(spans))
+
+    def _value(self, slot: Slot) -> str:
+        if slot.role == "STUDENT" and not slot.case and is_name(slot.label) and self.style and self.rng.random() < 0.8:
+            slot = replace(slot, case=self.style)
+        return self.person(slot.who).render(slot, self.rng)
+
+
+def map_text(filled: Filled, change: Callable[[str], str]) -> Filled:
+    """Change text outside spans, piece by piece, and keep the offsets right.
+
+    filled (Filled): Text with spans. change (Callable[[str], str]): From a piece of text between spans to a new one.
+    RETURNS (Filled): The spans' own text stays as it is; without `unlabelled` stretches only, since those cannot be followed.
+    """
+    if filled.unlabelled:
+        return filled
+    text, spans, at = "", [], 0
+    for start, end, label in filled.spans:
+        text += change(filled.text[at:start])
+        spans.append((len(text), len(text) + end - start, label))
+        text += filled.text[start:end]
+        at = end
+    return Filled(text + change(filled.text[at:]), tuple(spans))
+
+
+def _run_together(piece: str) -> str:
+    return re.sub(r"(?<=[a-z][.,;])[ ](?=[A-Z])", "", piece)
+
+
+def _flatten_lines(piece: str) -> str:
+    return re.sub(r"[ \t]*\n+[ \t]*", "  ", piece)
+
+
+def _double_lines(piece: str) -> str:
+    return re.sub(r"(?<!\n)\n(?!\n)", "\n\n", piece)
+
+
+def roughen(filled: Filled, rng: random.Random) -> Filled:
+    """What student files look like: one of several kinds of wear, or none.
+
+    filled (Filled): Clean text. rng (random.Random): Where chance comes from.
+    RETURNS (Filled): Text with the same spans, which may be in another case.
+    """
+    kind = rng.choices(
+        ("none", "run together", "flat", "double lines", "lower", "upper", "no stops", "nbsp", "curly"),
+        (52, 10, 11, 8, 6, 2, 3, 2, 6),
+    )[0]
+    if kind == "run together":
+        return map_text(filled, _run_together)
+    if kind == "flat":
+        return map_text(filled, _flatten_lines)
+    if kind == "double lines":
+        return map_text(filled, _double_lines)
+    if kind in ("lower", "upper"):
+        text = filled.text.lower() if kind == "lower" else filled.text.upper()
+        return replace(filled, text=text) if len(text) == len(filled.text) else filled
+    if kind == "no stops":
+        return map_text(filled, lambda piece: re.sub(r"[.,](?=\s)", "", piece))
+    if kind == "nbsp":
+        return map_text(filled, lambda piece: piece.replace("  ", " \u00a0"))
+    if kind == "curly":
+        return map_text(filled, lambda piece: piece.replace("'", "\u2019").replace(' "', " \u201c").replace('"', "\u201d"))
+    return filled
+
+
+_BREAKS = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z\"'(])")
+
+
+def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 1500) -> list[Filled]:
+    """Cut a text into stretches that end at a line or sentence.
+
+    filled (Filled): The text. rng (random.Random): Where chance comes from.
+    least, most (int): Characters in a stretch; the last one may be shorter.
+    RETURNS (list[Filled]): The stretches, in order; together the whole text.
+    """
+    stops = [m.end() for m in _BREAKS.finditer(filled.text)]
+    pieces, start = [], 0
+    while start < len(filled.text):
+        want = start + rng.randint(least, most)
+        fitting = [s for s in stops if start + least // 2 < s <= want]
+        end = len(filled.text) if len(filled.text) <= want + 150 else fitting[-1] if fitting else min(want, len(filled.text))
+        pieces.append(filled.cut(start, end))
+        start = end
+    return pieces
+
+
+def insert(filled: Filled, addition: Filled, at: int, *, before: str = "", after: str = "") -> Filled:
+    """RETURNS (Filled): The text with an addition set in at character `at`, between two strings."""
+    head, tail = filled.cut(0, at), filled.cut(at, len(filled.text))
+    return head + Filled(before) + addition + Filled(after) + tail
+
+
+def paragraph_ends(filled: Filled) -> Sequence[int]:
+    """RETURNS (Sequence[int]): Where a sentence ends outside a span, so that something can be set in after it."""
+    inside = [(s, e) for s, e, _ in filled.spans]
+    return [
+        m.start() + 1
+        for m in re.finditer(r"[.!?](?=\s)", filled.text)
+        if not any(s < m.start() + 1 < e for s, e in inside)
+    ]

@@ -1,0 +1,158 @@
+"""Essays with slots: `{{student.full}}`, `{{CITED=Jean Piaget}}` (assets/ESSAY_FORMAT.md).
+
+    >>> from pii_components.corpus.templates import parse_parts
+    >>> parse_parts("Hi, {{friend2.first|upper}}!")
+    ('Hi, ', Slot(who='friend2', what='first', case='upper', text=''), '!')
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import Errors, PiiError
+from ..labels import (
+    CHARACTER,
+    CITED,
+    CONNECTED,
+    EMAIL,
+    ID_NUM,
+    INSTRUCTOR,
+    PHONE_NUM,
+    STREET_ADDRESS,
+    STUDENT,
+    URL_PERSONAL,
+    USERNAME,
+    label_for_role,
+)
+
+WHO_ROLES = {"student": STUDENT, "instructor": INSTRUCTOR, "friend": CONNECTED, "cited": CITED, "character": CHARACTER}
+NAME_FORMS = (
+    "full", "first", "last", "initial_last", "first_initial", "middle", "last_first", "last_initial", "initials", "nick", "under",
+)  # fmt: skip
+DETAILS = {
+    "email": EMAIL, "username": USERNAME, "url": URL_PERSONAL, "id": ID_NUM, "phone": PHONE_NUM, "address": STREET_ADDRESS,
+}  # fmt: skip
+CASES = ("", "upper", "lower")
+_SLOT = re.compile(r"\{\{(?:(?P<role>[A-Z]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}")
+SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place where a person's name or detail goes.
+
+    who (str): Role word and number ("friend2"); the role itself ("CITED") for a literal.
+    what (str): A form of the name or a kind of detail; "literal" for a literal.
+    case (str): "", "upper" or "lower".
+    text (str): The text of a literal.
+    """
+
+    who: str
+    what: str
+    case: str = ""
+    text: str = ""
+
+    @property
+    def role(self) -> str:
+        """RETURNS (str): The role of the person."""
+        return self.who if self.what == "literal" else WHO_ROLES[self.who.rstrip("0123456789")]
+
+    @property
+    def label(self) -> str:
+        """RETURNS (str): The label of what fills the slot."""
+        return DETAILS.get(self.what) or label_for_role(self.role)
+
+
+Part = str | Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """An essay with slots.
+
+    id (str): Unique among the essays. parts (tuple[Part, ...]): Text and slots in turn.
+    genders (dict[str, str]): "m", "f" or "x" per person, where the text gives it away.
+    genre (str), voice (str): What the front matter says.
+    """
+
+    id: str
+    parts: tuple[Part, ...]
+    genders: dict[str, str]
+    genre: str = ""
+    voice: str = ""
+
+    @property
+    def slots(self) -> list[Slot]:
+        """RETURNS (list[Slot]): The slots, in order."""
+        return [part for part in self.parts if isinstance(part, Slot)]
+
+
+def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
+    """Split text at its slots.
+
+    text (str): Text with slots. where (str): File name, for the error.
+    RETURNS (tuple[Part, ...]): Text and slots in turn.
+    RAISES (PiiError): E601, for a slot that is not of the format.
+    """
+    parts: list[Part] = []
+    at = 0
+    for match in _SLOT.finditer(text):
+        if match.start() > at:
+            parts.append(text[at : match.start()])
+        if match["role"]:
+            slot = Slot(match["role"], "literal", "", match["text"])
+            known = match["role"] in WHO_ROLES.values()
+        else:
+            slot = Slot(match["who"], match["what"], match["case"] or "")
+            known = match["who"].rstrip("0123456789") in WHO_ROLES and match["what"] in (*NAME_FORMS, *DETAILS) and slot.case in CASES
+        if not known:
+            raise PiiError(Errors.E601, where=where, offset=match.start())
+        parts.append(slot)
+        at = match.end()
+    if at < len(text):
+        parts.append(text[at:])
+    for part in parts:
+        if isinstance(part, str) and ("{{" in part or "}}" in part):
+            raise PiiError(Errors.E601, where=where, offset=text.index(part) + max(part.find("{{"), part.find("}}")))
+    return tuple(parts)
+
+
+def read_template(path: Path) -> Template:
+    """Read one essay.
+
+    path (Path): A file as assets/ESSAY_FORMAT.md says.
+    RETURNS (Template): The essay.
+    RAISES (PiiError): E601, E602 for a slot or a front matter that is not of the format.
+    """
+    head, mark, body = path.read_text("utf8").partition("\n---\n")
+    meta = {}
+    for line in head.splitlines():
+        key, _, value = line.partition(":")
+        meta[key.strip()] = value.strip()
+    if not mark or meta.get("id") != path.stem:
+        raise PiiError(Errors.E602, where=path.name)
+    genders = dict(pair.split("=", 1) for pair in meta.get("persons", "").replace(",", " ").split() if "=" in pair)
+    parts = parse_parts(body.rstrip("\n") + "\n", where=path.name)
+    return Template(meta["id"], parts, genders, meta.get("genre", ""), meta.get("voice", ""))
+
+
+def read_templates(folder: Path) -> list[Template]:
+    """RETURNS (list[Template]): Every essay in `folder/essays`, sorted by id."""
+    return [read_template(path) for path in sorted((folder / "essays").glob("*.txt"))]
+
+
+def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
+    """RETURNS (dict[str, list[tuple[Part, ...]]]): Per file in `folder/fragments` (by stem), its blocks."""
+    found = {}
+    for path in sorted((folder / "fragments").glob("*.txt")):
+        blocks = (block.strip("\n") for block in SEPARATOR.split(path.read_text("utf8")))
+        found[path.stem] = [parse_parts(block, where=path.name) for block in blocks if block.strip()]
+    return found
+
+
+def iter_words(parts: tuple[Part, ...]) -> Iterator[str]:
+    """YIELDS (str): The words outside slots, to compare essays by."""
+    for part in parts:
+        if isinstance(part, str):
+            yield from re.findall(r"[a-z]+", part.lower())

@@ -1,0 +1,226 @@
+"""The layers under `pii_ner` that the curated transformer does not have.
+
+- `pii_edu.LayoutWordpieceEncoder.v1`: WordPiece that shows line breaks to the encoder and reads a cleaned view of each token.
+- `pii_edu.WithWindows.v1`: windows over a document of any length, averaged where they overlap.
+- `pii_edu.TokenClassifier.v1`: a softmax over encoder vectors with case and shape features beside them.
+
+Torch is imported by spacy-curated-transformers when a config names its architectures, not here.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from spacy.tokens import Doc
+from spacy.util import registry
+from thinc.api import Model, Ragged, Softmax_v2, chain, concatenate, with_array
+from thinc.types import Floats2d
+
+from .errors import Errors, PiiError
+from .normalize import normalize_token
+
+# Pieces that BERT's vocabularies keep free. One for a line break, one for a blank line, one for a run of spaces or a tab: a name that
+# stands alone on its line is told from a name in a sentence by these.
+LINE_PIECE, BLANK_LINE_PIECE, GAP_PIECE = "[unused1]", "[unused2]", "[unused3]"
+
+
+def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
+    """A WordPiece encoder in which each token, white space too, has at least one piece.
+
+    BERT's own encoder drops white space; here a run of it becomes one of three pieces, so that title blocks keep their lines and a
+    document of white space is not empty. Tokens are read through `normalize_token`, so look-alike and invisible characters do not
+    hide a name, and offsets stay those of the document. Load a vocabulary with
+    `spacy-curated-transformers.WordpieceLoader.v1`.
+
+    RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
+        [SEP] around it.
+    """
+    from curated_tokenizers import WordPieceProcessor
+    from spacy_curated_transformers.tokenization import wordpiece_encoder  # noqa: F401  (registers how the vocabulary is serialised)
+
+    return Model(
+        "layout_wordpiece_encoder",
+        forward=_layout_wordpiece_forward,
+        attrs={
+            "wordpiece_processor": WordPieceProcessor([]),
+            "unk_piece": "[UNK]",
+            "bos_piece": "[CLS]",
+            "eos_piece": "[SEP]",
+            "lowercase": False,
+            "strip_accents": False,
+        },
+    )
+
+
+def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list[Ragged], Callable]:
+    from spacy_curated_transformers.tokenization.wordpiece_encoder import _bert_preprocess, _strip_accents
+
+    processor = model.attrs["wordpiece_processor"]
+    lowercase, strip_accents = model.attrs["lowercase"], model.attrs["strip_accents"]
+    unk = processor.get_initial(model.attrs["unk_piece"])
+    cache: dict[str, list[int]] = {}
+
+    def pieces_of(text: str) -> list[int]:
+        if text.isspace():
+            lines = text.count("\n") + text.count("\u2028") + text.count("\u2029") or (1 if "\r" in text else 0)
+            return [processor.get_initial(LINE_PIECE if lines == 1 else BLANK_LINE_PIECE if lines else GAP_PIECE)]
+        clean = normalize_token(text)
+        clean = clean.lower() if lowercase else clean
+        clean = _strip_accents(clean) if strip_accents else clean
+        ids = [unk if i == -1 else i for part in _bert_preprocess(clean) for i in processor.encode(part)[0]]
+        return ids or [unk]
+
+    output = []
+    for doc in docs:
+        ids = [processor.get_initial(model.attrs["bos_piece"])]
+        lengths = [1]
+        for token in doc:
+            pieces = cache.get(token.text)
+            if pieces is None:
+                pieces = cache[token.text] = pieces_of(token.text)
+            ids.extend(pieces)
+            lengths.append(len(pieces))
+        ids.append(processor.get_initial(model.attrs["eos_piece"]))
+        lengths.append(1)
+        output.append(Ragged(model.ops.asarray1i(ids), model.ops.asarray1i(lengths)))
+    return output, lambda dY: []
+
+
+def window_starts(length: int, *, window: int, overlap: int) -> list[int]:
+    """Where windows start that cover `length` pieces.
+
+    length (int): Number of pieces.
+    window (int): Pieces in a window.
+    overlap (int): The least number of pieces that neighbours share.
+    RETURNS (list[int]): The last window ends with the document, so that a signature is read with what stands before it; a document
+        no longer than a window has one.
+
+        0        stride                length
+        |--------- window ---------|
+                 |--------- window ---------|
+                             |--------- window ---------|   (moved back to end with the document)
+    """
+    if length <= window:
+        return [0]
+    stride = window - overlap
+    return [*range(0, length - window, stride), length - window]
+
+
+def build_with_windows(*, window: int = 256, overlap: int = 64, batch_size: int = 64) -> Callable[[Model], Model]:
+    """Run an encoder over overlapping windows and average what they say of the same piece.
+
+    A piece near the edge of a window is read with little context, so its weight falls linearly towards the edge.
+
+    window (int): Pieces in a window; the encoder's number of positions at most.
+    overlap (int): The least number of pieces that neighbours share; from 0 to window / 2.
+    batch_size (int): Windows in one call of the encoder.
+    RETURNS (Callable[[Model], Model]): Wraps an encoder, as `with_spans` of the curated transformers asks.
+    RAISES (PiiError): E105, if the numbers do not fit together.
+    """
+    if not 0 <= overlap <= window // 2 or batch_size < 1:
+        raise PiiError(Errors.E105, window=window, overlap=overlap, batch_size=batch_size)
+
+    def with_windows(encoder: Model) -> Model:
+        return Model(
+            "with_windows",
+            _with_windows_forward,
+            init=_with_windows_init,
+            layers=[encoder],
+            attrs={"window": window, "overlap": overlap, "batch_size": batch_size},
+        )
+
+    return with_windows
+
+
+def _with_windows_init(model: Model, X: Any = None, Y: Any = None) -> None:
+    sample = None
+    if X is not None:
+        sample = [x.dataXd[: model.attrs["window"]] for x in X]
+    model.layers[0].initialize(X=sample, Y=None)
+
+
+def _window_weights(xp: Any, starts: list[int], length: int, window: int) -> list[Any]:
+    """One weight per piece of each window, so that the weights of a piece sum to 1."""
+    size = min(window, length)
+    ramp = xp.minimum(xp.arange(1, size + 1), xp.arange(size, 0, -1)).astype("float32")
+    total = xp.zeros(length, dtype="float32")
+    for start in starts:
+        total[start : start + size] += ramp
+    return [ramp / total[start : start + size] for start in starts]
+
+
+def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tuple[Any, Callable]:
+    from spacy_curated_transformers.models.output import TransformerModelOutput
+
+    encoder = model.layers[0]
+    xp = model.ops.xp
+    window, overlap, size = model.attrs["window"], model.attrs["overlap"], model.attrs["batch_size"]
+    plans = []  # per document: (length, starts, weights)
+    pieces = []
+    for x in X:
+        length = x.dataXd.shape[0]
+        starts = window_starts(length, window=window, overlap=overlap)
+        plans.append((length, starts, _window_weights(xp, starts, length, window)))
+        pieces.extend(x.dataXd[s : s + window] for s in starts)
+
+    outputs: list[list[Floats2d]] = []
+    backprops: list[Callable] = []
+    for start in range(0, len(pieces), size):
+        out, backprop_batch = encoder(pieces[start : start + size], is_train)
+        outputs.extend(out.all_outputs)
+        backprops.append(backprop_batch)
+        last_only = out.last_layer_only
+
+    def merged() -> Iterator[list[Ragged]]:
+        at = 0
+        for x, (length, starts, weights) in zip(X, plans, strict=True):
+            layers = []
+            for n_layer in range(len(outputs[at])):
+                total = model.ops.alloc2f(length, outputs[at][n_layer].shape[1])
+                for i, start in enumerate(starts):
+                    total[start : start + window] += outputs[at + i][n_layer] * weights[i][:, None]
+                layers.append(Ragged(total, x.lengths))
+            at += len(starts)
+            yield layers
+
+    result = TransformerModelOutput(outputs=list(merged()), last_layer_only=last_only)
+
+    def backprop(dY: list[list[Ragged]]) -> list[Any]:
+        d_windows = [
+            [model.ops.as_contig(layer.dataXd[start : start + window] * weights[i][:, None]) for layer in d_layers]
+            for d_layers, (_, starts, weights) in zip(dY, plans, strict=True)
+            for i, start in enumerate(starts)
+        ]
+        for n_batch, backprop_batch in enumerate(backprops):
+            backprop_batch(d_windows[n_batch * size : (n_batch + 1) * size])
+        return []  # piece ids have no gradient
+
+    return result, backprop
+
+
+def build_token_classifier(
+    tok2vec: Model[list[Doc], list[Floats2d]],
+    features: Model[list[Doc], list[Floats2d]] | None = None,
+    nO: int | None = None,
+) -> Model[list[Doc], list[Floats2d]]:
+    """A linear softmax per token over encoder vectors, with cheap features beside them.
+
+    tok2vec (Model): Vectors of the encoder, one `(n_tokens, width)` array per document: a transformer listener.
+    features (Model | None): Other vectors per token, such as `spacy.Tok2Vec.v2` over SHAPE: an uncased encoder does not see that a
+        word is capitalised.
+    nO (int | None): Number of outputs; set by `pii_ner` from its labels.
+    RETURNS (Model[list[Doc], list[Floats2d]]): Probabilities, one `(n_tokens, n_outputs)` array per document.
+    """
+    vectors = tok2vec if features is None else concatenate(tok2vec, features)
+    with Model.define_operators({">>": chain}):
+        output = Softmax_v2(nO=nO, nI=None)
+        model = vectors >> with_array(output)
+    model.set_ref("tok2vec", tok2vec)
+    model.set_ref("output_layer", output)
+    return model
+
+
+def register() -> None:
+    """Register the layers for code that runs from a source tree without entry points."""
+    registry.architectures("pii_edu.LayoutWordpieceEncoder.v1", func=build_layout_wordpiece_encoder)
+    registry.architectures("pii_edu.WithWindows.v1", func=build_with_windows)
+    registry.architectures("pii_edu.TokenClassifier.v1", func=build_token_classifier)
