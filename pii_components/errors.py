@@ -31,7 +31,20 @@ class Errors(metaclass=_Codes):
     E105 = "Windows of {window} pieces with overlap {overlap} in batches of {batch_size}: overlap must be 0 to window / 2, the batch 1 or more."
     # 2 pii_ruler
     # 3 pii_context
+    E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
+    E302 = "pii_context has no setting '{name}'; use one of {allowed}."
+    E303 = "Cue '{id}' is not usable: {problem}; see pii_components/resources/cues/README.md."
     # 4 surrogates
+    E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
+    E402 = "The key from {source} has {length} bytes; use at least {least}, for example: python -c \"import secrets; print(secrets.token_hex(32))\""
+    E411 = "Characters [{start}, {end}) do not lie within the text of {length} characters."
+    E412 = "Replacement of characters [{start}, {end}) overlaps the one before it; resolve overlaps first (spans.resolve_overlaps)."
+    E421 = "Action '{action}' for '{label}' in profile '{profile}' is unknown; use one of: {allowed}."
+    E422 = "Setting '{setting}' of profile '{profile}' is '{value}'; use: {allowed}."
+    E423 = "Profile '{profile}' lacks a name or has an unknown setting '{setting}'; settings are: {allowed}."
+    E424 = "Pseudonyms for '{label}' in profile '{profile}' are not allowed or empty; use a text or a list of texts for one of: {allowed}."
+    E425 = "There is no profile '{profile}'; give the path of a TOML file, or one of: {allowed}."
+    E426 = "Profile {profile} is no TOML file in UTF-8 ({reason}); compare with the shipped ones."
     # 5 command line and files
     E501 = "Cannot read {what} ({reason}); check the path and your right to read it."
     E502 = "Files that end in '{suffix}' are not read; use a .txt file, a folder of .txt, .csv, .tsv, .jsonl or .json."
@@ -74,7 +87,21 @@ class Errors(metaclass=_Codes):
     E539 = "--resume needs the key of the interrupted run; give --key-file or the environment variable that you used."
     E540 = "Use one of --overwrite and --resume, not both."
     # 6 corpus
+    E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
+    E602 = "{where}: the front matter must hold the file's name as id and end with a line '---'; see assets/ESSAY_FORMAT.md."
+    E603 = "{path} holds no essays; give a folder with essays/*.txt and fragments/*.txt."
+    E604 = "{path} is not there; make it with: weasel run corpus"
+    E605 = "clean_share is {value}; use a number from 0 to 1."
     # 7 measuring
+    E701 = "Span [{start}, {end}) of document {document} is empty, turned round or before the text."
+    E702 = "Two documents have the id {document}; ids must differ, or their results would be mixed."
+    E703 = "The gold file {file} holds no documents."
+    E704 = "Splits {got} hold no documents; the gold file has: {allowed}."
+    E705 = "Stored predictions {file} are not for this gold file ({reason}); run the system again."
+    E706 = "Pipeline {pipeline} has no {component}, which this command needs; it has: {pipes}."
+    E707 = "{n} folds cannot be made of {documents} documents; use 2 folds up to the number of documents."
+    E708 = "'{got}' is not of the form NAME=FILE; name the system and the file of its stored predictions."
+    E709 = "Two systems are named {name}; give the stored predictions another name."
 
 
 class Warnings(metaclass=_Codes):
@@ -84,6 +111,11 @@ class Warnings(metaclass=_Codes):
     # 2 pii_ruler
     # 3 pii_context
     # 4 surrogates
+    W401 = (
+        "No key: surrogates are made with a random key for this run, so another run gives other surrogates. "
+        "For the same ones again, keep a secret in a file (key_file) or in the environment variable {env}."
+    )
+    W402 = "{n} values in this batch got their tag, because no surrogate could be made for them."
     # 5 command line and files
     # 6 corpus
     # 7 measuring
