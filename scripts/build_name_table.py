@@ -2,9 +2,9 @@
 
     python scripts/build_name_table.py [--out pii_components/resources/names]
 
-Needs names-dataset 3.3.1 (the `train` extra) and spacy-lookups-data; takes about a minute and 3 GB. What is written: frequent given names and
-surnames with the gender (given names), up to three countries, a frequency class and a mark for those that are good surrogates. No
-count and no full name of anybody. Deterministic: the same packages give the same bytes.
+Needs names-dataset 3.3.1 (the `train` extra) and spacy-lookups-data; takes about a minute and 3 GB. What is written:
+frequent given names and surnames with the gender (given names), up to three countries, a frequency class and a mark for
+those that are good surrogates. No count and no full name of anybody. Deterministic: the same packages give the same bytes.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import json
 import pickle
 import re
 import sys
+import tomllib
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
@@ -27,86 +28,79 @@ MAX_GIVEN, MAX_SURNAMES = 60_000, 70_000
 # A name counts as known when it is among the first so many of some country; as a surrogate when among fewer.
 KNOWN_RANK, SAMPLE_RANK = 2_500, 900
 # Leaked counts of these countries are small: deep ranks would be single people.
-SMALL = {"SV", "KH", "BF", "HN", "FJ", "KR", "ET", "DJ", "BI", "HT", "IS", "MT", "BN", "LU", "MV", "MO", "BH", "TM", "CY", "MU", "NA", "GE"}
-# Countries where people of many origins live say less about the origin of a name; Indonesia and the Philippines are short in the source,
-# and their people abroad count as at home in Hong Kong or Taiwan.
+SMALL = {
+    "SV",
+    "KH",
+    "BF",
+    "HN",
+    "FJ",
+    "KR",
+    "ET",
+    "DJ",
+    "BI",
+    "HT",
+    "IS",
+    "MT",
+    "BN",
+    "LU",
+    "MV",
+    "MO",
+    "BH",
+    "TM",
+    "CY",
+    "MU",
+    "NA",
+    "GE",
+}
+# Countries where people of many origins live say less about the origin of a name; Indonesia and the Philippines are short in
+# the source, and their people abroad count as at home in Hong Kong or Taiwan.
 IMMIGRATION = {"ID": 3.0, "PH": 3.0, "HK": 0.6, "TW": 0.7, "MO": 0.5, "MU": 0.6, "MV": 0.6,
-               "US": 0.45, "CA": 0.45, "GB": 0.7, "FR": 0.75, "DE": 0.8, "IT": 0.7, "NL": 0.8, "BE": 0.8, "AT": 0.8, "CH": 0.8, "SE": 0.8,
-               "NO": 0.8, "AE": 0.3, "QA": 0.3, "KW": 0.4, "OM": 0.4, "BH": 0.4, "SA": 0.5, "ES": 0.8, "MY": 0.7, "SG": 0.8, "ZA": 0.8}  # fmt: skip
+               "US": 0.45, "CA": 0.45, "GB": 0.7, "FR": 0.75, "DE": 0.8, "IT": 0.7, "NL": 0.8, "BE": 0.8, "AT": 0.8, "CH": 0.8,
+               "SE": 0.8, "NO": 0.8,
+               "AE": 0.3, "QA": 0.3, "KW": 0.4, "OM": 0.4, "BH": 0.4, "SA": 0.5, "ES": 0.8, "MY": 0.7, "SG": 0.8, "ZA": 0.8}  # fmt: skip
 LATIN = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
-PARTICLES = {"de", "la", "del", "los", "las", "da", "do", "dos", "das", "di", "van", "von", "der", "den", "ter", "al", "el", "bin", "ben", "ibn", "st", "le"}
+PARTICLES = {
+    "de",
+    "la",
+    "del",
+    "los",
+    "las",
+    "da",
+    "do",
+    "dos",
+    "das",
+    "di",
+    "van",
+    "von",
+    "der",
+    "den",
+    "ter",
+    "al",
+    "el",
+    "bin",
+    "ben",
+    "ibn",
+    "st",
+    "le",
+}
 JUNK = {
-    "dr", "mr", "mrs", "ms", "miss", "sir", "prof", "jr", "sr", "md", "mohd", "moh", "muh", "phd", "iii", "iv", "the", "and", "facebook",
-    "admin", "official", "page", "shop", "store", "love", "lover", "user", "test", "name", "surname", "none", "null", "anonymous",
-    "unknown", "abc", "xyz", "xxx", "qwerty", "asdf", "junior", "senior", "mama", "papa", "baba", "baby", "king", "queen", "boss",
-    "prince", "princess", "angel", "god", "allah", "jesus", "jehovah", "buddha", "hitler", "adolf", "stalin", "osama", "saddam", "gaddafi", "putin", "trump", "obama",
-    "messi", "ronaldo", "neymar", "beckham", "anime", "naruto", "goku", "joker", "batman", "superman", "gamer", "gaming",
-    "university", "school", "college", "hotel", "hospital", "city", "club", "team", "group", "music", "studio", "photo", "online",
+    "dr", "mr", "mrs", "ms", "miss", "sir", "prof", "jr", "sr", "md", "mohd", "moh", "muh", "phd", "iii", "iv", "the", "and",
+    "facebook", "admin", "official", "page", "shop", "store", "love", "lover", "user", "test", "name", "surname", "none",
+    "null", "anonymous", "unknown", "abc", "xyz", "xxx", "qwerty", "asdf", "junior", "senior", "mama", "papa", "baba", "baby",
+    "king", "queen", "boss", "prince", "princess", "angel", "god", "allah", "jesus", "jehovah", "buddha", "hitler", "adolf",
+    "stalin", "osama", "saddam", "gaddafi", "putin", "trump", "obama", "messi", "ronaldo", "neymar", "beckham", "anime",
+    "naruto", "goku", "joker", "batman", "superman", "gamer", "gaming", "university", "school", "college", "hotel", "hospital",
+    "city", "club", "team", "group", "music", "studio", "photo", "online",
 }  # fmt: skip
 RUDE = re.compile(
     r"fuck|shit|cunt|dick|cock|penis|vagin|porn|sex|slut|whore|bitch|bastard|pussy|fag|nigg|rape|nazi|puta|puto|mierda|merde|pute$|"
     r"pendej|cabron|kurwa|anus|^anal|boob|^tit[sz]?$|suck|^wank|^ass$|^arse|kill|death|devil|satan|^porco|^coño|^joda|^fanny$|^gay|^homo$|"
     r"^phuc|^phuk|^dong$|^wang$|^dung$|^bum|^poo|^pee$|^hoe|^ho$|^lund$|^gand|^randi$|^chut|^fuk|^fuck|^kaka$|^caca$|^negro$",
 )
-# Vietnam, Thailand, Pakistan and East Africa are absent or short in the source, Korean and Irish names badly split; here the frequent
-# ones, from general knowledge.
-EXTRA_GIVEN = {
-    ("VN", "F"): "Ai An Bich Bao Cam Chau Chi Cuc Dao Diem Diep Dieu Dung Duyen Gam Giang Ha Han Hang Hanh Hau Hien Hoa Hoai Hong Hue Huong "
-    "Huyen Khuyen Kieu Lan Lien Linh Loan Ly Mai Minh My Nga Ngan Nghi Ngoc Nguyet Nhan Nhi Nhung Nhu Oanh Phuong Quyen Quynh Tham Thao "
-    "Thanh Thoa Thu Thuong Thuy Thuan Tien Tram Trang Trinh Truc Tuyen Tuyet Uyen Vy Xuan Yen",
-    ("VN", "M"): "Bach Bang Binh Cuong Cong Chien Danh Dat Dien Doan Duc Duy Gia Hai Hieu Hoan Hoang Hung Huy Khai Khanh Khiem Khoa Khoi "
-    "Kiet Kien Lam Loc Luan Luc Manh Nghia Nhat Ninh Phat Phong Phu Phuoc Quan Quang Quoc Quy Sang Tai Tam Tan Thai Thang Thien Thinh Tho "
-    "Thong Tin Toan Triet Trong Trung Truong Tuan Tung Viet Vinh Vuong",
-    ("TH", "F"): "Achara Anchali Anong Apinya Aranya Araya Areeya Benjawan Boonsri Busaba Chailai Chalita Chanida Chariya Chutima Darunee "
-    "Duangjai Hathai Jariya Jintana Kamala Kannika Kanya Kulap Lawan Malai Malee Manee Mayuree Nanthida Natcha Natthida Ngamjit Nisa Orapin "
-    "Patcharin Pensri Phailin Pornthip Praphai Ratana Saowanee Sirikit Siriporn Somjai Sudarat Sukanya Sunisa Supaporn Suphansa Sureeporn "
-    "Thanyarat Wanida Waraporn Wilawan Wipa Yaowalak",
-    ("TH", "M"): "Adisak Anan Anurak Apichat Arthit Athit Boonmee Chakrit Chanchai Chatchai Chaiwat Decha Itthipol Jakkrit Kasem Kiattisak "
-    "Kittisak Kriangsak Manop Narong Nattapong Nattawut Niran Nopparat Pakorn Panupong Parinya Phichit Phongsak Pongsakorn Prasert Prayut "
-    "Preecha Rachata Sakchai Sarawut Sirichai Somchai Somkiat Sompong Sunthorn Supachai Surasak Suriya Tanawat Thanakorn Thanawat Thawatchai "
-    "Veerapong Wanchai Wichai Winai Wirat Yongyut",
-    ("KR", "F"): "Ae-ri Bo-ra Bo-young Chae-won Da-eun Eun-bi Eun-ji Eun-jung Eun-kyung Ga-young Ha-eun Ha-na Ha-yoon Hae-won Hee-jin "
-    "Hye-in Hye-jin Hye-kyung Hye-rim Hye-won Hyun-ah Hyun-joo Ji-a Ji-eun Ji-hye Ji-min Ji-soo Ji-won Ji-yeon Ji-yoon Jin-ah Joo-hee "
-    "Kyung-mi Mi-kyung Mi-rae Mi-sook Min-ji Min-seo Na-ra Na-young Sae-rom Seo-yeon Seo-yoon Seul-gi So-hee So-ra So-young Soo-ah Soo-jin "
-    "Soo-min Su-bin Sun-hee Ye-eun Ye-jin Yeon-joo Yoo-jin Yoo-na Young-hee Yu-ri Yun-ah",
-    ("KR", "M"): "Byung-ho Chang-min Chul-soo Dae-hyun Dae-jung Do-hyun Do-yoon Dong-hyun Dong-wook Dong-woo Eun-ho Gun-woo Gyu-ri Ha-joon "
-    "Hyun-jin Hyun-soo Hyun-woo In-ho Jae-hoon Jae-hyun Jae-min Jae-sung Jae-won Ji-ho Ji-hoon Ji-hun Jin-ho Jin-woo Jong-hyun Jong-min "
-    "Joo-won Joon-ho Joon-young Jun-seo Jung-ho Ki-hoon Kwang-soo Kyung-ho Kyung-soo Min-ho Min-jae Min-jun Min-kyu Min-woo Sang-hoon "
-    "Sang-woo Seo-jun Seung-ho Seung-hyun Seung-min Si-woo Sung-ho Sung-hoon Sung-jin Sung-min Tae-hyun Tae-woo Tae-yang Won-jun Woo-jin "
-    "Yong-ho Young-ho Young-jae Young-min Yun-ho",
-    ("PK", "F"): "Aqsa Ayesha Bisma Faiza Farah Farzana Hafsa Hina Humaira Iqra Javeria Kainat Kiran Komal Laiba Lubna Mahnoor Maira Mehwish "
-    "Misbah Momina Nabila Naila Nimra Noreen Rabia Rida Rukhsana Saba Sadaf Sadia Saima Samina Sehrish Shazia Sidra Sobia Sumaira Tahira "
-    "Uzma Zahra Zoya Zunaira",
-    ("PK", "M"): "Aamir Adeel Adnan Aftab Arslan Asad Asif Atif Babar Bilal Danish Ehsan Faisal Farhan Fawad Haris Haroon Hassaan Imran Irfan "
-    "Junaid Kamran Kashif Khurram Mubashir Nadeem Naveed Noman Qasim Rizwan Saad Salman Shahbaz Shahzad Shoaib Tanveer Tariq Umair Umar "
-    "Usman Waqar Waqas Yasir Zahid Zeeshan",
-    ("EA", "F"): "Abeba Achieng Adhiambo Akello Akinyi Almaz Amina Anyango Aster Atieno Ayana Aynalem Bethlehem Birtukan Chebet Chepkemoi "
-    "Desta Eyerusalem Fatuma Genet Hiwot Hirut Kagendo Kanini Kerubo Konjit Lemlem Lulit Makeda Meaza Mekdes Moraa Mumbi Mwende Nafula "
-    "Nakato Nasimiyu Nduta Nekesa Njeri Njoki Nyambura Rahel Saba Selamawit Senait Tigist Tsehay Wairimu Wambui Wangari Wanjiku Worknesh "
-    "Yeshi Zawadi Zewditu",
-    ("EA", "M"): "Abebe Abel Addisu Alemayehu Ashenafi Baraka Barasa Bekele Berhanu Biruk Cheruiyot Daudi Dawit Dereje Ermias Eyob Fikru Gathogo "
-    "Getachew Girma Habtamu Haile Juma Kamau Kebede Kelbessa Kibet Kimani Kipchoge Kipkorir Kiprono Kiprotich Kiptoo Koech Makori Mekonnen "
-    "Mesfin Mulugeta Mutua Mutiso Mwangi Ndungu Njoroge Nyaga Ochieng Odhiambo Okello Omondi Otieno Samson Tadesse Tamrat Tesfaye Wafula "
-    "Wekesa Wondwossen Yared Yohannes Zelalem",
-}  # fmt: skip
-COUNTRY = {"EA": "ET"}
-EXTRA_SURNAMES = {
-    "VN": "Nguyen Tran Le Pham Huynh Hoang Phan Vu Vo Dang Bui Do Ngo Duong Ly Dinh Trinh Truong Mai Dao Doan Lam Luong Luu Quach Thai Tang Ta "
-    "Cao Chau Dam Danh Diep Giang Ha Ho Khuat Khuu Kieu Lac La Lieu Luc Mac Nghiem Ong Phung Quan Thach To Ton Tong Trieu Tu Ung Van Vuong Vuu",
-    "TH": "Saetang Saelim Chaiyasit Boonmee Srisai Suwan Thongchai Rattanakul Wongsakul Kittikul Somboon Phromma Chantara",
-    "KR": "Kim Park Choi Jung Jeong Kang Cho Yoon Jang Lim Han Shin Seo Kwon Hwang Ahn Hong Ryu Bae Baek Heo Nam Noh Joo Koo Moon Byun Cha "
-    "Chae Chu Do Eom Gil Hyun Im Jin Kwak Ma Oh Paik Pyo Sim Seok Seong Tak Uhm Um Woo Yim Yoo Yu Gong Gwak Ham Bang",
-    "PK": "Khan Chaudhry Butt Qureshi Malik Mughal Awan Rajput Bhatti Khokhar Mirza Siddiqui Abbasi Cheema Niazi Baloch Gondal Afridi Ansari "
-    "Arain Bukhari Chohan Dar Durrani Farooqi Gilani Gujjar Hashmi Jatoi Kiani Lodhi Mehmood Memon Naqvi Paracha Rizvi Sheikh Soomro Wattoo Zaidi",
-    "GB": "O'Brien O'Callaghan O'Connor O'Donnell O'Donoghue O'Dowd O'Farrell O'Grady O'Hara O'Keeffe O'Leary O'Mahony O'Malley O'Neill O'Reilly "
-    "O'Rourke O'Shea O'Sullivan O'Toole",
-    "DE": "Müller Schäfer Schröder Jäger Köhler Krüger Böhm Günther Möller Schütz Krämer Kühn",
-    "IN": "D'Souza D'Costa D'Mello D'Silva",
-}
 
 
 def common_words(path: Path) -> set[str]:
-    """RETURNS (set[str]): Folded words that English writes in lower case about as often as with a capital: "will", "rose", "grace"."""
+    """RETURNS (set[str]): Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
     probs: dict[str, float] = json.loads(gzip.decompress(path.read_bytes()))
     words = set()
     for word, prob in probs.items():
@@ -213,6 +207,14 @@ def collect(
     return [row for _, row in ranked[:limit]]
 
 
+def extra_rows(lists: dict[str, dict[str, str]], common: set[str], *, rarity: int) -> Iterable[TableRow]:
+    """YIELDS (TableRow): The names of one kind in extra_names.toml; its keys are a country, or a country and a gender."""
+    for key, item in lists.items():
+        country, _, gender = key.partition("_")
+        for name in item["names"].split():
+            yield TableRow(name, gender, (country,), rarity, len(name) >= 3 and fold(name) not in common)
+
+
 def add_extra(rows: list[TableRow], extra: Iterable[TableRow]) -> list[TableRow]:
     """RETURNS (list[TableRow]): The rows, those of `extra` in place of rows with the same name."""
     extra = list(extra)
@@ -233,23 +235,14 @@ def main() -> None:
     common = common_words(Path(spacy_lookups_data.__file__).parent / "data" / "en_lexeme_prob.json.gz") | place_names()
     given_rows = collect(given, last, common, MAX_GIVEN, given=True)
     last_rows = collect(last, given, common, MAX_SURNAMES, given=False)
-    given_rows = add_extra(
-        given_rows,
-        (
-            TableRow(n, gender, (COUNTRY.get(region, region),), 5, len(n) >= 3 and fold(n) not in common)
-            for (region, gender), text in EXTRA_GIVEN.items()
-            for n in text.split()
-        ),
-    )
-    last_rows = add_extra(
-        last_rows,
-        (TableRow(n, "", (c,), 4, len(n) >= 3 and fold(n) not in common) for c, text in EXTRA_SURNAMES.items() for n in text.split()),
-    )
+    extra = tomllib.loads((Path(__file__).parent / "extra_names.toml").read_text(encoding="utf8"))
+    given_rows = add_extra(given_rows, extra_rows(extra["given"], common, rarity=5))
+    last_rows = add_extra(last_rows, extra_rows(extra["surnames"], common, rarity=4))
     out.mkdir(parents=True, exist_ok=True)
     for kind, rows in (("given", given_rows), ("surnames", last_rows)):
         path = out / f"{kind}.tsv.gz"
         write_table(path, rows)
-        print(f"{path.name}: {len(rows)} names, {sum(r.good for r in rows)} of them surrogates, {path.stat().st_size / 1e6:.2f} MB")
+        print(f"{path.name}: {len(rows)} names, {sum(r.good for r in rows)} good, {path.stat().st_size / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":

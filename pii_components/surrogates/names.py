@@ -7,9 +7,9 @@
     ('F', ('IT',))
     >>> given, surname = table.sample_person(random.Random(0), gender="F", region="IT")
 
-CRAPII chose its surrogates by the gender of the first and the nationality of the last name (seeds/crapii_paper.txt, section 2.3.5). A
-country alone is too narrow (Garcia is as Mexican as it is Spanish) and a diaspora too wide, so names are grouped into regions where
-the same names are in use. Where the table comes from: resources/names/README.md.
+CRAPII chose its surrogates by the gender of the first and the nationality of the last name (seeds/crapii_paper.txt,
+section 2.3.5). A country alone is too narrow (Garcia is as Mexican as it is Spanish) and a diaspora too wide, so names are
+grouped into regions where the same names are in use. Where the table comes from: resources/names/README.md.
 """
 
 import gzip
@@ -61,7 +61,9 @@ REGION_OF: dict[str, str] = {country: region for region, text in REGIONS.items()
 # A pool below this size is no hiding place (CRAPII falls back to all names below fifty full names; this is per part).
 MIN_POOL = 30
 # Letters that Unicode does not take apart into a base letter and a mark.
-_PLAIN = str.maketrans({"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "’": "'"})
+_PLAIN = str.maketrans(
+    {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "’": "'"}
+)
 
 
 def fold(name: str) -> str:
