@@ -1,7 +1,7 @@
 """Gold documents from a labelled file: what `corpus.readers.read_labelled` gives, with tokens and split beside it.
 
-    documents = read_gold(Path("essays.jsonl"))
-    documents[0].entities, documents[0].split
+documents = read_gold(Path("essays.jsonl"))
+documents[0].entities, documents[0].split
 """
 
 from collections import Counter
@@ -17,11 +17,14 @@ from .records import UNKNOWN_SPLIT, Entity, GoldDocument
 
 
 def read_gold(path: Path, *, exclude_labels: Iterable[str] = ()) -> list[GoldDocument]:
-    """Read a labelled file (CRAPII, Kaggle: `tokens`, `trailing_whitespace`, `labels`) with `document` and `seed_split` where it has them.
+    """Read a labelled file (CRAPII, Kaggle: `tokens`, `trailing_whitespace`, `labels`).
+
+    Where the file has `document` and `seed_split`, they become id and split.
 
     path (Path): A .json array or .jsonl.
     exclude_labels (Iterable[str]): Gold labels that are left out, as if nobody had annotated them.
-    RETURNS (list[GoldDocument]): In the order of the file. A document without a number gets `#` and its place in the file as id.
+    RETURNS (list[GoldDocument]): In the order of the file. A document without a number gets `#` and its place in the
+    file as id.
     RAISES (PiiError): E703 for an empty file, E702 for two equal ids, E5xx for a file that cannot be read.
     """
     excluded = frozenset(exclude_labels)

@@ -1,12 +1,13 @@
 """Counts of right, wrong and missed entities per document and label. Pure functions.
 
     table = match_bag(gold, predicted, documents=["1", "2"], labels=["EMAIL"])
-    table.counts                            # (n_documents, n_labels, 3): true positives, false positives, false negatives
+    table.counts                            # (n_documents, n_labels, 3): right, wrong, missed
 
-Everything later is a sum over a slice of this array: a view on some labels, a part of the documents, a bootstrap resample.
+Everything later is a sum over a slice of this array: a view on some labels, a part of the documents, a bootstrap
+resample.
 
-- `match_bag`: the same text with the same label, as often as it occurs (the JEDM paper; seeds/gpt4omini_jedm.txt, section 3.4, and its
-  notebook): blind to the position.
+- `match_bag`: the same text with the same label, as often as it occurs (the JEDM paper; seeds/gpt4omini_jedm.txt,
+  section 3.4, and its notebook): blind to the position.
 - `match_position`: the same offsets with the same label.
 - `match_tokens`: Kaggle's metric: the set of (document, token, BIO label); B- against I- is an error.
 - `cover`: blind to labels: is a character of a gold entity left in clear?
@@ -61,7 +62,8 @@ class CoverTable:
     """Which documents are wholly covered, per document.
 
     documents (tuple[str, ...]): Ids of the rows.
-    entities (numpy.ndarray): Gold entities, shape `(n_documents,)`. exposed (numpy.ndarray): Those not wholly covered.
+    entities (numpy.ndarray): Gold entities, shape `(n_documents,)`. exposed (numpy.ndarray): Those not wholly
+    covered.
     predicted (numpy.ndarray): Predicted entities.
     """
 
@@ -99,19 +101,26 @@ def match_bag(
     """Exact match of (document, label, text) as bags: a text that is there twice must be predicted twice.
 
     gold (Iterable[Entity]): Annotated. predicted (Iterable[Entity]): Found; both with their texts.
-    documents (Sequence[str]): Ids of all documents, also of those without entities. labels (Sequence[str]): Labels that count.
+    documents (Sequence[str]): Ids of all documents, also of those without entities. labels (Sequence[str]): Labels
+    that count.
     RETURNS (CountTable): Counts; the order of the entities changes nothing.
     """
-    bags = (((e.document, e.label, e.text) for e in entities) for entities in (gold, predicted))
-    return _tabulate(*bags, documents, labels)
+
+    def keys(entities: Iterable[Entity]) -> _Keys:
+        return ((e.document, e.label, e.text) for e in entities)
+
+    return _tabulate(keys(gold), keys(predicted), documents, labels)
 
 
 def match_position(
     gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
 ) -> CountTable:
     """Exact match of (document, label, start, end); arguments and result as `match_bag`."""
-    bags = (((e.document, e.label, (e.start, e.end)) for e in entities) for entities in (gold, predicted))
-    return _tabulate(*bags, documents, labels)
+
+    def keys(entities: Iterable[Entity]) -> _Keys:
+        return ((e.document, e.label, (e.start, e.end)) for e in entities)
+
+    return _tabulate(keys(gold), keys(predicted), documents, labels)
 
 
 def match_tokens(
@@ -124,11 +133,15 @@ def match_tokens(
 ) -> CountTable:
     """Match of (document, token, BIO label) as sets: the metric of CRAPII's Kaggle task, on the tokens of the gold file.
 
-    tokens (Mapping[str, Sequence[tuple[int, int]]]): First character and end (exclusive) of the tokens of each document.
+    tokens (Mapping[str, Sequence[tuple[int, int]]]): First character and end (exclusive) of the tokens of each
+    document.
     RETURNS (CountTable): Counts of tokens under their entity label. Where two predictions share a token, both count.
     """
-    sets = ({key for e in entities for key in _bio_keys(e, tokens.get(e.document, ()))} for entities in (gold, predicted))
-    return _tabulate(*sets, documents, labels)
+
+    def keys(entities: Iterable[Entity]) -> _Keys:
+        return {key for e in entities for key in _bio_keys(e, tokens.get(e.document, ()))}
+
+    return _tabulate(keys(gold), keys(predicted), documents, labels)
 
 
 def _bio_keys(entity: Entity, tokens: Sequence[tuple[int, int]]) -> Iterable[tuple[str, str, Hashable]]:

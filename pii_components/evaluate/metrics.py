@@ -3,8 +3,9 @@
     weights = resample(n_documents, seed=1)                 # (1000, n_documents)
     score(table.per_document, weights).f5                   # Estimate(value=0.9377, low=0.926, high=0.948)
 
-Intervals are percentile bootstraps over documents: entities of one essay stand or fall together. A resample is a vector of how often each
-document was drawn, so that all resamples are one matrix product. With the same weights two systems are compared in pairs (`difference`).
+Intervals are percentile bootstraps over documents: entities of one essay stand or fall together. A resample is a
+vector of how often each document was drawn, so that all resamples are one matrix product. With the same weights two
+systems are compared in pairs (`difference`).
 """
 
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ class Score:
     """Scores over some documents and labels.
 
     tp (int), fp (int), fn (int): True positives, false positives, false negatives.
-    precision, recall, f1, f5 (Estimate | None): None where no gold entity stands behind them: the counts are what can be said.
+    precision, recall, f1, f5 (Estimate | None): None where no gold entity stands behind them: the counts are what
+    can be said.
     """
 
     tp: int
@@ -56,9 +58,11 @@ class Score:
 class Coverage:
     """What a data steward needs to know.
 
-    documents_with_pii (int): Documents with gold entities. incompletely_covered (int): Those with a character of one left in clear.
+    documents_with_pii (int): Documents with gold entities. incompletely_covered (int): Those with a character of one
+    left in clear.
     exposed_entities (int): Gold entities not wholly covered. entities (int): Gold entities.
-    clean_documents (int): Documents without gold entities. clean_touched (int): Those in which something would be hidden.
+    clean_documents (int): Documents without gold entities. clean_touched (int): Those in which something would be
+    hidden.
     incomplete_rate, touched_rate (Estimate | None): Shares; None where there are no such documents.
     """
 
@@ -73,7 +77,9 @@ class Coverage:
 
 
 def f_beta(tp: numpy.ndarray, fp: numpy.ndarray, fn: numpy.ndarray, beta: float) -> numpy.ndarray:
-    """F-beta from counts: `(1 + b2) tp / ((1 + b2) tp + b2 fn + fp)`, which equals `(1 + b2) P R / (b2 P + R)` (van Rijsbergen 1979).
+    """F-beta from counts: `(1 + b2) tp / ((1 + b2) tp + b2 fn + fp)`, with `b2 = beta * beta`.
+
+    It equals `(1 + b2) P R / (b2 P + R)` (van Rijsbergen 1979), and has a value where P has none.
 
     tp, fp, fn (numpy.ndarray): Counts of any one shape. beta (float): 5 weighs a miss as 25 false alarms.
     RETURNS (numpy.ndarray): Values of the same shape; NaN where there is neither gold nor a prediction.
@@ -105,7 +111,8 @@ def measures(counts: numpy.ndarray) -> dict[str, numpy.ndarray]:
 def resample(n_documents: int, *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> numpy.ndarray:
     """How often each document is drawn in each resample.
 
-    n_documents (int): Number of documents, 1 or more. n_resamples (int): Number of resamples. seed (int): The same seed gives the same draws.
+    n_documents (int): Number of documents, 1 or more. n_resamples (int): Number of resamples. seed (int): The same
+    seed gives the same draws.
     RETURNS (numpy.ndarray): Shape `(n_resamples, n_documents)`; every row sums to `n_documents`.
     """
     rng = numpy.random.default_rng(seed)
@@ -147,8 +154,10 @@ def _with_support(draws: numpy.ndarray) -> numpy.ndarray:
 def difference(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray) -> dict[str, Estimate | None]:
     """How much better the first system is than the second, document by document.
 
-    first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
-    RETURNS (dict[str, Estimate | None]): Difference of precision, recall, f1 and f5; None where one of the two has no value.
+    first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`. weights (numpy.ndarray):
+    From `resample`.
+    RETURNS (dict[str, Estimate | None]): Difference of precision, recall, f1 and f5; None where one of the two has
+    no value.
     """
     values = [measures(counts.sum(axis=0)) for counts in (first, second)]
     draws = [measures(weights @ counts) for counts in (first, second)]

@@ -1,0 +1,235 @@
+"""From runs to one report: plain data with counts, scores, labels, versions and the names of files.
+
+    report = build_report(runs, documents, views={"all": CRAPII_LABELS, "four": FOUR_LABELS})
+    write_report(report, Path("metrics/crapii.json"))
+
+Parts of a system's report: `views` (on all documents) and `subsets` (on each part of the data set), both by set of
+labels. What a later
+analysis adds (by group of names, cost, perturbation) goes beside them under its own name.
+"""
+
+import json
+import os
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from ..about import __version__
+from ..corpus.records import reason_of
+from ..errors import Errors, PiiError
+from .matching import CountTable, cover, match_bag, match_position, match_tokens
+from .metrics import Coverage, Estimate, Score, coverage, difference, resample, score
+from .records import CRAPII_LABELS, FOUR_LABELS, GoldDocument
+from .systems import Run
+
+FORMAT = 1
+MATCHINGS = ("bag", "position", "tokens")
+Views = Mapping[str, Sequence[str]]
+_PACKAGES = ("spacy", "numpy", "torch", "spacy-curated-transformers", "presidio-analyzer", "phonenumbers", "tldextract")
+
+
+def label_views(exclude: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
+    """The two sets of labels that are reported.
+
+    exclude (Sequence[str]): Labels that are left out of both. RETURNS (dict[str, tuple[str, ...]]): "all" and "four".
+    RAISES (PiiError): E002 for a label that CRAPII does not have.
+    """
+    for label in exclude:
+        if label not in CRAPII_LABELS:
+            raise PiiError(Errors.E002, label=label, allowed=", ".join(CRAPII_LABELS))
+    views = {"all": CRAPII_LABELS, "four": FOUR_LABELS}
+    return {name: tuple(label for label in labels if label not in exclude) for name, labels in views.items()}
+
+
+def count_tables(run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]) -> dict[str, CountTable]:
+    """RETURNS (dict[str, CountTable]): One table per way of matching, over all documents and these labels."""
+    ids = [doc.id for doc in documents]
+    gold = [entity for doc in documents for entity in doc.entities]
+    tokens = {doc.id: doc.tokens for doc in documents}
+    return {
+        "bag": match_bag(gold, run.entities, documents=ids, labels=labels),
+        "position": match_position(gold, run.entities, documents=ids, labels=labels),
+        "tokens": match_tokens(gold, run.entities, documents=ids, labels=labels, tokens=tokens),
+    }
+
+
+def split_rows(documents: Sequence[GoldDocument]) -> dict[str, numpy.ndarray]:
+    """RETURNS (dict[str, numpy.ndarray]): For each part of the data set, booleans that choose its documents."""
+    splits = sorted({doc.split for doc in documents})
+    return {split: numpy.asarray([doc.split == split for doc in documents]) for split in splits}
+
+
+def system_report(
+    run: Run, documents: Sequence[GoldDocument], tables: Mapping[str, CountTable], *, views: Views, n_resamples: int, seed: int
+) -> dict[str, Any]:
+    """All numbers of one system.
+
+    run (Run): Its predictions. documents (Sequence[GoldDocument]): Gold. tables (Mapping[str, CountTable]): From
+    `count_tables`.
+    views (Views): Sets of labels. n_resamples (int), seed (int): Of the bootstrap.
+    RETURNS (dict[str, Any]): Plain data.
+    """
+    ids = [doc.id for doc in documents]
+    # "Clean" means: nobody annotated anything in it, whatever labels a view counts.
+    clean = numpy.asarray([not doc.entities for doc in documents])
+    covers = {
+        view: cover([e for doc in documents for e in doc.entities if e.label in labels], run.hidden, documents=ids)
+        for view, labels in views.items()
+    }
+
+    def part(rows: numpy.ndarray, *, whole: bool) -> dict[str, Any]:
+        weights = resample(int(rows.sum()), n_resamples=n_resamples, seed=seed)
+        out: dict[str, Any] = {}
+        for view, labels in views.items():
+            scores = {
+                name: score(tables[name].select(rows=rows, labels=labels).per_document, weights)
+                for name in (MATCHINGS if whole else MATCHINGS[:2])
+            }
+            out[view] = {name: plain(value) for name, value in scores.items()}
+            if whole:
+                out[view]["per_label"] = {
+                    label: {
+                        name: plain(score(tables[name].select(rows=rows, labels=[label]).per_document, weights))
+                        for name in MATCHINGS
+                    }
+                    for label in labels
+                }
+            out[view]["coverage"] = plain(coverage(covers[view].select(rows), clean[rows], weights))
+        return out
+
+    rows = split_rows(documents)
+    return {
+        "about": dict(run.about),
+        "protected_labels": sorted(run.protected),
+        "predicted": dict(sorted(Counter(entity.label for entity in run.entities).items())),
+        "time": {"seconds": round(run.seconds, 3), "words_per_second": round(words_per_second(run), 1), "stored": run.stored},
+        "views": part(numpy.ones(len(ids), dtype=bool), whole=True),
+        "subsets": {name: part(chosen, whole=False) for name, chosen in rows.items()} if len(rows) > 1 else {},
+    }
+
+
+def build_report(
+    runs: Sequence[Run], documents: Sequence[GoldDocument], *, views: Views, n_resamples: int = 1000, seed: int = 1
+) -> dict[str, Any]:
+    """The report on all systems.
+
+    runs (Sequence[Run]): Predictions, the system of interest first. documents (Sequence[GoldDocument]): Gold. views
+    (Views): Sets of labels.
+    n_resamples (int), seed (int): Of the bootstrap, the same for all.
+    RETURNS (dict[str, Any]): Plain data without `command` and `data`, which the caller knows.
+    RAISES (PiiError): E709, if two systems have one name.
+    """
+    names = [run.name for run in runs]
+    for name, n in Counter(names).items():
+        if n > 1:
+            raise PiiError(Errors.E709, name=name)
+    labels = tuple(dict.fromkeys(label for view in views.values() for label in view))
+    tables = {run.name: count_tables(run, documents, labels) for run in runs}
+    weights = resample(len(documents), n_resamples=n_resamples, seed=seed)
+
+    def counts(name: str, view: str, matching: str) -> numpy.ndarray:
+        return tables[name][matching].select(labels=views[view]).per_document
+
+    differences = {
+        f"{names[0]} - {name}": {
+            view: {m: plain(difference(counts(names[0], view, m), counts(name, view, m), weights)) for m in MATCHINGS}
+            for view in views
+        }
+        for name in names[1:]
+    }
+    timed = [run for run in runs if not run.stored]
+    return {
+        "format": FORMAT,
+        "versions": versions(),
+        "machine": machine(),
+        "bootstrap": {"unit": "document", "resamples": n_resamples, "seed": seed, "level": 0.95},
+        "views": {view: list(chosen) for view, chosen in views.items()},
+        "systems": {
+            run.name: system_report(run, documents, tables[run.name], views=views, n_resamples=n_resamples, seed=seed)
+            for run in runs
+        },
+        "differences": differences,
+        # Only what ran here, now, on this machine can be compared.
+        "speed_ratio": {
+            f"{timed[0].name} / {run.name}": round(words_per_second(timed[0]) / words_per_second(run), 2) for run in timed[1:]
+        },
+    }
+
+
+def words_per_second(run: Run) -> float:
+    """RETURNS (float): Words between white space, by second of wall-clock time."""
+    return run.words / max(run.seconds, 1e-9)
+
+
+def describe_data(documents: Sequence[GoldDocument], *, file: str, sha256: str) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): Which data: name and checksum of the file, counts of documents, words and labels."""
+    support = Counter(entity.label for doc in documents for entity in doc.entities)
+    return {
+        "file": file,
+        "sha256": sha256,
+        "documents": len(documents),
+        "documents_with_pii": sum(bool(doc.entities) for doc in documents),
+        "words": sum(doc.n_words for doc in documents),
+        "splits": dict(sorted(Counter(doc.split for doc in documents).items())),
+        "support": {label: support.get(label, 0) for label in dict.fromkeys((*CRAPII_LABELS, *sorted(support)))},
+    }
+
+
+def versions() -> dict[str, str]:
+    """RETURNS (dict[str, str]): Of Python, of this package, and of those of the packages behind it that are installed."""
+    found = {"python": platform.python_version(), "pii_components": __version__}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): What speed depends on: processors and threads."""
+    return {"processor": platform.machine(), "cpus": os.cpu_count(), "omp_num_threads": os.environ.get("OMP_NUM_THREADS")}
+
+
+def plain(value: Any) -> Any:
+    """Plain data from records, rounded to four digits.
+
+    value (Any): Score, Coverage, Estimate, a dictionary of them, or None.
+    RETURNS (Any): Estimates as the value under their name, and the interval under `<name>_95`; what is None is left
+    out.
+    """
+    if isinstance(value, Score | Coverage):
+        return plain({"support": value.support} | _fields(value) if isinstance(value, Score) else _fields(value))
+    if isinstance(value, Mapping):
+        out: dict[str, Any] = {}
+        for name, item in value.items():
+            if isinstance(item, Estimate):
+                out[name] = round(item.value, 4)
+                out[f"{name}_95"] = [round(item.low, 4), round(item.high, 4)]
+            elif item is not None:
+                out[name] = item
+        return out
+    return asdict(value)
+
+
+def _fields(value: Score | Coverage) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in value.__slots__}
+
+
+def write_report(report: Mapping[str, Any], path: Path) -> None:
+    """Write a report as JSON.
+
+    report (Mapping[str, Any]): Plain data. path (Path): The file; folders are made.
+    RAISES (PiiError): E512, if that fails.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
+    except OSError as err:
+        raise PiiError(Errors.E512, what=path.name, reason=reason_of(err)) from err
