@@ -86,6 +86,7 @@ class Errors(metaclass=_Codes):
     E538 = "Record {number} cannot be written in {encoding}; name another with --encoding for the input, utf-8 fits all."
     E539 = "--resume needs the key of the interrupted run; give --key-file or the environment variable that you used."
     E540 = "Use one of --overwrite and --resume, not both."
+    E541 = "'{path}' exists already; choose another name, or see whether the command has --overwrite."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold the file's name as id and end with a line '---'; see assets/ESSAY_FORMAT.md."

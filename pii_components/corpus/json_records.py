@@ -10,10 +10,9 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from ..errors import Errors, PiiError
 from .json_text import BrokenArrayError, JsonBody, elements, lines, scan_object
@@ -26,6 +25,7 @@ from .records import (
     detect_encoding,
     has_half_pair,
     open_binary,
+    open_text,
     reason_of,
 )  # fmt: skip
 
@@ -48,17 +48,19 @@ class JsonSource(Source):
 
     def objects(self) -> Iterator[tuple[int, JsonBody, dict[str, Any]] | Skip]:
         """YIELDS (tuple[int, JsonBody, dict[str, Any]] | Skip): Number, object as written, and decoded values."""
-        self.raw = open_binary(self.path)
-        self.raw.seek(len(self.bom))
-        stream = TextIOWrapper(self.raw, encoding=self.encoding, errors="surrogateescape", newline="\n")
+        with open_binary(self.path) as raw, open_text(raw, encoding=self.encoding, bom=self.bom, newline="\n") as stream:
+            self.raw = raw
+            yield from self._objects(stream)
+
+    def _objects(self, stream: TextIO) -> Iterator[tuple[int, JsonBody, dict[str, Any]] | Skip]:
         number = 0
         try:
-            for number, (line, raw) in enumerate(lines(stream) if self.kind == "jsonl" else elements(stream), 1):
-                if has_half_pair(raw):
+            for number, (line, element) in enumerate(lines(stream) if self.kind == "jsonl" else elements(stream), 1):
+                if has_half_pair(element):
                     yield Skip.of(Errors.E520, number=number, encoding=self.encoding)
                     continue
                 try:
-                    body, values, twice = scan_object(raw)
+                    body, values, twice = scan_object(element)
                 except (ValueError, RecursionError):
                     yield Skip.of(Errors.E521, number=number, line=line)
                     continue
@@ -133,12 +135,11 @@ def open_json(
     """
     with open_binary(path) as raw:
         codec, bom = detect_encoding(raw.read(4), encoding)
-        raw.seek(len(bom))
-        stream = TextIOWrapper(raw, encoding=codec, errors="surrogateescape", newline="\n")
         try:
-            head = stream.read(1)
-            while head and head.isspace():
+            with open_text(raw, encoding=codec, bom=bom) as stream:
                 head = stream.read(1)
+                while head and head.isspace():
+                    head = stream.read(1)
         except (OSError, UnicodeError) as err:
             raise PiiError(Errors.E501, what="the input", reason=reason_of(err)) from err
     if not head:
@@ -160,9 +161,7 @@ def _first_fields(source: JsonSource, tries: int = 50) -> list[str]:
     """RETURNS (list[str]): Names of the fields of the first fifty objects, as far as they can be read, in order."""
     names: dict[str, None] = {}
     line = 0
-    with open_binary(source.path) as raw:
-        raw.seek(len(source.bom))
-        stream = TextIOWrapper(raw, encoding=source.encoding, errors="surrogateescape", newline="\n")
+    with open_binary(source.path) as raw, open_text(raw, encoding=source.encoding, bom=source.bom, newline="\n") as stream:
         found = lines(stream) if source.kind == "jsonl" else elements(stream)
         try:
             for start, element in islice(found, tries):

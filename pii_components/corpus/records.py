@@ -12,6 +12,7 @@ import codecs
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -139,18 +140,35 @@ def open_binary(path: Path) -> BinaryIO:
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
 
 
+def open_text(raw: BinaryIO, *, encoding: str, bom: bytes, newline: str = "") -> TextIOWrapper:
+    """Decode an open file from after its byte order mark. Bytes that the encoding lacks become half pairs, so that the record
+    they stand in can be told from the others.
+
+    raw (BinaryIO): The file. encoding (str), bom (bytes): As `detect_encoding` gave them. newline (str): As `open` takes it.
+    RETURNS (TextIOWrapper): Close it, or use it in a with statement.
+    """
+    raw.seek(len(bom))
+    return TextIOWrapper(raw, encoding=encoding, errors="surrogateescape", newline=newline)
+
+
 def reason_of(err: BaseException) -> str:
     """RETURNS (str): Why the system refused, without file names: "No such file or directory"; else the type of the error."""
     return (err.strerror if isinstance(err, OSError) else None) or type(err).__name__
 
 
 def show_fields(fields: Iterable[str]) -> str:
-    """Names of columns for a message. A file without a header has a student's text there: long names are not shown.
+    """Names of columns for a message.
 
     RETURNS (str): For example "id, essay, (column 3)".
     """
-    names = [name if 0 < len(name) <= 40 and name.isprintable() else f"(column {i})" for i, name in enumerate(fields, 1)]
+    names = [safe_name(name, i) for i, name in enumerate(fields, 1)]
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def safe_name(name: str, number: int) -> str:
+    """RETURNS (str): The name of a column, or "(column 3)" for a long one: a file without a header has a student's text
+    there."""
+    return name if 0 < len(name) <= 40 and name.isprintable() else f"(column {number})"
 
 
 def choose_text_field(fields: list[str], wanted: str) -> str:

@@ -10,9 +10,8 @@ let a text run over into columns that pass through in clear.
 import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from io import TextIOWrapper
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TextIO
 
 from ..errors import Errors, PiiError
 from .records import (
@@ -24,6 +23,7 @@ from .records import (
     detect_encoding,
     has_half_pair,
     open_binary,
+    open_text,
     reason_of,
 )  # fmt: skip
 
@@ -43,10 +43,11 @@ class CsvSource(Source):
     raw: BinaryIO | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        self.raw = open_binary(self.path)
-        self.raw.seek(len(self.bom))
-        # Bytes that are no UTF-8 become half pairs: the record they stand in can be told from the others.
-        stream = TextIOWrapper(self.raw, encoding=self.encoding, errors="surrogateescape", newline="")
+        with open_binary(self.path) as raw, open_text(raw, encoding=self.encoding, bom=self.bom) as stream:
+            self.raw = raw
+            yield from self._records(stream)
+
+    def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
         rows = csv.reader(stream, delimiter=self.delimiter, strict=True)
         while not next(rows, ["stop"]):
             pass  # empty lines before the header
@@ -99,10 +100,9 @@ def open_csv(
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
     with open_binary(path) as raw:
         codec, bom = detect_encoding(raw.read(4), encoding)
-        raw.seek(len(bom))
-        stream = TextIOWrapper(raw, encoding=codec, errors="surrogateescape", newline="")
         try:
-            lines = _lines_of_first_record(stream)
+            with open_text(raw, encoding=codec, bom=bom) as stream:
+                lines = _lines_of_first_record(stream)
         except (OSError, UnicodeError) as err:
             raise PiiError(Errors.E501, what="the header", reason=reason_of(err)) from err
     if not "".join(lines).strip():
@@ -120,7 +120,7 @@ def open_csv(
     return source
 
 
-def _lines_of_first_record(stream: TextIOWrapper, limit: int = 1_000_000) -> list[str]:
+def _lines_of_first_record(stream: TextIO, limit: int = 1_000_000) -> list[str]:
     """RETURNS (list[str]): Lines up to the first with an even number of quotes so far: a name of a column may hold a line
     break."""
     lines: list[str] = []

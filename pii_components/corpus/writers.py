@@ -13,6 +13,7 @@ and takes the name OUTPUT only when all is done.
 import csv
 import io
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -212,6 +213,8 @@ class FolderWriter(Writer):
 
     def start(self, done: int | None = None) -> None:
         try:
+            if done is None and self.partial.is_dir():
+                shutil.rmtree(self.partial)
             self.partial.mkdir(parents=True, exist_ok=True)
         except OSError as err:
             raise PiiError(Errors.E512, what=f"'{self.partial}'", reason=reason_of(err)) from err

@@ -1,0 +1,5 @@
+"""`python -m pii_components.cli` is `pii-edu`."""
+
+from . import main
+
+main()

@@ -1,0 +1,258 @@
+"""The pipeline behind the commands: load it, set key and profile, turn records into results.
+
+    engine = load_engine("en_pii_edu", profile="crapii", key=key)
+    for result in engine.results(records): ...
+
+A document lives no longer than its batch (`nlp.memory_zone`). A record on which the pipeline fails becomes a `Skip`, alone;
+its original is never what comes out.
+"""
+
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from dataclasses import replace as with_changes
+from typing import Any
+
+from spacy.language import Language
+from spacy.tokens import Doc
+
+from ..corpus.json_text import JsonBody
+from ..corpus.records import Record, Skip
+from ..errors import Errors, PiiError
+from ..profiles import Profile
+from ..spans import SPANS_KEY, read_spans
+
+SURROGATES = "hips_surrogate"
+KEEP = "keep"
+# Says nothing about anyone. Components that build tables at their first document do so here, outside a memory zone.
+_WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A span that was found: offsets are characters in the text as given, end exclusive."""
+
+    start_char: int
+    end_char: int
+    label: str
+    role: str
+    score: float
+    source: str
+    reason: str
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the pipeline made of a record.
+
+    text (str): The new text. spans (tuple[Found, ...]): What was found in the old one. words (int): White-space separated.
+    surrogates (tuple[tuple[int, int, str], ...]): Start, end, label in the new text.
+    fields (dict[str, Any]): New values of fields that repeat the text (tokens, trailing_whitespace, labels).
+    fields_with_found (tuple[str, ...]): Other fields in which a value that was replaced stands.
+    left_over (bool): Whether such a value stands once more in the text, where nothing was found.
+    """
+
+    text: str
+    spans: tuple[Found, ...] = ()
+    words: int = 0
+    surrogates: tuple[tuple[int, int, str], ...] = ()
+    fields: dict[str, Any] = field(default_factory=dict)
+    fields_with_found: tuple[str, ...] = ()
+    left_over: bool = False
+
+
+@dataclass(slots=True)
+class Engine:
+    """A loaded pipeline.
+
+    nlp (Language): The pipeline. name (str): Its name and version. replace (bool): Whether it makes new texts, or only finds.
+    profile (Profile | None): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
+    """
+
+    nlp: Language
+    name: str
+    replace: bool = True
+    profile: Profile | None = None
+    debug: bool = False
+
+    def results(self, records: Sequence[Record]) -> list[Result | Skip]:
+        """Process a batch.
+
+        records (Sequence[Record]): Texts of any length up to the pipeline's limit.
+        RETURNS (list[Result | Skip]): One for each record, in order.
+        """
+        found: dict[int, Result | Skip] = {}
+        todo = []
+        for record in records:
+            if not record.text.strip():
+                found[record.number] = Result(text=record.text)
+            elif len(record.text) > self.nlp.max_length:
+                length = len(record.text)
+                found[record.number] = Skip.of(Errors.E528, number=record.number, length=length, limit=self.nlp.max_length)
+            else:
+                todo.append(record)
+        # A tokenizer without a zone of its own would keep pointers into the one that is gone.
+        zone = self.nlp.memory_zone() if hasattr(self.nlp.tokenizer, "memory_zone") else nullcontext()
+        with zone:
+            for record, doc in self._docs(todo):
+                found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
+                del doc
+        return [found[record.number] for record in records]
+
+    def _docs(self, records: Sequence[Record]) -> Iterator[tuple[Record, Doc | Skip]]:
+        """YIELDS (tuple[Record, Doc | Skip]): Each record with its document; the batch is split where it fails as a whole."""
+        try:
+            docs = list(self.nlp.pipe([record.text for record in records], batch_size=max(1, len(records))))
+            if len(docs) == len(records):
+                yield from zip(records, docs, strict=True)
+                return
+        except Exception:
+            if self.debug:
+                raise
+        for record in records:
+            try:
+                doc: Doc | Skip = self.nlp(record.text)
+            except Exception as err:
+                doc = Skip.of(Errors.E526, number=record.number, type=type(err).__name__)
+            yield record, doc
+
+    def _result(self, record: Record, doc: Doc) -> Result | Skip:
+        spans = tuple(
+            Found(
+                doc[cand.start].idx,
+                doc[cand.end - 1].idx + len(doc[cand.end - 1]),
+                cand.label,
+                cand.role,
+                cand.score,
+                cand.source,
+                cand.reason,
+                self.profile.action(cand.label) if self.profile is not None else "",
+            )
+            for cand in read_spans(doc, SPANS_KEY)
+        )
+        words = len(record.text.split())
+        if not self.replace:
+            return Result(text=record.text, spans=spans, words=words)
+        text = doc._.deidentified
+        if not isinstance(text, str):
+            return Skip.of(Errors.E527, number=record.number)
+        values = {record.text[s.start_char : s.end_char] for s in spans if s.action != KEEP}
+        return Result(
+            text=text,
+            spans=spans,
+            words=words,
+            surrogates=tuple((int(start), int(end), str(label)) for start, end, label in doc._.surrogate_spans or ()),
+            fields=self._fields(record, doc, text) if text != record.text else {},
+            fields_with_found=tuple(
+                name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
+            ),
+            left_over=_stands_elsewhere(record.text, values, spans),
+        )
+
+    def _fields(self, record: Record, doc: Doc, text: str) -> dict[str, Any]:
+        """RETURNS (dict[str, Any]): Tokens of the new text, and the labels that the record had, on the new tokens."""
+        body = record.body
+        if not isinstance(body, JsonBody) or "tokens" not in body.at:
+            return {}
+        new = self.nlp.make_doc(text)
+        fields: dict[str, Any] = {
+            "tokens": [token.text for token in new],
+            "trailing_whitespace": [bool(token.whitespace_) for token in new],
+        }
+        labels, tokens, spaces = body.value("labels"), body.value("tokens"), body.value("trailing_whitespace")
+        if labels is not None:
+            fields["labels"] = move_labels(tokens, spaces, labels, doc, new)
+        return fields
+
+
+def move_labels(tokens: list[str], spaces: list[bool], labels: list[str], old: Doc, new: Doc) -> list[str]:
+    """Carry BIO labels over to the tokens of the new text.
+
+    tokens (list[str]), spaces (list[bool]), labels (list[str]): As the record had them. old (Doc): Has `pii_offsets`.
+    new (Doc): The new text in tokens.
+    RETURNS (list[str]): A label per token of `new`.
+    """
+    offsets = old._.pii_offsets
+    places: list[tuple[int, int, str]] = []
+    pos = 0
+    for token, space, label in zip(tokens, spaces, labels, strict=True):
+        if label != "O" and token:
+            start, end = offsets.span_to_new(pos, pos + len(token))
+            if places and label.startswith("I-") and places[-1][2] == label[2:]:
+                places[-1] = (places[-1][0], max(end, places[-1][1]), label[2:])
+            else:
+                places.append((start, end, label[2:]))
+        pos += len(token) + bool(space)
+    out = ["O"] * len(new)
+    for start, end, label in places:
+        inside = [token.i for token in new if token.idx < end and token.idx + len(token) > start]
+        for i in inside:
+            out[i] = f"I-{label}" if i > inside[0] else f"B-{label}"
+    return out
+
+
+def _stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bool:
+    """RETURNS (bool): Whether one of the values stands, as a whole word, where no span was found."""
+    for value in values:
+        if len(value) < 3:
+            continue
+        for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
+            if all(match.end() <= s.start_char or match.start() >= s.end_char for s in spans):
+                return True
+    return False
+
+
+def _set_up(component: Any, *, profile: str, key: bytes | None, scope: str) -> Profile:
+    """RETURNS (Profile): The profile that the component uses from now on."""
+    chosen = Profile.load(profile) if profile else component.profile
+    if scope:
+        chosen = with_changes(chosen, scope=scope)
+    component.profile = chosen
+    component.key = key
+    return chosen
+
+
+def load_engine(
+    model: str, *, replace: bool = True, profile: str = "", key: bytes | None = None, scope: str = "", debug: bool = False
+) -> Engine:
+    """Load a pipeline and set it up.
+
+    model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
+    left out.
+    profile (str): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str): "document" or
+    "corpus".
+    debug (bool): Whether errors inside the pipeline are raised.
+    RETURNS (Engine): Ready.
+    RAISES (PiiError): E516 to E518; what the profile raises.
+    """
+    import spacy
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nlp = spacy.load(model)
+    except OSError as err:
+        if "[E050]" in str(err):
+            raise PiiError(Errors.E516, model=model) from err
+        raise PiiError(Errors.E517, model=model, reason=type(err).__name__) from err
+    except Exception as err:
+        if debug:
+            raise
+        raise PiiError(Errors.E517, model=model, reason=type(err).__name__) from err
+    names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == SURROGATES]
+    meta = nlp.meta
+    engine = Engine(nlp=nlp, name=f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}", replace=replace, debug=debug)
+    if replace and not names:
+        raise PiiError(Errors.E518, model=model, factory=SURROGATES, what="make surrogates")
+    if replace:
+        engine.profile = _set_up(nlp.get_pipe(names[-1]), profile=profile, key=key, scope=scope)
+    else:
+        for name in names:
+            nlp.remove_pipe(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        list(engine._docs([Record(0, "", _WARM_UP)]))
+    return engine

@@ -1,0 +1,133 @@
+"""The loop of `pii-edu deidentify`: read, process, write, and remember how far it came.
+
+    run = Run(source, writer, engine, Report(), RunState(settings, key))
+    run.go()
+
+Every second or so the partial file is made safe and the state beside it says how much of it counts. A run that is taken up
+cuts the partial file off there, passes over the records that are done, and ends with the very file that one run would have
+written.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+
+from ..corpus.records import Record, Skip, Source
+from ..corpus.writers import Writer
+from ..errors import Errors, PiiError
+from .engine import Engine, Result
+from .report import Report
+from .state import RunState, state_path
+
+CHECKPOINT_SECONDS = 1.0
+# A batch ends at this many characters too: a few books in it would fill the memory.
+_BATCH_CHARS = 400_000
+
+
+@dataclass(slots=True)
+class Run:
+    """One run over an input.
+
+    source (Source), writer (Writer), engine (Engine), report (Report), state (RunState): What it works with.
+    batch_size (int): Records that are processed together. strict (bool): Whether the first skip ends the run.
+    on_progress (Callable[[int], None]): Called with the position in the input. on_skip (Callable[[Skip], None]): Called with
+    each skip.
+    """
+
+    source: Source
+    writer: Writer
+    engine: Engine
+    report: Report
+    state: RunState
+    batch_size: int = 16
+    strict: bool = False
+    on_progress: Callable[[int], None] = lambda position: None
+    on_skip: Callable[[Skip], None] = lambda skip: None
+    _since: float = 0.0
+    _halfway: bool = False
+    _asked_to_stop: bool = False
+
+    def go(self, *, resume: bool = False) -> None:
+        """Process the input to its end, and put OUTPUT in its place.
+
+        resume (bool): Whether `state` and `report` come from an earlier run.
+        RAISES (PiiError): E512, if writing fails; E532, if a record was skipped under `strict`. What was done stays, and can
+        be resumed.
+        """
+        self.writer.start(self.state.offset if resume else None)
+        self._since = time.monotonic()
+        if not resume:
+            self._checkpoint()
+        try:
+            last_save = time.monotonic()
+            for batch in batches(islice(self.source, self.state.items, None), self.batch_size):
+                self._process(batch)
+                self.on_progress(self.source.position())
+                if self._asked_to_stop:
+                    raise KeyboardInterrupt
+                if time.monotonic() - last_save >= CHECKPOINT_SECONDS:
+                    self._checkpoint()
+                    last_save = time.monotonic()
+        except BaseException:
+            self._leave()
+            raise
+        self._checkpoint()
+        self.writer.finish()
+        state_path(self.writer.out).unlink(missing_ok=True)
+
+    def stop(self) -> None:
+        """Stop after the batch at hand; for a signal's handler."""
+        self._asked_to_stop = True
+
+    def _process(self, batch: list[Record | Skip]) -> None:
+        results = iter(self.engine.results([item for item in batch if isinstance(item, Record)]))
+        for item in batch:
+            result: Result | Skip = item if isinstance(item, Skip) else next(results)
+            if isinstance(item, Record) and isinstance(result, Result):
+                self._halfway = True  # what is on disk and what is counted differ from here ...
+                try:
+                    self.writer.write(item, result.text, result.fields)
+                except PiiError as err:
+                    if not err.code == "E538":
+                        raise
+                    result = Skip(number=item.number, error=err)
+            if isinstance(result, Skip):
+                if self.strict:
+                    self._halfway = False
+                    raise PiiError(Errors.E532, skip=result.error)
+                self.report.skip(result)
+                self.on_skip(result)
+            elif isinstance(item, Record):
+                self.report.add(item, result)
+            self.state.items += 1
+            self._halfway = False  # ... to here
+
+    def _checkpoint(self) -> None:
+        now = time.monotonic()
+        self.report.seconds, self._since = self.report.seconds + now - self._since, now
+        self.state.offset = self.writer.sync()
+        self.state.report = self.report.dump()
+        self.state.save(state_path(self.writer.out))
+
+    def _leave(self) -> None:
+        """Save what can be saved. Where a record is written and not counted, the state that was saved before holds."""
+        if not self._halfway:
+            with suppress(PiiError):  # the reason for leaving matters more
+                self._checkpoint()
+        self.writer.stop()
+
+
+def batches(items: Iterator[Record | Skip], size: int) -> Iterator[list[Record | Skip]]:
+    """YIELDS (list[Record | Skip]): Up to `size` items, fewer where texts are long."""
+    batch: list[Record | Skip] = []
+    chars = 0
+    for item in items:
+        batch.append(item)
+        chars += len(item.text) if isinstance(item, Record) else 0
+        if len(batch) >= size or chars >= _BATCH_CHARS:
+            yield batch
+            batch, chars = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,437 @@
+"""Readers and writers: every form, what is skipped, what comes out unchanged. All texts are invented."""
+
+import codecs
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pii_components.corpus.json_text import scan_object, splice
+from pii_components.corpus.readers import open_source, read_labelled
+from pii_components.corpus.records import Record, Skip, detect_encoding, show_fields
+from pii_components.corpus.writers import open_writer, partial_path
+from pii_components.errors import PiiError
+
+
+def put(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return path
+
+
+def copy(source_path: Path, out: Path, change=lambda text: text, **options) -> list[Skip]:
+    """Read a file and write it with `change` on every text."""
+    source = open_source(source_path, **options)
+    writer = open_writer(source, out)
+    writer.start()
+    skips = []
+    for item in source:
+        if isinstance(item, Skip):
+            skips.append(item)
+        else:
+            writer.write(item, change(item.text))
+    writer.finish()
+    return skips
+
+
+OPENING_ERRORS = [
+    ("missing.txt", None, {}, "E501"),
+    ("essay.docx", "x", {}, "E502"),
+    ("essay", "x", {}, "E502"),
+    ("empty.txt", "", {}, "E503"),
+    ("only_bom.txt", codecs.BOM_UTF8, {}, "E503"),
+    ("empty.csv", "", {}, "E503"),
+    ("blank.csv", "\n\n  \n", {}, "E503"),
+    ("empty.jsonl", "", {}, "E503"),
+    ("blank.jsonl", " \n\t\n", {}, "E503"),
+    ("empty.json", "[ ]", {}, "E503"),
+    ("no_column.csv", "id,essay\n1,x\n", {"text_field": "body"}, "E505"),
+    ("no_id.csv", "id,essay\n1,x\n", {"id_field": "number"}, "E505"),
+    ("no_drop.csv", "id,essay\n1,x\n", {"drop": ["name"]}, "E505"),
+    ("which.csv", "id,words\n1,x\n", {}, "E506"),
+    ("no_field.jsonl", '{"a": 1, "b": "x"}\n', {"text_field": "c"}, "E505"),
+    ("which.jsonl", '{"a": 1, "b": "x"}\n', {}, "E506"),
+    ("twice.csv", "text,text\n1,x\n", {}, "E507"),
+    ("codec.csv", "id,text\n1,x\n", {"encoding": "utf-9"}, "E508"),
+    ("codec.txt", "x", {"encoding": "rot13"}, "E508"),
+    ("codec.jsonl", '{"text": "x"}\n', {"encoding": "base64"}, "E508"),
+    ("none_good.jsonl", "{a}\nb\n", {}, "E521"),
+    ("broken.json", '[{"text": ', {}, "E521"),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "code"), OPENING_ERRORS, ids=[case[0] + case[3] for case in OPENING_ERRORS]
+)
+def test_what_cannot_be_opened_has_a_code(tmp_path, name, content, options, code):
+    path = tmp_path / name
+    if content is not None:
+        put(path, content)
+    with pytest.raises(PiiError) as err:
+        open_source(path, **options)
+    assert err.value.code == code
+
+
+def test_folder_without_texts_has_a_code(tmp_path):
+    put(tmp_path / "notes.md", "x")
+    with pytest.raises(PiiError) as err:
+        open_source(tmp_path)
+    assert err.value.code == "E504"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is forbidden to root")
+def test_unreadable_file_has_a_code(tmp_path):
+    path = put(tmp_path / "essay.txt", "x")
+    path.chmod(0)
+    with pytest.raises(PiiError) as err:
+        open_source(path)
+    assert err.value.code == "E501"
+
+
+SKIPS = [
+    ("bad.csv", b"id,text\n1,fine\n2,ze\xffbra\n3,fine\n", [(2, "E520")]),
+    ("bad_other.csv", b"id,text\n1,fine\n\xff,fine\n3,fine\n", [(2, "E520")]),
+    ("quotes.csv", b'id,text\n1,fine\n2,"in"side"\n3,fine\n', [(2, "E524")]),
+    ("open_quote.csv", b'id,text\n1,fine\n2,"never closed\n', [(2, "E524")]),
+    ("spilt.csv", b"id,text\n1,fine\n2,one, two\n3,fine\n", [(2, "E525")]),
+    ("short.csv", b"id,text\n1,fine\n2\n3,fine\n", [(2, "E525")]),
+    ("bad.jsonl", b'{"text": "fine"}\n{"text": "ze\xffbra"}\n{"text": "fine"}\n', [(2, "E520")]),
+    ("half.jsonl", b'{"text": "fine"}\n{"text": "half \\ud83d"}\n', [(2, "E520")]),
+    (
+        "malformed.jsonl",
+        b'{"text": "fine"}\n{"text": "open\n{"text": "fine"} x\n[1]\n"x"\n',
+        [(2, "E521"), (3, "E521"), (4, "E521"), (5, "E521")],
+    ),
+    ("no_field.jsonl", b'{"text": "fine"}\n{"words": "x"}\n{"text": "a", "text": "b"}\n', [(2, "E522"), (3, "E522")]),
+    ("type.jsonl", b'{"text": "fine"}\n{"text": 3}\n{"text": ["a"]}\n', [(2, "E523"), (3, "E523")]),
+    (
+        "tokens.jsonl",
+        b'{"text": "a b", "tokens": ["a", "c"], "trailing_whitespace": [true, false]}\n{"text": "fine"}\n',
+        [(1, "E529")],
+    ),
+    ("array.json", b'[{"text": "fine"}, 3, {"text": "fine"}]', [(2, "E521")]),
+    ("cut.json", b'[{"text": "fine"}, {"text": "fine"}, {"te', [(2, "E531")]),
+    ("comma.json", b'[{"text": "fine"} {"text": "fine"}]', [(1, "E531")]),
+    ("deep.jsonl", b'{"text": "fine"}\n' + b'{"a":' * 100_000 + b"\n", [(2, "E521")]),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "expected"), SKIPS, ids=[case[0] for case in SKIPS])
+def test_bad_record_is_skipped_and_the_others_are_read(tmp_path, name, content, expected):
+    items = list(open_source(put(tmp_path / name, content)))
+    assert [(item.number, item.code) for item in items if isinstance(item, Skip)] == expected
+    good = [item for item in items if isinstance(item, Record)]
+    assert good and {item.text for item in good} == {"fine"}
+    for item in items:
+        assert not isinstance(item, Skip) or "bra" not in str(item.error)
+
+
+def test_folder_skips_files_that_are_empty_or_broken(tmp_path):
+    put(tmp_path / "in/a.txt", "fine")
+    put(tmp_path / "in/b.txt", "")
+    put(tmp_path / "in/c/d.txt", b"ze\xffbra")
+    put(tmp_path / "in/c/e.TXT", "fine")
+    put(tmp_path / "in/f.md", "not read")
+    items = list(open_source(tmp_path / "in"))
+    assert [(item.number, getattr(item, "code", "")) for item in items] == [(1, ""), (2, "E530"), (3, "E520"), (4, "")]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("wanted", ["", "text"])
+def test_delimiter_is_found(tmp_path, delimiter, wanted):
+    path = put(tmp_path / "a.csv", f'id{delimiter}text{delimiter}"x, y; z"\n1{delimiter}fine{delimiter}w\n')
+    source = open_source(path, text_field=wanted)
+    assert [item.text for item in source] == ["fine"]
+    assert source.others == ["id", "x, y; z"]
+
+
+def test_tsv_with_commas_in_its_header(tmp_path):
+    source = open_source(put(tmp_path / "a.tsv", "a,b,c,d\ttext\n1,2,3,4\tfine\n"))
+    assert [item.text for item in source] == ["fine"]
+
+
+@pytest.mark.parametrize(
+    ("head", "given_encoding", "expected"),
+    [
+        (b"id", "utf-8", ("utf-8", b"")),
+        (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
+        (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)),
+        (b"id", "utf-8-sig", ("utf-8", b"")),
+        (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
+        (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
+        (b"\xff\xfei", "cp1252", ("cp1252", b"")),
+        (b"id", "LATIN1", ("iso8859-1", b"")),
+    ],
+)
+def test_encoding_and_mark(head, given_encoding, expected):
+    assert detect_encoding(head, given_encoding) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize("suffix", ["txt", "csv", "jsonl", "json"])
+def test_copy_of_every_form_in_every_encoding_is_the_same_file(tmp_path, encoding, suffix):
+    content = {
+        "txt": "Café\r\nnaïve\n\tend  ",
+        "csv": 'id,text\r\n1,"Café ""x"", y"\r\n2,naïve\r\n',
+        "jsonl": '{"id": 1.50, "text": "Café \\u00e9\\/"}\n{"text":"x" , "n": 1E5}\n',
+        "json": '[\n{"id": 1.50, "text": "Café \\u00e9\\/"},\n{"text":"x" , "n": 1E5}\n]\n',
+    }[suffix]
+    path = put(tmp_path / f"in.{suffix}", content.encode(encoding))
+    options = {"encoding": encoding} if encoding == "cp1252" else {}
+    assert copy(path, tmp_path / f"out.{suffix}", **options) == []
+    assert (tmp_path / f"out.{suffix}").read_bytes() == path.read_bytes()
+
+
+def test_quoted_header_means_quoted_cells(tmp_path):
+    path = put(tmp_path / "in.csv", '"id","text"\n"1","fine"\n')
+    copy(path, tmp_path / "out.csv", str.upper)
+    assert (tmp_path / "out.csv").read_text() == '"id","text"\n"1","FINE"\n'
+
+
+def test_dropped_columns_and_fields_do_not_come_out(tmp_path):
+    copy(put(tmp_path / "in.csv", "id,name,text\n1,Ana,fine\n"), tmp_path / "out.csv", str.upper, drop=["name"])
+    assert (tmp_path / "out.csv").read_text() == "id,text\n1,FINE\n"
+    copy(
+        put(tmp_path / "in.jsonl", '{"id": 1.0, "name": "Ana", "text": "fine"}\n'),
+        tmp_path / "out.jsonl",
+        str.upper,
+        drop=["name"],
+    )
+    assert (tmp_path / "out.jsonl").read_text() == '{"id": 1.0, "text": "FINE"}\n'
+
+
+def test_headers_that_hold_a_text_are_not_shown():
+    assert (
+        show_fields(["id", "My name is Ana and I wrote this essay about a queue", "a\nb", ""])
+        == "id, (column 2), (column 3), (column 4)"
+    )
+
+
+def test_huge_cell_is_read(tmp_path):
+    text = "word " * 100_000
+    path = put(tmp_path / "in.csv", f'id,text\n1,"{text}"\n2,fine\n')
+    assert [len(item.text) for item in open_source(path)] == [len(text), 4]
+
+
+def test_unclosed_quote_does_not_swallow_the_file(tmp_path):
+    rows = "".join(f"{i},fine\n" for i in range(3, 50_000))
+    items = list(open_source(put(tmp_path / "in.csv", f'id,text\n1,fine\n2,"open\n{rows}x,"fine"\n60000,fine\n')))
+    assert [item.code for item in items if isinstance(item, Skip)] == ["E524"]
+    assert items[-1].text == "fine"
+
+
+CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
+ROWS = st.lists(st.tuples(CELL, CELL, CELL), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=ROWS, delimiter=st.sampled_from(",;\t|"), line_end=st.sampled_from(["\n", "\r\n"]))
+def test_csv_round_trip(tmp_path, rows, delimiter, line_end):
+    buffer = io.StringIO()
+    # Python's own writer forgets the quotes around a lone carriage return, so ask for all of them.
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator=line_end, quoting=csv.QUOTE_ALL)
+    writer.writerows([("id", "text", "note"), *rows])
+    path = put(tmp_path / "in.csv", buffer.getvalue())
+    assert copy(path, tmp_path / "out.csv") == []
+    assert (tmp_path / "out.csv").read_bytes() == path.read_bytes()
+    minimal = put(tmp_path / "minimal.csv", buffer.getvalue().replace('"id"', "id", 1))
+    assert copy(minimal, tmp_path / "out2.csv") == []
+    with open(tmp_path / "out2.csv", encoding="utf-8", newline="") as file:
+        assert list(csv.reader(file, delimiter=delimiter))[1:] == [list(row) for row in rows]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | CELL,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(CELL, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    record=st.dictionaries(CELL, JSON, max_size=4),
+    text=CELL,
+    new=CELL,
+    ascii_only=st.booleans(),
+    indent=st.sampled_from([None, 1]),
+)
+def test_splice_changes_one_field_only(record, text, new, ascii_only, indent):
+    raw = json.dumps({**record, "the text": text}, ensure_ascii=ascii_only, indent=indent)
+    body, values, twice = scan_object(raw)
+    assert values == {**record, "the text": text} and not twice
+    out = splice(body, {"the text": new})
+    assert json.loads(out) == {**record, "the text": new}
+    start, _ = body.at["the text"]
+    assert out[:start] == raw[:start]
+
+
+@pytest.mark.parametrize(
+    "raw", ["", "[]", "{", '{"a"}', '{"a":}', '{"a":1,}', '{"a":1} x', "{a:1}", '{"a":1 "b":2}', "null", '{"a":1}}']
+)
+def test_scan_object_refuses(raw):
+    with pytest.raises(ValueError):
+        scan_object(raw)
+
+
+def test_array_is_read_across_chunks(tmp_path, monkeypatch):
+    from pii_components.corpus import json_text
+
+    rows = [{"id": i, "text": f'fine {{["é ]}}, {i}' * (i % 7), "n": [i, {"deep": "}"}]} for i in range(60)]
+    path = put(tmp_path / "in.json", json.dumps(rows, ensure_ascii=False, indent=2))
+    for chunk in (1, 2, 7, 64, 4096):
+        monkeypatch.setattr(json_text, "_CHUNK", chunk)
+        assert [item.text for item in open_source(path)] == [row["text"] for row in rows]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "json", "txt"])
+def test_taking_up_a_partial_file_gives_the_same_file(tmp_path, suffix):
+    texts = ["one", "two é", "three", "four"]
+    content = {
+        "csv": "id,text\n" + "".join(f"{i},{text}\n" for i, text in enumerate(texts)),
+        "jsonl": "".join(json.dumps({"text": text}) + "\n" for text in texts),
+        "json": json.dumps([{"text": text} for text in texts]),
+        "txt": texts[0],
+    }[suffix]
+    path = put(tmp_path / f"in.{suffix}", content)
+    copy(path, tmp_path / f"whole.{suffix}", str.upper)
+    for done in range(len(texts) + 1):
+        out = tmp_path / f"out{done}.{suffix}"
+        first = open_writer(open_source(path), out)
+        first.start()
+        items = list(open_source(path))
+        for item in items[:done]:
+            first.write(item, item.text.upper())
+        safe = first.sync()
+        for item in items[done : done + 1]:
+            first.write(item, "NOT COUNTED, LONGER THAN WHAT COMES")
+        first.stop()
+        if suffix == "json":
+            assert isinstance(json.loads(partial_path(out).read_text()), list)
+        second = open_writer(open_source(path), out)
+        second.start(safe)
+        for item in items if suffix == "txt" else items[done:]:
+            second.write(item, item.text.upper())
+        second.finish()
+        assert out.read_bytes() == (tmp_path / f"whole.{suffix}").read_bytes()
+        assert not partial_path(out).exists()
+
+
+def test_character_that_the_encoding_lacks_is_a_coded_error(tmp_path):
+    source = open_source(put(tmp_path / "in.txt", "cafe".encode("cp1252")), encoding="cp1252")
+    writer = open_writer(source, tmp_path / "out.txt")
+    writer.start()
+    with pytest.raises(PiiError) as err:
+        writer.write(next(iter(source)), "Łucja")
+    writer.stop()
+    assert err.value.code == "E538"
+
+
+@pytest.mark.parametrize(
+    ("name", "out"), [("in.csv", "out.jsonl"), ("in.csv", "out"), ("in.txt", "out.csv"), ("in.csv", "folder")]
+)
+def test_output_of_another_form_is_refused(tmp_path, name, out):
+    (tmp_path / "folder").mkdir()
+    source = open_source(put(tmp_path / name, "text\nfine\n"))
+    with pytest.raises(PiiError) as err:
+        open_writer(source, tmp_path / out)
+    assert err.value.code == "E511"
+
+
+ESSAY = {
+    "document": 7,
+    "full_text": "I am Ina Sorel.\n\nInk, ina@example.edu",
+    "tokens": ["I", "am", "Ina", "Sorel", ".", "\n\n", "Ink", ",", "ina@example.edu"],
+    "trailing_whitespace": [True, True, True, False, False, False, False, True, False],
+    "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O", "O", "O", "O", "B-EMAIL"],
+}
+
+
+@pytest.mark.parametrize("form", ["array", "lines"])
+def test_labelled_essays(tmp_path, form):
+    rows = [ESSAY, {**ESSAY, "document": None, "full_text": ESSAY["full_text"]}]
+    content = json.dumps(rows) if form == "array" else "".join(json.dumps(row) + "\n" for row in rows)
+    essays = list(read_labelled(put(tmp_path / ("a.json" if form == "array" else "a.jsonl"), content)))
+    assert [essay.id for essay in essays] == ["7", "2"]
+    assert essays[0].text == ESSAY["full_text"]
+    assert essays[0].spans == ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL"))
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))),
+        (["B-X", "I-X", "O"], ((0, 3, "X"),)),
+        (["I-X", "I-X", "O"], ((0, 3, "X"),)),
+        (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
+        (["O", "I-X", "I-X"], ((2, 5, "X"),)),
+        (["O", "O", "O"], ()),
+    ],
+)
+def test_bio_to_spans(tmp_path, labels, expected):
+    row = {"tokens": ["a", "b", "c"], "trailing_whitespace": [True, True, False], "labels": labels}
+    (essay,) = read_labelled(put(tmp_path / "a.jsonl", json.dumps(row)))
+    assert (essay.text, essay.spans) == ("a b c", expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"full_text": "I am Ino Sorel."}, "E536"),
+        ({"full_text": 5}, "E536"),
+        ({"labels": ["O"]}, "E535"),
+        ({"labels": "O"}, "E522"),
+        ({"labels": ["O"] * 8 + ["EMAIL"]}, "E537"),
+        ({"labels": ["O"] * 8 + [None]}, "E537"),
+        ({"tokens": [1] * 9}, "E523"),
+        ({"trailing_whitespace": None}, "E522"),
+    ],
+)
+def test_labelled_essay_that_does_not_fit_is_a_coded_error(tmp_path, change, code):
+    path = put(
+        tmp_path / "a.jsonl", json.dumps(ESSAY) + "\n" + json.dumps({**ESSAY, **change}) + "\n" + json.dumps(ESSAY) + "\n"
+    )
+    skips: list[Skip] = []
+    assert len(list(read_labelled(path, on_skip=skips.append))) == 2
+    assert [(skip.number, skip.code) for skip in skips] == [(2, code)]
+    assert "Sorel" not in str(skips[0].error)
+    with pytest.raises(PiiError) as err:
+        list(read_labelled(path))
+    assert err.value.code == code
+
+
+PEAK_MEMORY = """
+import resource, sys
+from pathlib import Path
+from pii_components.corpus.readers import open_source
+from pii_components.corpus.writers import open_writer
+
+def copy(path, out):
+    source = open_source(path)
+    writer = open_writer(source, out)
+    writer.start()
+    for item in source:
+        writer.write(item, item.text.upper())
+    writer.finish()
+
+folder = Path(sys.argv[1])
+copy(folder / "small.csv", folder / "small_out.csv")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+copy(folder / "large.csv", folder / "large_out.csv")
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_memory_does_not_grow_with_the_table(tmp_path):
+    for name, n in (("small", 100), ("large", 200_000)):
+        with open(tmp_path / f"{name}.csv", "w", encoding="utf-8") as file:
+            file.write("id,text\n")
+            file.writelines(f'{i},"row {i}: as many words as a short reply in a forum has, or a few more"\n' for i in range(n))
+    run = subprocess.run([sys.executable, "-c", PEAK_MEMORY, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert int(run.stdout) < 4_000 < (tmp_path / "large.csv").stat().st_size / 1024  # kilobytes
