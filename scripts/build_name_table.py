@@ -16,6 +16,7 @@ import sys
 import tomllib
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ from pii_components.surrogates.names import REGION_OF, TableRow, fold, write_tab
 MAX_GIVEN, MAX_SURNAMES = 60_000, 70_000
 # A name counts as known when it is among the first so many of some country; as a surrogate when among fewer.
 KNOWN_RANK, SAMPLE_RANK = 2_500, 900
+# Least log probability in English texts for a surrogate, by region; where few names reach print, the most frequent.
+ENOUGH = 250
+SEEN = {"": -19.5, "EN": -16.5, "ES": -18.5}
 # Leaked counts of these countries are small: deep ranks would be single people.
 SMALL = {
     "SV",
@@ -57,7 +61,8 @@ SMALL = {
 IMMIGRATION = {"ID": 3.0, "PH": 3.0, "HK": 0.6, "TW": 0.7, "MO": 0.5, "MU": 0.6, "MV": 0.6,
                "US": 0.45, "CA": 0.45, "GB": 0.7, "FR": 0.75, "DE": 0.8, "IT": 0.7, "NL": 0.8, "BE": 0.8, "AT": 0.8, "CH": 0.8,
                "SE": 0.8, "NO": 0.8,
-               "AE": 0.3, "QA": 0.3, "KW": 0.4, "OM": 0.4, "BH": 0.4, "SA": 0.5, "ES": 0.8, "MY": 0.7, "SG": 0.8, "ZA": 0.8}  # fmt: skip
+               "AE": 0.3, "QA": 0.3, "KW": 0.4, "OM": 0.4, "BH": 0.4, "SA": 0.5, "ES": 0.8, "MY": 0.7,
+               "SG": 0.8, "ZA": 0.8}  # fmt: skip
 LATIN = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 PARTICLES = {
     "de",
@@ -99,9 +104,14 @@ RUDE = re.compile(
 )
 
 
-def common_words(path: Path) -> set[str]:
-    """RETURNS (set[str]): Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
+def read_probabilities(path: Path) -> dict[str, float]:
+    """RETURNS (dict[str, float]): Log probability of a million English words, names among them, case kept."""
     probs: dict[str, float] = json.loads(gzip.decompress(path.read_bytes()))
+    return probs
+
+
+def common_words(probs: dict[str, float]) -> set[str]:
+    """RETURNS (set[str]): Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
     words = set()
     for word, prob in probs.items():
         if word.isalpha() and word.islower() and prob > -16.5 and prob > probs.get(word.title(), -25.0) - 1.5:
@@ -110,10 +120,11 @@ def common_words(path: Path) -> set[str]:
 
 
 def place_names() -> set[str]:
-    """RETURNS (set[str]): Folded names of countries: nobody should be called India by us."""
+    """RETURNS (set[str]): Folded names of countries and their parts: nobody should be called India by us."""
     import pycountry
 
-    return {fold(w) for c in pycountry.countries for w in re.findall(r"\w+", c.name)}
+    countries = {fold(w) for c in pycountry.countries for w in re.findall(r"\w+", c.name)}
+    return countries | {fold(s.name) for s in pycountry.subdivisions if s.name.isalpha()}
 
 
 def display(name: str) -> str | None:
@@ -167,13 +178,33 @@ def origin(entry: dict[str, Any]) -> tuple[str, ...]:
     return tuple(first)
 
 
+def best_of(pool: list[TableRow], probs: dict[str, float]) -> list[TableRow]:
+    """RETURNS (list[TableRow]): All rows that are seen in print, and the most frequent others while those are few."""
+    seen = [row for row in pool if is_seen(row.name, REGION_OF[row.countries[0]], probs)]
+    others = [row for row in pool if row not in seen]
+    return seen + others[: max(0, ENOUGH - len(seen))]
+
+
+def is_seen(name: str, region: str, probs: dict[str, float]) -> bool:
+    """RETURNS (bool): Whether English texts hold the name: "Snoritha" is a joke of somebody who had an account."""
+    best = max(probs.get(name, -99.0), probs.get(fold(name).title(), -99.0))
+    return best > SEEN.get(region, SEEN[""])
+
+
 def collect(
-    entries: dict[str, dict[str, Any]], other: dict[str, dict[str, Any]], common: set[str], limit: int, *, given: bool
+    entries: dict[str, dict[str, Any]],
+    other: dict[str, dict[str, Any]],
+    common: set[str],
+    probs: dict[str, float],
+    limit: int,
+    *,
+    given: bool,
 ) -> list[TableRow]:
     """The rows for one kind of name.
 
     entries (dict): The source of this kind. other (dict): Of the other kind: a name more frequent there is no surrogate here.
-    common (set[str]): Folded words that are no surrogates. limit (int): Most rows.
+    common (set[str]): Folded words that are no surrogates. probs (dict[str, float]): A surrogate has been seen in print.
+    limit (int): Most rows.
     RETURNS (list[TableRow]): The most frequent first.
     """
     rows: dict[str, tuple[int, TableRow]] = {}
@@ -203,8 +234,13 @@ def collect(
         row = TableRow(name, gender, countries, min(in_region, rank * 4).bit_length(), good)
         if name not in rows or rank < rows[name][0]:
             rows[name] = (rank, row)
-    ranked = sorted(rows.values(), key=lambda item: (item[0], item[1].name))
-    return [row for _, row in ranked[:limit]]
+    ranked = [row for _, row in sorted(rows.values(), key=lambda item: (item[0], item[1].name))][:limit]
+    pools: dict[tuple[str, str], list[TableRow]] = {}
+    for row in ranked:
+        if row.good:
+            pools.setdefault((REGION_OF[row.countries[0]], row.gender), []).append(row)
+    best = {row.name for pool in pools.values() for row in best_of(pool, probs)}
+    return [row if row.name in best else replace(row, good=False) for row in ranked]
 
 
 def extra_rows(lists: dict[str, dict[str, str]], common: set[str], *, rarity: int) -> Iterable[TableRow]:
@@ -232,9 +268,10 @@ def main() -> None:
     source = Path(names_dataset.__file__).parent / "v3"
     given = pickle.loads(gzip.decompress((source / "first_names.pkl.gz").read_bytes()))
     last = pickle.loads(gzip.decompress((source / "last_names.pkl.gz").read_bytes()))
-    common = common_words(Path(spacy_lookups_data.__file__).parent / "data" / "en_lexeme_prob.json.gz") | place_names()
-    given_rows = collect(given, last, common, MAX_GIVEN, given=True)
-    last_rows = collect(last, given, common, MAX_SURNAMES, given=False)
+    probs = read_probabilities(Path(spacy_lookups_data.__file__).parent / "data" / "en_lexeme_prob.json.gz")
+    common = common_words(probs) | place_names()
+    given_rows = collect(given, last, common, probs, MAX_GIVEN, given=True)
+    last_rows = collect(last, given, common, probs, MAX_SURNAMES, given=False)
     extra = tomllib.loads((Path(__file__).parent / "extra_names.toml").read_text(encoding="utf8"))
     given_rows = add_extra(given_rows, extra_rows(extra["given"], common, rarity=5))
     last_rows = add_extra(last_rows, extra_rows(extra["surnames"], common, rarity=4))

@@ -135,6 +135,11 @@ class _Kind:
         """RETURNS (tuple[str, tuple[str, ...]]): Gender and countries; empty if the name is unknown."""
         return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), "x9"))
 
+    def rarity(self, name: str) -> int:
+        """RETURNS (int): 0 for the most frequent names, 10 for unknown ones."""
+        info = self.index.get(name.lower()) or self.index.get(fold(name))
+        return int(info[1]) if info else 10
+
     @cached_property
     def pools(self) -> dict[tuple[str, str], tuple[list[str], list[float]]]:
         """RETURNS (dict): (region, gender) -> names that may be surrogates, and their summed weights. "" stands for all."""
@@ -142,8 +147,8 @@ class _Kind:
         for name, info in zip(self.names, self.infos, strict=True):
             if info[0].isupper():
                 gender, countries = _read_info(info)
-                # Halved weight for every two doublings of the rank: flatter than life, so that a corpus is not full of Marias.
-                weight = 2.0 ** (-int(info[1]) / 2)
+                # Flatter than life, where doubling the rank halves the number of bearers: a corpus is not full of Marias.
+                weight = 2.0 ** (-0.8 * int(info[1]))
                 for region in ("", REGION_OF[countries[0]]):
                     for sex in {"", gender}:
                         names, weights = found.setdefault((region, sex), ([], []))
@@ -190,10 +195,23 @@ class NameTable:
         """RETURNS (bool): Whether this is a frequent surname somewhere."""
         return fold(name) in self._surnames.index
 
+    def leaning(self, name: str) -> str | None:
+        """RETURNS (str | None): "given" or "surname", as which a name is more frequent; None if unknown or equal."""
+        given, surname = self._given.rarity(name), self._surnames.rarity(name)
+        return None if given == surname else "given" if given < surname else "surname"
+
+    def rarity_of_surname(self, name: str) -> int:
+        """RETURNS (int): 0 for the most frequent surnames, one more for every doubling of the rank, 10 if unknown."""
+        return self._surnames.rarity(name)
+
     def pool_size(self, *, given: bool, gender: str | None = None, region: str | None = None) -> int:
         """RETURNS (int): How many surrogates there are for this gender and region."""
         kind = self._given if given else self._surnames
         return len(kind.pools.get((region or "", gender or ""), ([], []))[0])
+
+    def is_small(self, *, given: bool, gender: str | None = None, region: str | None = None) -> bool:
+        """RETURNS (bool): Whether a pool is too small to hide in, so that samples come from the whole world."""
+        return self.pool_size(given=given, gender=gender, region=region) < MIN_POOL
 
     def sample_given(self, rng: random.Random, gender: str | None = None, region: str | None = None) -> str:
         """Draw a given name.

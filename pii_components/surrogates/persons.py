@@ -1,0 +1,347 @@
+"""Who is meant: the names of a document linked to its people.
+
+    >>> from pii_components.surrogates.persons import link, read_mention
+    >>> people, owners = link([read_mention(t) for t in ("Maria Lopez", "Lopez, M.", "Maria", "J. Lopez")])
+    >>> owners, [p.words for p in people]
+    ([0, 0, 0, 1], [('maria', 'lopez'), ('j', 'lopez')])
+
+A mention belongs to a person if each of its words is one of the person's, in any order: as it is, as an initial or as a
+nickname. So "Maria", "Lopez", "M. Lopez", "Lopez, Maria" and "ML" go to Maria Lopez, while John and Jane Smith stay two people
+whose surrogates share a surname. Where several people fit, it is the one last mentioned. What is given, family, title or suffix
+comes from nameparser, except where it would keep a part of a name: "Dean" and "King" are names until shown otherwise.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from .names import name_table
+from .style import is_letter, norm
+
+GIVEN, FAMILY, LONE = "given", "family", "lone"
+_GENDER_OF_TITLES = {
+    "M": "mr sir herr md mister",
+    "F": "mrs ms miss madam mme mlle frau sra",
+    "": "mx dr prof professor doctor",
+}
+TITLES = {title: gender for gender, text in _GENDER_OF_TITLES.items() for title in text.split()}
+SUFFIXES = {"jr", "sr", "ii", "iii", "iv", "phd", "md", "msc", "bsc", "mba", "esq", "edd", "rn", "cpa"}
+PARTICLES = frozenset(
+    [
+        "de",
+        "la",
+        "del",
+        "los",
+        "las",
+        "da",
+        "do",
+        "dos",
+        "das",
+        "di",
+        "du",
+        "van",
+        "von",
+        "der",
+        "den",
+        "ter",
+        "ten",
+        "zu",
+        "al",
+        "el",
+        "bin",
+        "binti",
+        "bint",
+        "ibn",
+        "y",
+        "e",
+    ]
+)
+# Where the family name comes first.
+FAMILY_FIRST = frozenset({"CN", "KR", "VN"})
+_POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
+_SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
+_APOSTROPHES = "'’`´ʼ"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A part of a mention that says who somebody is.
+
+    start (int), end (int): Characters within the mention.
+    text (str): As written. norm (str): Folded; one letter for an initial.
+    kind (str): `GIVEN`, `FAMILY`, or `LONE` if nothing tells.
+    """
+
+    start: int
+    end: int
+    text: str
+    norm: str
+    kind: str
+
+    @property
+    def is_initial(self) -> bool:
+        return len(self.norm) == 1 and self.text.isascii()
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name as it stands in a text.
+
+    text (str): The whole span. words (tuple[Word, ...]): What must change. gender (str): From its title, "F", "M" or "".
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    gender: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody, by the fullest form of their name in the document.
+
+    words (tuple[str, ...]): Folded. kinds (tuple[str, ...]): `GIVEN` or `FAMILY`, one for each word.
+    texts (tuple[str, ...]): As first written. gender (str): From a title, or "".
+    """
+
+    words: tuple[str, ...]
+    kinds: tuple[str, ...]
+    texts: tuple[str, ...]
+    gender: str = ""
+
+    def first(self, kind: str) -> int | None:
+        """RETURNS (int | None): Place of the first word of a kind."""
+        return self.kinds.index(kind) if kind in self.kinds else None
+
+
+@cache
+def nicknames() -> dict[str, frozenset[str]]:
+    """RETURNS (dict[str, frozenset[str]]): Nickname -> the given names it may stand for, both folded."""
+    text = (resources.files("pii_components") / "resources" / "names" / "nicknames.tsv").read_text(encoding="utf8")
+    found: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        full, nicks = line.split("\t")
+        for nick in nicks.split():
+            found.setdefault(norm(nick), set()).add(full)
+    return {nick: frozenset(full) for nick, full in found.items()}
+
+
+def read_mention(text: str) -> Mention:
+    """Take a name apart.
+
+    text (str): A span that holds one name, as found.
+    RETURNS (Mention): Its words; titles, suffixes, particles, a possessive and all that is no letter stay out of them.
+    """
+    from nameparser import parse
+
+    end = len(text)
+    possessive = _POSSESSIVE.search(text)
+    if possessive and len(text) > 3:
+        end = possessive.start()
+    pieces = _pieces(text[:end])
+    # nameparser reads spaces and commas; a view of the same length gives it those for "_", line breaks, digits.
+    view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
+    roles = {(t.span.start, t.span.end): t.role.value for t in parse(view).tokens if t.span is not None}
+    words: list[Word] = []
+    gender, titled = "", False
+    for start, stop in pieces:
+        word = norm(text[start:stop])
+        role = next((r for (a, b), r in roles.items() if a <= start < b), "middle")
+        at_start = not words
+        if word in TITLES and at_start and len(pieces) > 1:
+            gender, titled = TITLES[word] or gender, True
+            continue
+        if role == "suffix" and word in SUFFIXES and not at_start:
+            continue
+        if not word or _is_particle(text, (start, stop), pieces):
+            continue
+        kind = FAMILY if role in ("family", "maiden", "suffix") else GIVEN
+        if role == "middle" and len(word) > 1 and name_table().is_surname(word) and not name_table().is_given(word):
+            kind = FAMILY
+        words.append(Word(start, stop, text[start:stop], word, kind))
+    if len(words) == 1 and not titled:
+        words = [Word(w.start, w.end, w.text, w.norm, LONE) for w in words]
+    elif len(words) == 1:
+        words = [Word(w.start, w.end, w.text, w.norm, FAMILY) for w in words]
+    return Mention(text, tuple(words), gender)
+
+
+def _pieces(text: str) -> list[tuple[int, int]]:
+    """The words of a name: letters, with apostrophes inside; halves of a hyphenated name apart, unless the table knows the whole."""
+    if _SPACED.fullmatch(text.strip()) and not re.search(r"\.\w\.", text):
+        # Letter-spaced capitals, "M A R I A": one word that has spaces in it.
+        lead = len(text) - len(text.lstrip())
+        return [(lead, len(text.rstrip()))]
+    found: list[tuple[int, int]] = []
+    i = 0
+    while i < len(text):
+        if not is_letter(text[i]):
+            i += 1
+            continue
+        j = i
+        while j < len(text) and (
+            is_letter(text[j]) or (text[j] in _APOSTROPHES and j + 1 < len(text) and is_letter(text[j + 1]))
+        ):
+            j += 1
+        if any(ch.isalpha() for ch in text[i:j]):
+            found.append((i, j))
+        i = max(j, i + 1)
+    merged: list[tuple[int, int]] = []
+    for start, stop in found:
+        if merged and text[merged[-1][1] : start] == "-" and name_table().is_given(text[merged[-1][0] : stop]):
+            merged[-1] = (merged[-1][0], stop)
+        else:
+            merged.append((start, stop))
+    return merged
+
+
+def _is_particle(text: str, piece: tuple[int, int], pieces: Sequence[tuple[int, int]]) -> bool:
+    """RETURNS (bool): Whether a word is the "de la" of de la Cruz; not the "Van" of Nguyen Van Anh or of Van Tran."""
+    words = [norm(text[a:b]) for a, b in pieces]
+    i = list(pieces).index(piece)
+    if words[i] not in PARTICLES or i == len(words) - 1:
+        return False
+    if i == 0:
+        return text[piece[0]].islower() or words[1] in PARTICLES
+    return "VN" not in name_table().regions(words[0])
+
+
+def _match(words: Sequence[Word], person: Person) -> tuple[int, tuple[int, ...]] | None:
+    """How a mention's words are those of a person.
+
+    RETURNS (tuple | None): A score, and the place in the person of each word; None if some word is not theirs.
+    """
+    places: dict[int, int] = {}
+    score = 0
+    free = list(range(len(person.words)))
+    for exact in (True, False):
+        for i, word in enumerate(words):
+            if i in places or word.is_initial:
+                continue
+            options = [
+                p
+                for p in free
+                if (person.words[p] == word.norm if exact else _is_nick(word, person.words[p], lone=len(words) == 1))
+            ]
+            if options:
+                same = [p for p in options if person.kinds[p] == word.kind]
+                places[i] = (same or options)[0]
+                free.remove(places[i])
+                score += (20 if exact else 8) + (2 if same else 0)
+    for i, word in enumerate(words):
+        if i not in places and word.is_initial:
+            options = [p for p in free if person.words[p].startswith(word.norm)]
+            same = [p for p in options if person.kinds[p] == word.kind]
+            if options:
+                places[i] = (same or options)[0]
+                free.remove(places[i])
+                score += 1
+    if len(places) < len(words):
+        return None
+    if (
+        len(words) > 1
+        and all(w.is_initial for w in words)
+        and (places[0], places[len(words) - 1]) != (0, len(person.words) - 1)
+    ):
+        return None
+    return score, tuple(places[i] for i in range(len(words)))
+
+
+def _is_nick(word: Word, full: str, *, lone: bool) -> bool:
+    """RETURNS (bool): Whether a word is a nickname of a given name; alone, also its beginning ("Nat" for Nathaniel)."""
+    if full in nicknames().get(word.norm, ()) or word.norm in nicknames().get(full, ()):
+        return True
+    return lone and len(word.norm) >= 3 and len(full) > len(word.norm) and full.startswith(word.norm)
+
+
+def link(mentions: Sequence[Mention]) -> tuple[list[Person], list[int]]:
+    """Link the names of one document to people.
+
+    mentions (Sequence[Mention]): In the order of the text.
+    RETURNS (tuple[list[Person], list[int]]): The people in order of first mention, and for each mention the place of its owner.
+    """
+    order = sorted(
+        range(len(mentions)),
+        key=lambda i: (-sum(not w.is_initial for w in mentions[i].words), -len(mentions[i].words), i),
+    )
+    people: list[Person] = []
+    for i in order:
+        words = mentions[i].words
+        if words and not any(_match(words, p) for p in people):
+            people.append(Person(tuple(w.norm for w in words), _kinds(words), tuple(w.text for w in words)))
+    owners = _assign(mentions, people)
+    seen = list(dict.fromkeys(o for o in owners if o >= 0))
+    ordered = []
+    for old in seen:
+        titles = [m.gender for m, o in zip(mentions, owners, strict=True) if o == old and m.gender]
+        p = people[old]
+        ordered.append(Person(p.words, p.kinds, p.texts, titles[0] if titles else ""))
+    return ordered, [seen.index(o) if o >= 0 else -1 for o in owners]
+
+
+def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:
+    """RETURNS (list[Mention]): The mentions, "ML" as two initials where a Maria Lopez is mentioned too."""
+    initials = {"".join(w.norm[0] for w in m.words) for m in mentions if len(m.words) > 1}
+    found = []
+    for mention in mentions:
+        word = mention.words[0] if len(mention.words) == 1 else None
+        if (
+            word is not None
+            and 2 <= len(word.text) <= 4
+            and word.text.isascii()
+            and word.text.isupper()
+            and word.norm in initials
+        ):
+            letters = (Word(word.start + i, word.start + i + 1, ch, ch.lower(), LONE) for i, ch in enumerate(word.text))
+            mention = Mention(mention.text, tuple(letters), mention.gender)
+        found.append(mention)
+    return found
+
+
+def _kinds(words: Sequence[Word]) -> tuple[str, ...]:
+    """The kinds of a person's words. A word alone, and two in the order "Garcia Maria", are what the table says."""
+    leaning = [name_table().leaning(w.norm) for w in words]
+    if len(words) == 1 and words[0].kind == LONE:
+        return (FAMILY if leaning[0] == "surname" else GIVEN,)
+    kinds = tuple(FAMILY if w.kind == FAMILY else GIVEN for w in words)
+    if kinds == (GIVEN, FAMILY) and leaning == ["surname", "given"]:
+        return (FAMILY, GIVEN)
+    eastern = kinds[0] == GIVEN and FAMILY_FIRST.intersection(name_table().regions(words[0].norm))
+    frequency = [name_table().rarity_of_surname(w.norm) for w in words]
+    if eastern and len(words) > 1 and leaning[0] == "surname" and frequency[0] < frequency[-1]:
+        return (FAMILY, *[GIVEN] * (len(words) - 1))
+    return kinds
+
+
+def _assign(mentions: Sequence[Mention], people: Sequence[Person]) -> list[int]:
+    """The owner of each mention: the best match; among equals the one last mentioned, else the one mentioned next."""
+    options: list[list[int]] = []
+    for mention in mentions:
+        scored = [
+            (match[0] - 15 * _wrong_gender(mention, person), p)
+            for p, person in enumerate(people)
+            if mention.words and (match := _match(mention.words, person))
+        ]
+        best = max((score for score, _ in scored), default=0)
+        options.append([p for score, p in scored if score == best])
+    owners = [o[0] if len(o) == 1 else -1 for o in options]
+    for i, fits in enumerate(options):
+        if len(fits) > 1:
+            before = [owners[j] for j in range(i - 1, -1, -1) if owners[j] in fits]
+            after = [owners[j] for j in range(i + 1, len(mentions)) if owners[j] in fits]
+            owners[i] = (before + after + fits)[0]
+    return owners
+
+
+def _wrong_gender(mention: Mention, person: Person) -> bool:
+    """RETURNS (bool): Whether "Mr." cannot be this person, by the usual gender of the given name."""
+    place = person.first(GIVEN)
+    gender = name_table().gender(person.words[place]) if place is not None else None
+    return bool(mention.gender and gender and gender != mention.gender)
+
+
+def places_of(mention: Mention, person: Person) -> tuple[int, ...]:
+    """RETURNS (tuple[int, ...]): For each word of a mention, which word of its owner it is."""
+    match = _match(mention.words, person)
+    return match[1] if match else ()

@@ -1,0 +1,104 @@
+"""How a value is written: case, accents, separators. Surrogates are written the way their originals were.
+
+>>> from pii_components.surrogates.style import like
+>>> like("MARIA", "Zoë"), like("maría", "Zoë"), like("McNeil", "Rossi")
+('ZOE', 'zoë', 'Rossi')
+"""
+
+import random
+import string
+import unicodedata
+
+from .keys import pick
+from .names import fold
+
+_PLAIN = {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ə": "e"}
+_PLAIN_MAP = str.maketrans({**_PLAIN, **{k.upper(): v.capitalize() for k, v in _PLAIN.items() if k not in "ßı"}})
+# Scripts whose names the table has only in Latin letters, with the region to take the surrogate from.
+_SCRIPT_REGION = {
+    "ARABIC": "AR", "CYRILLIC": "RU", "CJK": "CN", "HANGUL": "KR", "HIRAGANA": "JP", "KATAKANA": "JP", "HEBREW": "HE",
+    "DEVANAGARI": "IN", "BENGALI": "PK", "TAMIL": "IN", "TELUGU": "IN", "GURMUKHI": "IN", "GREEK": "GR", "THAI": "TH",
+    "GEORGIAN": "GE", "ETHIOPIC": "EA",
+}  # fmt: skip
+
+
+def plain(name: str) -> str:
+    """RETURNS (str): The name without accents, case kept: "Zoë" gives "Zoe", "Łukasz" gives "Lukasz"."""
+    if name.isascii():
+        return name
+    apart = unicodedata.normalize("NFKD", name).translate(_PLAIN_MAP)
+    return "".join(ch for ch in apart if not unicodedata.combining(ch))
+
+
+def is_letter(ch: str) -> bool:
+    """RETURNS (bool): Whether a character belongs to a word: a letter, a mark on one, or something invisible between two."""
+    return ch.isalpha() or (not ch.isascii() and ch != "\u200b" and unicodedata.category(ch) in ("Mn", "Mc", "Cf"))
+
+
+def norm(word: str) -> str:
+    """RETURNS (str): The letters of a word, folded: what makes two spellings one name."""
+    return "".join(ch for ch in fold(word) if ch.isalpha())
+
+
+def has_accent(word: str) -> bool:
+    """RETURNS (bool): Whether a word is in Latin letters, one of them not ASCII."""
+    return plain(word) != word and script_region(word) is None
+
+
+def script_region(word: str) -> str | None:
+    """RETURNS (str | None): The region of names that a script other than Latin points to."""
+    for ch in word:
+        if ch.isalpha() and not ch.isascii():
+            script = unicodedata.name(ch, "").split(" ")[0]
+            if script in _SCRIPT_REGION:
+                return _SCRIPT_REGION[script]
+    return None
+
+
+def like(original: str, new: str) -> str:
+    """Write a name in the case of another one, without accents if that has none.
+
+    original (str): One word as it stood. new (str): A name as the table writes it.
+    RETURNS (str): UPPER, lower or as the table writes it (McDonald, O'Brien); "mARIA" gives "zOE".
+    """
+    if not has_accent(original):
+        new = plain(new)
+    cased = [ch for ch in original if ch.upper() != ch.lower()]
+    if not cased:
+        return new
+    if all(ch.islower() for ch in cased):
+        return new.lower()
+    if len(cased) > 1 and all(ch.isupper() for ch in cased):
+        return new.upper()
+    if cased[0].islower() and all(ch.isupper() for ch in cased[1:]):
+        return new[:1].lower() + new[1:].upper()
+    return new
+
+
+def other_char(ch: str, rng: random.Random, *, first: bool = False) -> str:
+    """Another character of the same class: a digit for a digit of the same script, a letter for a letter in its case.
+
+    ch (str): The original; anything but a letter or a digit comes back as it is.
+    rng (random.Random): Where chance comes from; one number is used for each letter or digit.
+    first (bool): Whether it leads a number: no zero then, unless the original is one.
+    RETURNS (str): Never the original, so that no part of a value survives.
+    """
+    if ch.isdecimal():
+        value = unicodedata.decimal(ch)
+        digits = [d for d in range(1 if first and value else 0, 10) if d != value]
+        return chr(ord(ch) - value + pick(rng, digits))
+    if ch.isalpha():
+        letters = string.ascii_uppercase if ch.isupper() else string.ascii_lowercase
+        return pick(rng, [c for c in letters if c != ch])
+    if unicodedata.category(ch) in ("No", "Nl"):
+        return pick(rng, string.digits)
+    return ch
+
+
+def other_shape(value: str, rng: random.Random) -> str:
+    """RETURNS (str): The value with every letter and digit changed to another of its class, everything else kept."""
+    out, before = [], ""
+    for ch in value:
+        out.append(other_char(ch, rng, first=not before.isalnum()))
+        before = ch
+    return "".join(out)
