@@ -1,0 +1,146 @@
+"""A tokenizer for what student files look like: sentences that run together, names glued to titles, file names and numbers.
+
+    [nlp.tokenizer]
+    @tokenizers = "pii_edu.StudentTokenizer.v1"
+
+    "menu.Keep it"               menu . Keep it
+    "Ana_Lopez_1234567"          Ana _ Lopez _ 1234567
+    "Reflection-Ana Lopez"       Reflection - Ana Lopez
+    "Email:ana.lopez@x.org."     Email : ana.lopez@x.org .
+
+It is spaCy's own Tokenizer with other rules, so it is saved and loaded with the pipeline, and `doc.text == text` always holds.
+The rule behind the rules: a span can cover several tokens but never half of one, so where a name may end, a token ends. E-mail
+addresses, web addresses and @handles stay whole, also in the middle of a string: the infix expression takes them first, and
+spaCy makes a token of what an infix matches.
+"""
+
+import re
+from collections.abc import Callable
+
+from spacy.lang.char_classes import ALPHA_LOWER, ALPHA_UPPER
+from spacy.language import Language
+from spacy.tokenizer import Tokenizer
+from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, registry
+
+# Characters that show nothing: soft hyphen, zero-width spaces and joiners, direction marks, byte order mark. Inside a word they
+# belong to it (the encoder sees the word without them); before a capital, a digit or a sign they part two words.
+INVISIBLE = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
+LOWER = ALPHA_LOWER + r"\uff41-\uff5a\ufb00-\ufb06\u0300-\u036f"
+UPPER = ALPHA_UPPER + r"\uff21-\uff3a"
+LETTER = LOWER + UPPER
+AT = "@\uff20"
+DOT = ".\uff0e"
+
+# Without "http" or "www", a host needs one of these endings: others are words (in, it, is, so, my, do) or endings of files.
+_SURE_TLD = (
+    "com|org|net|edu|gov|mil|io|info|biz|app|dev|blog|site|online|website|xyz|tech|cloud|page|link|wiki"
+    "|uk|ca|au|nz|ie|br|mx|ru|cn|jp|kr|ng|ke|za|eu|fr|nl|ch|pk|ph|sg|hk|tw|vn|tr"
+)
+_SECOND = r"(?:co|ac|edu|com|gov|org|net|nic|res)\.(?:[a-z]{2})"
+_ANY_CASE = f"(?:{_SURE_TLD}|{_SURE_TLD.upper()}|Com|Org|Net|Edu|Gov)"
+_WORD = rf"[\w{INVISIBLE}]"
+_LABEL = rf"[\w{INVISIBLE}](?:[\w{INVISIBLE}-]{{0,62}})"
+_END = rf"(?![\w{INVISIBLE}-])"
+_PATH_CHAR = r"[^\s<>\"\u201c\u201d\u00ab\u00bb]"
+_PATH_LAST = r"[^\s<>\"\u201c\u201d\u00ab\u00bb.,;:!?()\[\]{}'\u2018\u2019\u2026]"
+_PATH = rf"(?:[/?#](?:{_PATH_CHAR}*{_PATH_LAST})?)"
+
+EMAIL_SHAPE = (
+    rf"[\w.+{INVISIBLE}\uff0e-]{{1,64}}[{AT}](?:{_LABEL}[{DOT}]){{1,8}}"
+    rf"(?:[a-z\uff41-\uff5a\u0430-\u044f{INVISIBLE}]{{2,24}}|[A-Z\uff21-\uff3a]{{2,24}}|Com|Org|Net|Edu){_END}"
+)
+URL_SHAPE = (
+    rf"(?:(?:[Hh][Tt][Tt][Pp][Ss]?|ftp)[:\uff1a][/\uff0f]{{1,2}}{_PATH_CHAR}*{_PATH_LAST}/?"
+    rf"|[Ww][Ww][Ww]\.(?:{_LABEL}\.){{1,8}}[A-Za-z]{{2,24}}{_END}(?::\d{{2,5}})?{_PATH}?"
+    rf"|(?:{_LABEL}\.){{1,8}}(?:{_ANY_CASE}|{_SECOND}){_END}(?::\d{{2,5}})?{_PATH}?"
+    rf"|(?:{_LABEL}\.){{1,8}}[a-z]{{2,10}}/(?:{_PATH_CHAR}*{_PATH_LAST})/?)"
+)
+HANDLE_SHAPE = rf"[{AT}]{_WORD}(?:[\w.{INVISIBLE}-]{{0,62}}{_WORD})?"
+
+# A line of signs ("_____", "=====") is one token: spaCy takes affixes one by one and would copy the rest each time.
+_RUN = r"(?P<run>[^\w\s])(?P=run){2,}|_{2,}|(?:[^\w\s]|_){8,}"
+_RUN_AT_END = r"(?<=[^\W_])(?:[^\w\s]|_){8,}|(?<=[^\W_])_{3,}"
+PREFIXES = [
+    _RUN,
+    rf"[{INVISIBLE}]+",
+    # "-Ana Lopez", "|Name", "/Ana", "→ Ana": spaCy leaves these on the word
+    rf"[-~|/\\^\u2010-\u2015\u2022\u2023\u25e6\u2043\u2190-\u21ff\u27a2]+(?=[{LETTER}0-9])(?![0-9])",
+    r"[\u2022\u2023\u25e6\u2043\u2190-\u21ff|\\]",
+]
+SUFFIXES = [
+    _RUN_AT_END,
+    rf"[{INVISIBLE}]+",
+    rf"(?<=[{LETTER}])[-~|/\\^\u2010-\u2015\u2022\u2190-\u21ff]+",
+    r"[|\\]",
+    r"(?<=[\ufb00-\ufb06])\.",
+    rf"(?<=[{LETTER}][{LETTER}])[\u00b4`\u02bc\uff07][sS]",
+]
+INFIXES = [
+    # Whole addresses come first, so that nothing splits them; they begin where no other part of them could stand before.
+    rf"(?<![\w.+{INVISIBLE}\uff0e-]){EMAIL_SHAPE}",
+    rf"(?<![\w.{AT}-]){URL_SHAPE}",
+    rf"(?<![\w.{AT}-]){HANDLE_SHAPE}",
+    r"_+",
+    # brackets, double quotes, bars and bullets part words wherever they stand
+    r"[()\[\]{}<>\"\u201c\u201d\u201e\u00ab\u00bb|\\\u2022\u2023\u25e6\uff08\uff09\uff3b\uff3d\u3010\u3011\u300a\u300b\u2190-\u21ff]",
+    r"[\uff1a\uff0c\uff1b\u3001\u3002\uff0f\uff3f\uff01\uff1f]",
+    # "word.Next", "menu.keep", "END.NEXT", "3.Ana", "word!Next", "one;two", "2019,Ana"
+    rf"(?<=[{LOWER})\uff09])\.+(?=[{UPPER}(\u201c\"])",
+    rf"(?<=[{LETTER}][{LETTER}][{LETTER}])\.+(?=[{LETTER}]{{3}})",
+    rf"(?<=[{UPPER}][{UPPER}])\.(?=[{UPPER}][{LETTER}])",
+    rf"(?<=[0-9])[.\uff0e](?=[{UPPER}][{LOWER}])",
+    rf"(?<=[{LETTER}0-9])[!?;]+(?=[{LETTER}0-9])",
+    rf"(?<=[{LETTER}0-9]),+(?=[{LETTER}])",
+    rf"(?<=[{LETTER}]),+(?=[0-9])",
+    # "Name:Ana", "ID:1234", "ID#1234", "Ana/1234567", "Week3-Ana", "Ana-1234567", "Ana+Bob", "Ana&Bob"
+    rf"(?<=[{LETTER}0-9])[:=/#~^](?=[{LETTER}])",
+    rf"(?<=[{LETTER}])[:=#](?=[0-9{AT}])",
+    rf"(?<=[{LETTER}])[/~](?=[0-9]{{4}})",
+    rf"(?<=[0-9])(?:--+|[-\u2010-\u2015])(?=[{LETTER}][{LETTER}])",
+    rf"(?<=[{LETTER}])[-\u2010-\u2015](?=[0-9]{{4}})",
+    rf"(?<=[{LETTER}])[+*](?=[{LETTER}])",
+    rf"(?<=[{LOWER}])&(?=[{UPPER}])",
+    # nothing between them: "1234567Ana", "Lopez1234567"; "Ana123" stays whole
+    rf"(?<=[0-9][0-9][0-9][0-9])(?=[{UPPER}][{LOWER}]{{2}})",
+    rf"(?<=[{LETTER}])(?=[0-9]{{6}})",
+    rf"[{INVISIBLE}]+(?![{LOWER}{INVISIBLE}])",
+]
+# English exceptions that take "id" for "I'd" and "Wed" for "we'd".
+NOT_EXCEPTIONS = ("id", "Id", "ID", "wed", "Wed")
+
+
+def is_address(text: str) -> bool:
+    """RETURNS (bool): Whether the whole string has the shape of an e-mail address, a web address or an @handle."""
+    return _ADDRESS.match(text) is not None
+
+
+# Anchored at the end, without flags: spaCy stores the pattern alone.
+_ADDRESS = re.compile(rf"(?:{EMAIL_SHAPE}|{URL_SHAPE}|{HANDLE_SHAPE})\Z")
+
+
+def make_student_tokenizer(nlp: Language) -> Tokenizer:
+    """Build the tokenizer.
+
+    nlp (Language): The pipeline it is for; gives vocabulary, exceptions and the rules that ours stand before.
+    RETURNS (Tokenizer): A plain spaCy Tokenizer.
+    """
+    defaults = nlp.Defaults
+    rules = {orth: spec for orth, spec in (defaults.tokenizer_exceptions or {}).items() if orth not in NOT_EXCEPTIONS}
+    return Tokenizer(
+        nlp.vocab,
+        rules=rules,
+        prefix_search=compile_prefix_regex([*PREFIXES, *(defaults.prefixes or [])]).search,
+        suffix_search=compile_suffix_regex([*SUFFIXES, *(defaults.suffixes or [])]).search,
+        infix_finditer=compile_infix_regex([*INFIXES, *(defaults.infixes or [])]).finditer,
+        token_match=_ADDRESS.match,
+        url_match=_ADDRESS.match,
+    )
+
+
+@registry.tokenizers("pii_edu.StudentTokenizer.v1")
+def create_student_tokenizer() -> Callable[[Language], Tokenizer]:
+    """The registered function behind `@tokenizers = "pii_edu.StudentTokenizer.v1"`.
+
+    RETURNS (Callable[[Language], Tokenizer]): Makes the tokenizer of a pipeline.
+    """
+    return make_student_tokenizer
