@@ -120,19 +120,20 @@ def from_essays(templates: Iterable[Template], blocks: Blocks, recipe: Recipe, t
 def from_carriers(path: Path, split: str, blocks: Blocks, recipe: Recipe, table: NameTable, seed: int) -> Iterator[Filled]:
     """YIELDS (Filled): Essays of a JSONL file, marks filled; those without marks with something set into them."""
     left = {True: recipe.carriers, False: recipe.clean_carriers}
-    for n, (key, text) in enumerate(iter_persuade(path)):
+    model_written = "llm" in path.name  # few, but on the very assignment: filled twice
+    rows = list(enumerate(iter_persuade(path)))
+    for n, (key, text) in rows * (2 if model_written and not recipe.whole else 1):
         if split_of(f"{path.name}|{key}|{n}") != split or not any(left.values()):
             continue
-        rng = rng_for(seed, path.name, key, n)
+        rng = rng_for(seed, path.name, key, n, *left.values())
         filled = fill_carrier(slots_in_llm_text(text), table, rng)
         if filled is None or not left[bool(filled.spans)]:
             continue
         left[bool(filled.spans)] -= 1
-        model_written = "llm" in path.name
         if not filled.spans or model_written:
             if not recipe.whole and not model_written:
                 # One stretch of each, so that the budget goes to many writers.
-                filled = rng.choice(crop(filled, rng, least=700, most=1600)[:3])
+                filled = rng.choice(crop(filled, rng, least=500, most=1050)[:4])
             filled = dress(filled, Filler(table, rng), blocks, rng, header=0.45 if model_written else 0.2)
         yield from _pieces(filled, rng, recipe)
 

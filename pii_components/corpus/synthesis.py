@@ -133,8 +133,8 @@ def roughen(filled: Filled, rng: random.Random) -> Filled:
     RETURNS (Filled): Text with the same spans, which may be in another case.
     """
     kind = rng.choices(
-        ("none", "run together", "flat", "double lines", "lower", "upper", "no stops", "nbsp", "curly"),
-        (52, 10, 11, 8, 6, 2, 3, 2, 6),
+        ("none", "run together", "flat", "double lines", "lower", "upper", "no stops", "wide", "curly"),
+        (39, 8, 13, 22, 5, 2, 3, 2, 6),
     )[0]
     if kind == "run together":
         return map_text(filled, _run_together)
@@ -147,8 +147,8 @@ def roughen(filled: Filled, rng: random.Random) -> Filled:
         return replace(filled, text=text) if len(text) == len(filled.text) else filled
     if kind == "no stops":
         return map_text(filled, lambda piece: re.sub(r"[.,](?=\s)", "", piece))
-    if kind == "nbsp":
-        return map_text(filled, lambda piece: piece.replace("  ", " \u00a0"))
+    if kind == "wide":  # what is left of justified text in a word processor's file
+        return map_text(filled, lambda piece: piece.replace(" ", "\t\r \u00a0"))
     if kind == "curly":
         return map_text(filled, lambda piece: piece.replace("'", "\u2019").replace(' "', " \u201c").replace('"', "\u201d"))
     return filled
@@ -157,7 +157,7 @@ def roughen(filled: Filled, rng: random.Random) -> Filled:
 _BREAKS = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z\"'(])")
 
 
-def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 1500) -> list[Filled]:
+def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 1050) -> list[Filled]:
     """Cut a text into stretches that end at a line or sentence.
 
     filled (Filled): The text. rng (random.Random): Where chance comes from.

@@ -1,0 +1,134 @@
+"""From a trained pipeline to the one that ships: `python -m pii_components.packaging --model training/model-best --out en_pii_edu`.
+
+Three things change: the rules are added behind the trained components, the encoder is stored in half precision, and the vocabulary is
+made anew. spaCy keeps every string that a pipeline has seen, and what `pii_ner` has seen in training is students' words.
+"""
+
+import argparse
+import json
+import logging
+import shutil
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import spacy
+from spacy.language import Language
+from thinc.api import Config
+
+from .about import __version__
+from .errors import Errors, PiiError
+
+logger = logging.getLogger(__name__)
+
+RULES = ("pii_ruler", "pii_context", "hips_surrogate")
+MAX_BYTES = 50_000_000
+META = {
+    "lang": "en",
+    "name": "pii_edu",
+    "description": "De-identification of student writing: who is named, in which role, and realistic surrogates.",
+    "license": "Apache-2.0",
+    "sources": [
+        {"name": "all-MiniLM-L6-v2", "license": "Apache-2.0", "author": "sentence-transformers"},
+        {"name": "Essays of the project's authors", "license": "Apache-2.0", "author": "pii_edu"},
+        {"name": "PERSUADE 2.0 (as carrier of invented names)", "license": "see its publisher", "author": "Crossley et al."},
+    ],
+}
+
+
+def serialize_half(model: Any) -> bytes:
+    """The weights of a PyTorch model in half precision; loading them into a model in full precision widens them again.
+
+    model (torch.nn.Module): The model. RETURNS (bytes): What `torch.save` writes.
+    """
+    import torch
+
+    state = {k: v.half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+    buffer = BytesIO()
+    torch.save(state, buffer)
+    return buffer.getvalue()
+
+
+def halve(nlp: Language) -> None:
+    """Store every PyTorch model of a pipeline in half precision from now on.
+
+    nlp (Language): The pipeline; its weights in memory stay as they are.
+    """
+    for _, pipe in nlp.pipeline:
+        for node in pipe.model.walk() if hasattr(pipe, "model") else ():
+            for shim in node.shims:
+                shim._serialize_model = serialize_half
+
+
+def renew_vocab(nlp: Language, config: Config) -> Language:
+    """The same pipeline over a vocabulary that has seen no text.
+
+    nlp (Language): A trained pipeline. config (Config): Its config.
+    RETURNS (Language): A new pipeline with the same weights and settings.
+    """
+    fresh = Language.from_config(config) if nlp.lang is None else spacy.util.get_lang_class(nlp.lang).from_config(config)
+    for name, pipe in nlp.pipeline:
+        fresh.get_pipe(name).from_bytes(pipe.to_bytes(exclude=["vocab"]), exclude=["vocab"])
+        for label in getattr(pipe, "labels", ()):
+            fresh.vocab.strings.add(label)
+    return fresh
+
+
+def assemble(model: Path, *, settings: dict[str, dict[str, Any]] | None = None) -> Language:
+    """Add the rules behind the trained components.
+
+    model (Path): A pipeline as `spacy train` saved it.
+    settings (dict | None): Config per component; "pii_ner" may change thresholds.
+    RETURNS (Language): The whole pipeline, not yet saved.
+    """
+    settings = settings or {}
+    nlp = spacy.load(model)
+    if thresholds := settings.get("pii_ner", {}).get("thresholds"):
+        nlp.get_pipe("pii_ner").cfg["thresholds"] = dict(thresholds)
+    config = nlp.config.copy()
+    if thresholds:
+        config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
+    fresh = renew_vocab(nlp, config)
+    for rule in RULES:
+        fresh.add_pipe(rule, config=settings.get(rule, {}))
+    return fresh
+
+
+def package(model: Path, out: Path, *, settings: dict[str, dict[str, Any]] | None = None, performance: dict | None = None) -> Path:
+    """Write the package folder that `spacy.load("en_pii_edu")` finds.
+
+    model (Path): A pipeline as `spacy train` saved it.
+    out (Path): The folder of the import package; earlier pipelines in it are removed.
+    settings (dict | None): Config per component. performance (dict | None): Goes into meta.json.
+    RETURNS (Path): The pipeline's folder.
+    RAISES (PiiError): E010, if it is larger than 50 MB.
+    """
+    nlp = assemble(model, settings=settings)
+    halve(nlp)
+    nlp.meta.update({**META, "version": __version__, "performance": performance or {}})
+    target = out / f"en_pii_edu-{__version__}"
+    for old in out.glob("en_pii_edu-*"):
+        shutil.rmtree(old)
+    nlp.to_disk(target)
+    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    if size > MAX_BYTES:
+        raise PiiError(Errors.E010, size=size, most=MAX_BYTES)
+    shutil.copy(target / "meta.json", out / "meta.json")
+    logger.info("%s: %.1f MB", target, size / 1e6)
+    return target
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Add the rules to a trained pipeline and write it as en_pii_edu.")
+    parser.add_argument("--model", type=Path, required=True, help="folder that `spacy train` wrote (model-best)")
+    parser.add_argument("--out", type=Path, default=Path("en_pii_edu"))
+    parser.add_argument("--settings", type=Path, default=Path("configs/pipeline.json"), help="config per component, JSON")
+    args = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    settings = json.loads(args.settings.read_text("utf8")) if args.settings.is_file() else {}
+    package(args.model, args.out, settings=settings)
+
+
+if __name__ == "__main__":
+    main()
