@@ -1,0 +1,232 @@
+"""A document as `pii_context` reads it: words, lines, zones, and what stands beside each name.
+
+    header          the lines before running text          By Ana Lopez
+    lead            start of a first line that runs on     Ana Lopez Challenge: Our ...
+    bibliography    under "References", or in its form     Popper, K. (1959). The logic ...
+    signoff         the short lines at the end             Best, / Ana
+    body            all else
+
+Patterns see text with every name replaced by one sign, so that "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)".
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from spacy.tokens import Doc
+
+from .context_settings import ContextSettings
+from .spans import Candidate
+
+MASK = "\ue0f0"  # private use: stands for a name in what patterns see
+WINDOW = 160  # characters that a pattern sees on either side
+_LEAD = 90  # characters of a first line in which a name may still be a header
+_BIBLIOGRAPHY = re.compile(
+    r"[\W\d_]*(?:list of )?(?:references?|works? cited|bibliography|literature(?: cited)?|sources?(?: cited)?|citations?|further reading"
+    r"|reference list|referencias|bibliograf[ií]a|endnotes|footnotes|notes and references)(?: and [a-z]+)?\W*\Z",
+    re.IGNORECASE,
+)
+_AFTER_BIBLIOGRAPHY = re.compile(
+    r"\W*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration|submitted|sincerely"
+    r"|regards|thank)\b",
+    re.IGNORECASE,
+)
+_BIB_LINE = re.compile(
+    rf"\W*(?:\[?\d{{1,3}}[\].)]*\s+)?{MASK}(?:,? (?:[A-Z]\.[ -]?){{1,3}})?(?:(?:, |,? and |,? & |,? &amp; |; |, \.\.\. ){MASK}"
+    rf"(?:,? (?:[A-Z]\.[ -]?){{1,3}})?|,? et al\.?)*[.,]? (?:\((?:1[5-9]|20)\d\d[a-z]?[,)]|(?:1[5-9]|20)\d\d[a-z]?[.,]|\(n\.d\.\)|[“\"«].{{3,160}}[.,]?[”\"»])"
+    rf"|\W*(?:\[?\d{{1,3}}[\].)]*\s+)?{MASK}(?:, (?:ed|eds|trans)\.)?[.,] [^.]{{3,120}}\. (?:[^.:]{{2,60}}: )?[^.,]{{2,60}}, (?:1[5-9]|20)\d\d"
+)
+# A full stop ends a sentence unless a title, an initial or an abbreviation stands before it.
+_SENTENCE_END = re.compile(r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a name stands; strings are as written, with other names masked.
+
+    zones (frozenset[str]): Names of zones; several may hold.
+    before, after (str): Its line up to and after it, at most `WINDOW` characters.
+    line_before (str): The last line above that is not blank, if the name opens its own line; else empty.
+    sentence_before, sentence_after (str): The same within its sentence.
+    """
+
+    zones: frozenset[str]
+    before: str
+    after: str
+    line_before: str
+    sentence_before: str
+    sentence_after: str
+
+
+class DocView:
+    """Words and lines of a document. doc (Doc): The document. settings (ContextSettings): For the lengths of header and sign-off."""
+
+    def __init__(self, doc: Doc, settings: ContextSettings) -> None:
+        self.text = doc.text
+        self.words = [token.text for token in doc]
+        self.starts = [token.idx for token in doc]
+        self.ends = [start + len(word) for start, word in zip(self.starts, self.words, strict=True)]
+        self.spaces = [bool(token.whitespace_) for token in doc]
+        self.settings = settings
+        self.lines: list[tuple[int, int]] = []
+        at = 0
+        for line in self.text.splitlines(keepends=True):
+            self.lines.append((at, at + len(line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"))))
+            at += len(line)
+        self.line_starts = [start for start, _ in self.lines]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def is_space(self, i: int) -> bool:
+        """RETURNS (bool): Whether a token is white space only."""
+        return self.words[i].isspace()
+
+    def line_of(self, char: int) -> int:
+        """RETURNS (int): The number of the line that a character lies in."""
+        return max(bisect_right(self.line_starts, char) - 1, 0)
+
+    def gap(self, i: int) -> str:
+        """RETURNS (str): The white space between token i and the next; a line break shows as one."""
+        return self.text[self.ends[i] : self.starts[i + 1]] if i + 1 < len(self.words) else ""
+
+    @cached_property
+    def filled(self) -> list[int]:
+        """RETURNS (list[int]): Numbers of the lines that are not blank."""
+        return [n for n, (start, end) in enumerate(self.lines) if self.text[start:end].strip()]
+
+    @cached_property
+    def header(self) -> frozenset[int]:
+        """RETURNS (frozenset[int]): Lines before the first running text; of a text without any, the first five."""
+        found: list[int] = []
+        for n in self.filled[: self.settings.header_lines]:
+            if is_running(self.text[slice(*self.lines[n])]):
+                return frozenset(found)
+            found.append(n)
+        return frozenset(found if len(self.filled) <= len(found) and len(found) <= 5 else found[:5])
+
+    @cached_property
+    def signoff(self) -> frozenset[int]:
+        """RETURNS (frozenset[int]): The short lines at the end."""
+        found: list[int] = []
+        for n in reversed(self.filled[-self.settings.signoff_lines :]):
+            if is_running(self.text[slice(*self.lines[n])]):
+                break
+            found.append(n)
+        return frozenset(found) - (self.header if len(self.filled) > 3 else frozenset())
+
+    @cached_property
+    def under_bibliography(self) -> frozenset[int]:
+        """RETURNS (frozenset[int]): Lines under a heading such as "References", up to a heading of another kind."""
+        found: list[int] = []
+        inside = False
+        for n in self.filled:
+            line = self.text[slice(*self.lines[n])]
+            if len(line) < 60 and _BIBLIOGRAPHY.match(line):
+                inside = True
+            elif inside and len(line) < 60 and _AFTER_BIBLIOGRAPHY.match(line):
+                inside = False
+            elif inside:
+                found.append(n)
+        return frozenset(found)
+
+    def places(self, names: Sequence[Candidate]) -> list[Place]:
+        """What stands beside each name.
+
+        names (Sequence[Candidate]): Sorted, without overlaps.
+        RETURNS (list[Place]): One per name.
+        """
+        spans = [(self.starts[c.start], self.ends[c.end - 1]) for c in names]
+        masked: dict[int, str] = {}
+        for start, _ in spans:
+            n = self.line_of(start)
+            if n not in masked:
+                masked[n] = self._masked(*self.lines[n], spans)
+                if n - 1 not in masked and (above := self._above(n)) >= 0:
+                    masked.setdefault(above, self._masked(*self.lines[above], spans))
+        return [self._place(start, end, spans, masked) for start, end in spans]
+
+    def _above(self, n: int) -> int:
+        at = bisect_right(self.filled, n - 1) - 1
+        return self.filled[at] if at >= 0 else -1
+
+    def _masked(self, start: int, end: int, spans: list[tuple[int, int]]) -> str:
+        """The text from start to end, each name in it replaced."""
+        parts, at = [], start
+        first = bisect_right(spans, (start, -1))
+        if first and spans[first - 1][1] > start:
+            first -= 1
+        for a, b in spans[first:]:
+            if a >= end:
+                break
+            if b > at:
+                parts += [self.text[at : max(a, at)], MASK]
+                at = b
+        return "".join(parts) + self.text[at:end]
+
+    def _place(self, start: int, end: int, spans: list[tuple[int, int]], masked: dict[int, str]) -> Place:
+        n = self.line_of(start)
+        low, high = self.lines[n]
+        before = self._masked(max(low, start - WINDOW), start, spans)
+        after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
+        opens = not any(c.isalnum() or c == MASK for c in self._masked(low, start, spans))
+        above = self._above(n)
+        return Place(
+            zones=self._zones(n, start, before, after, masked[n]),
+            before=before,
+            after=after,
+            line_before=masked.get(above, "")[-WINDOW:] if opens and above >= 0 else "",
+            sentence_before=_last_sentence(before),
+            sentence_after=_first_sentence(after),
+        )
+
+    def _zones(self, n: int, start: int, before: str, after: str, line: str) -> frozenset[str]:
+        zones = set()
+        if not _WORD.search(line.replace(MASK, " ")):
+            zones.add("alone")
+        if n in self.header:
+            zones.add("header")
+            if n in self.filled[:3]:
+                zones.add("top")
+        elif n == self.filled[0] and start < self.lines[n][0] + _LEAD and _is_lead(before, after):
+            zones.add("lead")
+        if n in self.signoff:
+            zones.add("signoff")
+        if n == self.filled[-1]:
+            zones.add("last")
+        if _BIB_LINE.match(line) or (n in self.under_bibliography and not ("alone" in zones and n in self.filled[-3:])):
+            zones.add("bibliography")
+        if (before.count('"') + before.count("“") - before.count("”")) % 2 == 1:
+            zones.add("quoted")
+        if not zones & {"header", "lead", "signoff", "bibliography"}:
+            zones.add("body")
+        return frozenset(zones)
+
+
+def is_running(line: str) -> bool:
+    """RETURNS (bool): Whether a line is running text and not a heading, a label or a name."""
+    lower = sum(word[0].islower() for word in _WORD.findall(line[:400]))
+    stripped = line.rstrip()
+    return lower >= 7 or (lower >= 4 and stripped.endswith((".", "!", "?", ":", ".”", '."'))) or (len(stripped) > 120 and lower >= 3)
+
+
+def _is_lead(before: str, after: str) -> bool:
+    """Whether a name on a first line that runs on stands like a header: nothing but headings before it, no predicate after it."""
+    if any(word[0].islower() and word not in ("by", "and", "of", "the", "on", "in", "for") for word in _WORD.findall(before)) or re.search(r"[.!?] ", before):
+        return False
+    return re.match(rf"\s{{2,}}|\s*[-–—|:/,_(.]|\s+[A-Z]|\s*\Z|\s*{MASK}", after) is not None
+
+
+def _last_sentence(text: str) -> str:
+    at = 0
+    for match in _SENTENCE_END.finditer(text.lower()):
+        at = match.end()
+    return text[at:] if at <= len(text) else ""
+
+
+def _first_sentence(text: str) -> str:
+    match = _SENTENCE_END.search(text.lower())
+    return text[: match.start()] if match else text
