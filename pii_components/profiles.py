@@ -126,6 +126,11 @@ class Profile:
         return cls.from_dict(data, where=str(name_or_path))
 
 
+def make_profile(name: str) -> Profile:
+    """RETURNS (Profile): For configs: `{"@misc": "pii_edu.profile.v1", "name": "crapii"}`. name (str): As in `Profile.load`."""
+    return Profile.load(name)
+
+
 def shipped_profiles() -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Names of the profiles that come with the package."""
     folder = resources.files("pii_components") / "resources" / "profiles"

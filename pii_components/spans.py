@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from spacy.tokens import Doc, Span
 
+from .alignment import OffsetMap
 from .errors import Errors, PiiError
 from .labels import LABELS, PRIORITY, role_of
 
@@ -62,9 +63,21 @@ def install_extensions() -> None:
     for name in ("pii_source", "pii_role", "pii_reason"):
         if not Span.has_extension(name):
             Span.set_extension(name, default="")
-    for name in ("deidentified", "pii_offsets", "surrogate_spans"):
+    for name in ("deidentified", "surrogate_spans", "pii_scope"):
         if not Doc.has_extension(name):
             Doc.set_extension(name, default=None)
+    if not Doc.has_extension("pii_offsets"):
+        Doc.set_extension("pii_offsets", getter=_get_offsets, setter=_set_offsets)
+
+
+def _get_offsets(doc: Doc) -> OffsetMap | None:
+    # Kept as plain numbers, so that Doc.to_bytes and worker processes can carry them.
+    data = doc.user_data.get("pii_offsets")
+    return OffsetMap.from_dict(data) if data is not None else None
+
+
+def _set_offsets(doc: Doc, offsets: OffsetMap) -> None:
+    doc.user_data["pii_offsets"] = offsets.to_dict()
 
 
 def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:

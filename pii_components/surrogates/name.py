@@ -135,15 +135,15 @@ def _gender(person: Person, table: NameTable) -> str:
 
 def _notes(person: Person, table: NameTable) -> list[str]:
     family, given = person.first(FAMILY), person.first(GIVEN)
-    texts = [person.texts[i] if i is not None else "" for i in (family, given)]
+    surname, first = (person.texts[i] if i is not None else "" for i in (family, given))
     notes = ["gender unknown"] if given is not None and not _gender(person, table) else []
-    return [*notes, *([] if _region(*texts, table) else ["origin unknown"])]
+    return [*notes, *([] if _region(surname, first, table) else ["origin unknown"])]
 
 
 def _draw(
     slot: _Slot, chance: Chance, table: NameTable, forbidden: Collection[str], taken: Collection[str]
 ) -> tuple[str | None, bool]:
-    """RETURNS (tuple[str | None, bool]): A surrogate that is nobody else's name, and whether it is from elsewhere in the world."""
+    """RETURNS (tuple[str | None, bool]): A surrogate that is nobody's name here, and whether it is from elsewhere in the world."""
     given = slot.kind == GIVEN
     small = bool(slot.region) and table.is_small(given=given, gender=slot.gender or None, region=slot.region)
     for attempt in range(MAX_TRIES):
@@ -204,7 +204,7 @@ def render(mention: Mention, named: Named, chance: Chance) -> str | None:
 
 
 def _write(text: str, word: str, new: str, full: str) -> str:
-    """RETURNS (str): A surrogate as an initial, a nickname or a name, in the case of the original; letter-spaced if that was."""
+    """RETURNS (str): A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
     if len(word) == 1 and text.isascii():
         return plain(new)[0].lower() if text.islower() else plain(new)[0].upper()
     if word != full and len(full) > 1:

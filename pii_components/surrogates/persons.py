@@ -168,7 +168,7 @@ def read_mention(text: str) -> Mention:
 
 
 def _pieces(text: str) -> list[tuple[int, int]]:
-    """The words of a name: letters, with apostrophes inside; halves of a hyphenated name apart, unless the table knows the whole."""
+    """The words of a name: letters, with apostrophes inside; hyphenated names in halves, if the table lacks the whole."""
     if _SPACED.fullmatch(text.strip()) and not re.search(r"\.\w\.", text):
         # Letter-spaced capitals, "M A R I A": one word that has spaces in it.
         lead = len(text) - len(text.lstrip())

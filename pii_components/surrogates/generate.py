@@ -1,0 +1,74 @@
+"""What a generator of surrogates gets, and how a document's values become distinct surrogates.
+
+A generator is a function `(value, context, attempt) -> str | None`. It is pure: the same value, context and attempt give the
+same text; None means "no surrogate: use the tag".
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from .keys import Chance
+from .name import Named
+from .names import NameTable
+
+MAX_TRIES = 40
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a surrogate may depend on.
+
+    chance (Chance): Key and scope. table (NameTable): Names to draw.
+    people (Sequence[Named]): The document's people and who they become.
+    reserved (bool): Whether values must be such that nobody can own them. locale (str): As Faker writes it, "en_US".
+    """
+
+    chance: Chance
+    table: NameTable
+    people: Sequence[Named] = ()
+    reserved: bool = True
+    locale: str = "en_US"
+
+
+Generator = Callable[[str, Context, int], str | None]
+
+
+def canonical(value: str) -> str:
+    """RETURNS (str): Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
+    return "".join(ch for ch in value.casefold() if ch.isalnum())
+
+
+def distinct(
+    values: Collection[str],
+    generator: Generator,
+    context: Context,
+    *,
+    forbidden: Collection[str],
+    key: Callable[[str], str] = canonical,
+) -> dict[str, str | None]:
+    """A surrogate for each value of one kind, none like another one's and none that is an original.
+
+    values (Collection[str]): As they stand, in any order.
+    generator (Generator): Makes one. context (Context): For it.
+    forbidden (Collection[str]): Canonical values that no surrogate may be.
+    key (Callable): What makes two values one; they get the same surrogate, each in its own form.
+    RETURNS (dict[str, str | None]): Value -> surrogate, or None if there is none.
+    """
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        groups.setdefault(key(value), []).append(value)
+    blocked = {*forbidden, *(canonical(v) for v in values)}
+    taken: set[str] = set()
+    found: dict[str, str | None] = {}
+    for group in sorted(groups, key=context.chance.order):
+        forms = sorted(set(groups[group]))
+        for attempt in range(MAX_TRIES):
+            made = {form: generator(form, context, attempt) for form in forms}
+            results = {canonical(new) for new in made.values() if new is not None}
+            if None in made.values() or (results.isdisjoint(blocked) and results.isdisjoint(taken)):
+                break
+        else:
+            made = dict.fromkeys(forms)
+        found.update(made)
+        taken.update(canonical(new) for new in made.values() if new is not None)
+    return found

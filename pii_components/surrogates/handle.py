@@ -1,0 +1,189 @@
+"""Handles: the part of an e-mail address, a user name or a profile's address that says who it is.
+
+    "mlopez99", Maria Lopez -> Carla Vidal      =>  "cvidal47"
+    "Maria.Lopez", the same                     =>  "Carla.Vidal"
+    "skater_boy12", nobody's name               =>  "moreau_teller58"
+
+The same handle becomes the same surrogate wherever it stands, so that an address and a profile still belong together. Letters
+that are no part of a known name are replaced by a name: they may be one that we do not know.
+"""
+
+import random
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from .keys import Chance, pick
+from .name import Named
+from .names import NameTable, fold
+from .persons import nicknames
+from .style import other_char, plain
+from .words import words
+
+_RUNS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of letters in a handle that comes from a name: `new` is what it becomes; `weight` how sure that is."""
+
+    start: int
+    end: int
+    new: str
+    weight: int
+
+
+def letters(word: str) -> str:
+    """RETURNS (str): A name as it stands in an address: small ASCII letters only."""
+    return "".join(ch for ch in plain(word).lower() if ch.isascii() and ch.isalpha())
+
+
+def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table: NameTable, *, attempt: int = 0) -> str:
+    """A handle for somebody else, in the same pattern.
+
+    handle (str): Without "@" or address.
+    people (Sequence[Named]): The document's people; the one whose name it holds lends the surrogate.
+    chance (Chance): Key and scope. table (NameTable): For letters that are nobody's name.
+    attempt (int): Another one for the same handle.
+    RETURNS (str): As many runs of letters and digits as before, with the same separators and case.
+    """
+    runs = _RUNS.findall(handle)
+    owner = owner_of(handle, people)
+    rng = chance.rng("HANDLE", fold(handle), attempt=attempt)
+    avoid = {letters(w) for named in people for w in named.person.words}
+    out = []
+    for i, run in enumerate(runs):
+        if run.isdecimal():
+            out.append(_number(run, rng))
+        elif run[0].isalpha():
+            mixed = _is_code(runs, i)
+            pieces = _segment(letters(run), owner) if owner else []
+            if mixed or (not pieces and len(letters(run)) != len(run)):
+                new = "".join(other_char(ch, rng) for ch in run)
+            elif pieces:
+                out.append(_join(run, pieces, rng, table, avoid))
+                continue
+            elif run.lower() in words("handle_words"):
+                new = run.lower()
+            else:
+                new = _unknown(letters(run), rng, table, avoid)
+            out.append(_case(run, new))
+        else:
+            out.append(run)
+    return "".join(out)
+
+
+def owner_of(handle: str, people: Sequence[Named]) -> Named | None:
+    """RETURNS (Named | None): The person whose name explains most of a handle; None if it holds nobody's."""
+    best: tuple[int, Named] | None = None
+    for named in people:
+        weight = covered = total = longest = 0
+        for run in re.findall(r"[^\W\d_]+", handle):
+            if run.lower() in words("handle_words"):
+                continue
+            pieces = _segment(letters(run), named)
+            weight += sum(p.weight for p in pieces)
+            longest = max([longest, *(p.weight for p in pieces)])
+            covered += sum(p.end - p.start for p in pieces)
+            total += len(run)
+        strong = weight >= 12 or (covered == total and weight >= min(2, len(named.person.words)) >= 2)
+        # A whole long name says enough, whatever stands around it ("maria-lopez-my-first-ferry").
+        if strong and (2 * covered >= total or longest >= 20) and (best is None or weight > best[0]):
+            best = (weight, named)
+    return best[1] if best else None
+
+
+def _forms(named: Named) -> list[tuple[str, str, int, int]]:
+    """How a person's words may stand in a handle: letters, what they become, which word, how sure."""
+    forms = []
+    for i, word in enumerate(named.person.words):
+        old, new = letters(word), letters(named.surrogates[i] or "")
+        if not old or not new:
+            continue
+        if len(old) > 1:
+            forms.append((old, new, i, 4 * len(old)))
+        forms += [(old[:n], new[:n], i, 3 * n) for n in range(len(old) - 1, 2, -1)]
+        forms.append((old[0], new[0], i, 1))
+        for nick, full in nicknames().items():
+            if len(old) > 1 and word in full:
+                forms.append((nick, new, i, 4 * len(nick)))
+    return forms
+
+
+def _segment(run: str, named: Named | None) -> list[Piece]:
+    """The best way to read a run of letters as parts of a person's name, each word used once.
+
+    RETURNS (list[Piece]): In order; empty if nothing but scattered initials fits.
+    """
+    if named is None or not run or len(run) > 40:
+        return []
+    forms = _forms(named)
+
+    @cache
+    def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:
+        if start == len(run):
+            return 0, ()
+        score, rest = best(start + 1, used)
+        found = (score - 3, rest)
+        for old, new, i, weight in forms:
+            if not used >> i & 1 and run.startswith(old, start):
+                score, rest = best(start + len(old), used | 1 << i)
+                if score + weight > found[0]:
+                    found = (score + weight, (Piece(start, start + len(old), new, weight), *rest))
+        return found
+
+    pieces = list(best(0, 0)[1])
+    whole = sum(p.end - p.start for p in pieces) == len(run)
+    return pieces if whole or any(p.weight > 8 for p in pieces) else []
+
+
+def _join(run: str, pieces: list[Piece], rng: random.Random, table: NameTable, avoid: Collection[str]) -> str:
+    """RETURNS (str): The run with its pieces replaced, each in its own case, and other letters too."""
+    out, last = "", 0
+    for piece in [*pieces, Piece(len(run), len(run), "", 0)]:
+        between = run[last : piece.start]
+        kept = between.lower() in words("handle_words")
+        out += between if kept else _case(between, _unknown(between.lower(), rng, table, avoid))
+        out += _case(run[piece.start : piece.end], piece.new)
+        last = piece.end
+    # Initials in capitals look like words in capitals, one letter at a time.
+    return out.upper() if len(run) > 1 and run.isupper() else out
+
+
+def _unknown(run: str, rng: random.Random, table: NameTable, avoid: Collection[str]) -> str:
+    """RETURNS (str): Letters for a run that is nobody's name: single ones for a short run, else a name of about its length."""
+    if len(run) < 4:
+        return "".join(other_char(ch, rng) for ch in run)
+    given, gender = table.is_given(run), table.gender(run)
+    options = [letters(table.sample_given(rng, gender) if given else table.sample_surname(rng)) for _ in range(8)]
+    fit = [o for o in options if o and o[0] != run[0] and o not in run and run not in o and o not in avoid]
+    if not fit:
+        return "".join(other_char(ch, rng) for ch in run)
+    # The options are drawn already: more words for a long run must not be originals either.
+    new = min(fit, key=lambda o: abs(len(o) - len(run)))
+    rest = [o for o in fit if o != new]
+    return new + rest[0] if len(run) - len(new) > 4 and rest else new
+
+
+def _number(run: str, rng: random.Random) -> str:
+    """RETURNS (str): Other digits; for what may be a year of birth, another year."""
+    if len(run) == 4 and run.isascii() and 1930 <= int(run) <= 2029:
+        return str(pick(rng, [y for y in range(1975, 2010) if y != int(run) and str(y)[2:] != run[2:]]))
+    return "".join(other_char(ch, rng, first=i == 0) for i, ch in enumerate(run))
+
+
+def _is_code(runs: Sequence[str], i: int) -> bool:
+    """RETURNS (bool): Whether letters stand in something like "4f2a9c": digits on both sides, or several changes in one word."""
+    start, end = i, i
+    while start > 0 and runs[start - 1].isalnum():
+        start -= 1
+    while end + 1 < len(runs) and runs[end + 1].isalnum():
+        end += 1
+    return end - start >= 2 and sum(len(r) for r in runs[start : end + 1] if r.isdecimal()) > 1
+
+
+def _case(old: str, new: str) -> str:
+    if len(old) > 1 and old.isupper():
+        return new.upper()
+    return new[:1].upper() + new[1:] if old[:1].isupper() else new

@@ -1,0 +1,300 @@
+"""`hips_surrogate`: hide what was found in plain sight. The last component of the pipeline, and optional.
+
+    nlp.add_pipe("hips_surrogate", config={"profile": "crapii"})
+    doc = nlp("My name is Ana Lopez.")
+    doc._.deidentified            # "My name is Carla Vidal."
+    doc._.pii_offsets             # OffsetMap, old <-> new characters
+    doc._.surrogate_spans         # [{"start_char": 11, "end_char": 22, "label": "NAME_STUDENT", ...}]
+
+It reads `doc.spans["pii"]` and asks the profile what happens to each label. `doc.text` is never changed; `doc.ents` mirrors
+what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
+"""
+
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import srsly
+from spacy import util
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc, Span
+
+from ..alignment import apply_replacements
+from ..errors import Errors, PiiError, PiiWarning, Warnings
+from ..labels import is_name
+from ..profiles import SCOPES, Profile
+from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
+from .keys import KEY_ENV, Chance, check_key, load_key, random_key
+
+logger = logging.getLogger(__name__)
+logger.addHandler(logging.NullHandler())
+
+
+@Language.factory(
+    "hips_surrogate",
+    assigns=["doc.ents", "doc._.deidentified", "doc._.pii_offsets", "doc._.surrogate_spans"],
+    requires=["doc.spans"],
+    default_config={
+        "profile": "crapii",
+        "scope": None,
+        "reserved": None,
+        "key_file": None,
+        "key_env": KEY_ENV,
+        "spans_key": SPANS_KEY,
+    },
+)
+def make_hips_surrogate(
+    nlp: Language,
+    name: str,
+    *,
+    profile: str | Profile,
+    scope: str | None,
+    reserved: bool | None,
+    key_file: str | None,
+    key_env: str | None,
+    spans_key: str,
+) -> "HipsSurrogate":
+    """Make the component; see `HipsSurrogate`."""
+    return HipsSurrogate(
+        name, profile=profile, scope=scope, reserved=reserved, key_file=key_file, key_env=key_env, spans_key=spans_key
+    )
+
+
+class HipsSurrogate(Pipe):
+    """Replace the spans of a document as a profile says.
+
+    name (str): Name of the component.
+    profile (str | Path | Profile): A shipped profile, a TOML file, or a profile.
+    scope (str | None): Within what equal names get equal surrogates: "document", "corpus" or "thread" (documents with the same
+        `doc._.pii_scope`, or those processed while `thread` is set); None for what the profile says.
+    reserved (bool | None): Whether surrogates use values that can belong to nobody; None for what the profile says.
+    key_file (str | Path | None): A file that holds the secret key.
+    key_env (str | None): An environment variable that holds it, if there is no file. Without either, a random key for this run.
+    spans_key (str): The span group to read.
+    """
+
+    def __init__(
+        self,
+        name: str = "hips_surrogate",
+        *,
+        profile: str | Path | Profile = "crapii",
+        scope: str | None = None,
+        reserved: bool | None = None,
+        key_file: str | Path | None = None,
+        key_env: str | None = KEY_ENV,
+        spans_key: str = SPANS_KEY,
+    ) -> None:
+        self.name = name
+        self.cfg: dict[str, Any] = {
+            "scope": None,
+            "reserved": reserved,
+            "key_file": str(key_file) if key_file is not None else None,
+            "key_env": key_env,
+            "spans_key": spans_key,
+        }
+        self.thread: str | None = None
+        self._known: set[str] = set()
+        self._key: bytes | None = None
+        # Made now and not at the first document, so that worker processes share it.
+        self._run_key = random_key()
+        self._warned = False
+        self.profile = profile
+        self.scope = scope
+        install_extensions()
+
+    @property
+    def profile(self) -> Profile:
+        """RETURNS (Profile): What happens to each label. Set it to a profile, a shipped one's name, or a path."""
+        return self._profile
+
+    @profile.setter
+    def profile(self, value: str | Path | Profile) -> None:
+        self._profile = value if isinstance(value, Profile) else Profile.load(value)
+
+    @property
+    def scope(self) -> str:
+        """RETURNS (str): "document", "corpus" or "thread". Set it to None for what the profile says."""
+        return self.cfg["scope"] or self._profile.scope
+
+    @scope.setter
+    def scope(self, value: str | None) -> None:
+        if value is not None and value not in SCOPES:
+            raise PiiError(Errors.E422, setting="scope", value=value, profile=self._profile.name, allowed=", ".join(SCOPES))
+        self.cfg["scope"] = value
+
+    @contextmanager
+    def using(
+        self, *, profile: str | Path | Profile | None = None, scope: str | None = None, thread: str | None = None
+    ) -> Iterator["HipsSurrogate"]:
+        """Change settings for some documents.
+
+        profile (str | Path | Profile | None): Another profile. scope (str | None): Another scope.
+        thread (str | None): Id of the thread or author that the documents belong to; sets the scope to "thread".
+        YIELDS (HipsSurrogate): The component; afterwards it is as before.
+        """
+        before = self._profile, self.cfg["scope"], self.thread
+        try:
+            if profile is not None:
+                self.profile = profile  # type: ignore[assignment]
+            if scope is not None or thread is not None:
+                self.scope = scope or "thread"
+            self.thread = thread if thread is not None else self.thread
+            yield self
+        finally:
+            self._profile, self.cfg["scope"], self.thread = before
+
+    def set_key(self, key: bytes) -> None:
+        """Use this key instead of a file or an environment variable.
+
+        key (bytes): At least 16 bytes. RAISES (PiiError): E402 if it is shorter.
+        """
+        self._key = check_key(key, source="set_key")
+
+    def observe(self, docs: Iterable[Doc]) -> int:
+        """Learn the names of a corpus, so that no surrogate is one of them. What is learnt stays in memory.
+
+        docs (Iterable[Doc]): With `doc.spans`; run the pipeline up to this component over all documents first.
+        RETURNS (int): How many words of names are known now.
+        """
+        from .persons import read_mention
+
+        for doc in docs:
+            for cand in read_spans(doc, self.cfg["spans_key"]):
+                if is_name(cand.label):
+                    self._known.update(w.norm for w in read_mention(doc[cand.start : cand.end].text).words)
+        return len(self._known)
+
+    def forget(self) -> None:
+        """Forget what `observe` learnt."""
+        self._known.clear()
+
+    def __call__(self, doc: Doc) -> Doc:
+        """RETURNS (Doc): The same document, with `_.deidentified`, `_.pii_offsets`, `_.surrogate_spans` and `ents`."""
+        error_handler = self.get_error_handler()
+        try:
+            self._warn_missing(self.set_annotations(doc))
+        except Exception as err:  # noqa: BLE001
+            error_handler(self.name, self, [doc], err)
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """YIELDS (Doc): The documents of a stream in order; one that fails goes to the error handler."""
+        error_handler = self.get_error_handler()
+        for docs in util.minibatch(stream, size=batch_size):
+            done, missing = [], 0
+            for doc in docs:
+                try:
+                    missing += self.set_annotations(doc)
+                    done.append(doc)
+                except Exception as err:  # noqa: BLE001, PERF203
+                    error_handler(self.name, self, [doc], err)
+            self._warn_missing(missing)
+            yield from done
+
+    def set_annotations(self, doc: Doc) -> int:
+        """Write the results to a document.
+
+        doc (Doc): With `doc.spans`.
+        RETURNS (int): How many values got a tag because there was no surrogate.
+        """
+        from .plan import NO_SURROGATE, Item, plan
+
+        candidates = resolve_overlaps(read_spans(doc, self.cfg["spans_key"]))
+        items = []
+        for cand in candidates:
+            span = doc[cand.start : cand.end]
+            items.append(Item(span.start_char, span.end_char, cand.label, self._profile.action(cand.label)))
+        replacements = plan(
+            doc.text,
+            items,
+            profile=self._profile,
+            chance=self.chance(doc),
+            known=self._known,
+            reserved=self.cfg["reserved"],
+            local=self.scope == "document",
+        )
+        new, offsets = apply_replacements(doc.text, replacements)
+        doc._.deidentified = new
+        doc._.pii_offsets = offsets
+        doc._.surrogate_spans = [
+            {
+                "start_char": edit.new_start,
+                "end_char": edit.new_end,
+                "label": rep.label,
+                "action": rep.action,
+                "note": rep.note,
+            }
+            for rep, edit in zip(replacements, offsets.edits, strict=True)
+        ]
+        doc.set_ents([Span(doc, c.start, c.end, label=c.label) for c in candidates if self._profile.protects(c.label)])
+        return sum(rep.note == NO_SURROGATE for rep in replacements)
+
+    def chance(self, doc: Doc) -> Chance:
+        """RETURNS (Chance): The key, with the scope that this document belongs to."""
+        key = self._current_key()
+        if self.scope == "corpus":
+            return Chance(key, "corpus")
+        thread = doc._.pii_scope if doc._.pii_scope is not None else self.thread
+        if self.scope == "thread" and thread is not None:
+            return Chance(key, f"thread:{thread}")
+        # A document is its text: equal texts get equal surrogates, whatever else was read before.
+        return Chance(key, "document:" + Chance(key).digest("document", doc.text).hex())
+
+    def _current_key(self) -> bytes:
+        if self._key is None:
+            self._key = load_key(path=self.cfg["key_file"], env=self.cfg["key_env"])
+        if self._key is None:
+            if not self._warned:
+                self._warned = True
+                warnings.warn(Warnings.W401.format(env=self.cfg["key_env"] or KEY_ENV), PiiWarning, stacklevel=2)
+            return self._run_key
+        return self._key
+
+    def _warn_missing(self, n: int) -> None:
+        if n:
+            warnings.warn(Warnings.W402.format(n=n), PiiWarning, stacklevel=2)
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
+        data: bytes = util.to_bytes(self._serializers(), exclude)
+        return data
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HipsSurrogate":
+        """RETURNS (HipsSurrogate): The component with the settings of `to_bytes`."""
+        util.from_bytes(bytes_data, {k: self._loader(k, srsly.json_loads) for k in ("cfg", "profile")}, exclude)
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
+        folder = util.ensure_path(path)
+        writers: dict[str, Callable[[Path], None]] = {
+            "cfg": lambda p: srsly.write_json(p, self.cfg),
+            "profile": lambda p: srsly.write_json(p, self._profile.to_dict()),
+        }
+        util.to_disk(folder, writers, exclude)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "HipsSurrogate":
+        """RETURNS (HipsSurrogate): The component with the settings of `to_disk`."""
+        util.from_disk(util.ensure_path(path), {k: self._loader(k, srsly.read_json) for k in ("cfg", "profile")}, exclude)
+        return self
+
+    def _serializers(self) -> dict[str, Callable[[], bytes]]:
+        return {
+            "cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8"),
+            "profile": lambda: srsly.json_dumps(self._profile.to_dict()).encode("utf8"),
+        }
+
+    def _loader(self, part: str, read: Callable[[Any], Any]) -> Callable[[Any], None]:
+        def load(source: Any) -> None:
+            data = read(source)
+            if part == "cfg":
+                self.cfg.update(data)
+                self._key = None
+            else:
+                self._profile = Profile.from_dict(data)
+
+        return load

@@ -1,0 +1,134 @@
+"""Surrogates for personal web addresses: taken apart, the identifying parts replaced, the rest kept.
+
+    https://in.linkedin.com/in/maria-lopez-4f2a9c/  ->  https://in.linkedin.com/in/carla-vidal-8d3b1e/
+    youtube.com/@mlopez?list=PLx91                  ->  youtube.com/@cvidal?list=QRw46
+    http://www.marialopez.com/about                 ->  http://www.carlavidal.example.com/about
+
+A social site stays itself: its host and the words of its own addresses ("in", "watch", "channel") say nothing about a
+person. What is neither of these nor a frequent word of web pages is taken to identify somebody.
+"""
+
+import os
+import random
+import re
+from functools import cache
+from typing import Any
+from urllib.parse import quote, unquote
+
+from .generate import Context
+from .handle import surrogate_handle
+from .style import other_shape
+from .words import word_list, words
+
+_URL = re.compile(
+    r"^(?P<scheme>[a-z][a-z0-9+.-]*:/{1,2}|//)?(?P<user>[^@/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:]+)(?P<port>:\d+)?"
+    r"(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?(?P<fragment>#.*)?$",
+    re.IGNORECASE | re.DOTALL,
+)
+_CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{6,}|\d{5,}|[A-Za-z0-9_-]{20,}")
+
+
+def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
+    """An address of the same kind for somebody else.
+
+    value (str): As it stands; spaces inside it are left out. context (Context): People, chance, settings.
+    attempt (int): Another one for the same value.
+    RETURNS (str | None): None if it is no address.
+    """
+    compact = "".join(value.split())
+    match = _URL.match(compact)
+    if not match or not any(ch.isalnum() for ch in compact):
+        return None
+    part = {name: text or "" for name, text in match.groupdict().items()}
+    rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
+    if part["host"].startswith("@"):
+        return surrogate_handle(compact, context.people, context.chance, context.table, attempt=attempt)
+    user = surrogate_handle(part["user"], context.people, context.chance, context.table) if part["user"] else ""
+    host, known = _host(part["host"], context, rng, attempt)
+    path = "/".join(_segment(s, context, rng, attempt) for s in part["path"].split("/"))
+    query = _query(part["query"], rng)
+    fragment = "#" + _segment(part["fragment"][1:], context, rng, attempt) if part["fragment"] else ""
+    new = part["scheme"] + user + host + part["port"] + path + query + fragment
+    # A bare social site tells nothing, but what stays as it was must not look as if it had been replaced.
+    return None if known and new == compact else new
+
+
+def _host(host: str, context: Context, rng: random.Random, attempt: int) -> tuple[str, bool]:
+    """RETURNS (tuple[str, bool]): The new host, and whether it is a site that many people use."""
+    lower = host.lower()
+    if re.fullmatch(r"[\d.]+|\[.*\]", lower):
+        return f"192.0.2.{1 + int(rng.random() * 254)}", False
+    extracted = _extract(lower)
+    domain, suffix = extracted.domain, extracted.suffix
+    registered = f"{domain}.{suffix}" if suffix else domain
+    for site in word_list("hosted_sites"):
+        if lower.endswith("." + site):
+            owner = lower.removesuffix("." + site)
+            lead = "www." if owner.startswith("www.") else ""
+            if owner not in ("", "www", "m"):
+                handle = surrogate_handle(
+                    host[len(lead) : len(owner)], context.people, context.chance, context.table, attempt=attempt
+                )
+                return lead + handle + host[len(owner) :], True
+    if registered in words("social_sites") or registered in words("hosted_sites") or lower in words("social_sites"):
+        return host, True
+    handle = surrogate_handle(domain, context.people, context.chance, context.table, attempt=attempt) or "site"
+    lead = lower[: len(lower) - len(registered)]
+    lead = lead if lead in ("", "www.", "m.", "blog.", "portfolio.") else "www."
+    if not context.reserved:
+        return f"{lead}{handle}.{suffix or 'com'}", False
+    ending = "edu" if "edu" in suffix.split(".") or suffix.startswith("ac.") else suffix if suffix in ("org", "net") else "com"
+    return f"{lead}{handle}.example.{ending}", False
+
+
+@cache
+def _extractor() -> Any:
+    # The snapshot in the package; without this the library looks for a newer list on the network.
+    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+    import tldextract
+
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, fallback_to_snapshot=True)
+
+
+def _extract(host: str) -> Any:
+    return _extractor()(host)
+
+
+def _segment(segment: str, context: Context, rng: random.Random, attempt: int) -> str:
+    """RETURNS (str): One step of a path: kept if it is a common word, a new code for a code, else a new handle."""
+    plain = unquote(segment)
+    if not any(ch.isalnum() for ch in plain) or plain.lower() in words("path_words"):
+        return segment
+    new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
+    if _is_code(plain):
+        # A channel's code begins with UC: a fact about the site.
+        lead = "UC" if re.fullmatch(r"UC[\w-]{20,}", plain) else ""
+        return lead + other_shape(plain[len(lead) :], rng)
+    if plain.lower().endswith((".html", ".htm", ".php", ".pdf", ".aspx")):
+        new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
+    return new if plain == segment else quote(new, safe="@-._~+!$&'()*,;=:")
+
+
+def _is_code(text: str) -> bool:
+    """RETURNS (bool): Whether a step of a path is a code ("4f2a9c", "dQw4w9WgXcQ") rather than a handle ("maria-lopez-99")."""
+    if not _CODE.fullmatch(text):
+        return False
+    if text == text.lower() and any(len(word) > 2 and word.isalpha() for word in re.split(r"[-_]", text)):
+        return False
+    runs = re.findall(r"[A-Za-z]+|\d+", text)
+    switches = sum(1 for a, b in zip(text, text[1:], strict=False) if a.islower() and b.isupper())
+    return text.isdigit() or len(runs) >= 4 or (switches >= 2 and len(runs) >= 2) or (len(text) >= 20 and not text.islower())
+
+
+def _query(query: str, rng: random.Random) -> str:
+    """RETURNS (str): The query with its keys kept and all values changed."""
+    if not query:
+        return ""
+    out = []
+    for part in re.split(r"([&;])", query[1:]):
+        key, equals, value = part.partition("=")
+        if equals:
+            out.append(key + "=" + other_shape(value, rng))
+        else:
+            out.append(other_shape(part, rng) if part not in "&;" else part)
+    return "?" + "".join(out)
