@@ -64,6 +64,10 @@ IMMIGRATION = {"ID": 3.0, "PH": 3.0, "HK": 0.6, "TW": 0.7, "MO": 0.5, "MU": 0.6,
                "AE": 0.3, "QA": 0.3, "KW": 0.4, "OM": 0.4, "BH": 0.4, "SA": 0.5, "ES": 0.8, "MY": 0.7,
                "SG": 0.8, "ZA": 0.8}  # fmt: skip
 LATIN = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+# People from elsewhere live in Hong Kong, Taiwan and Singapore; names of Chinese form, in any romanization.
+CHINESE_SURNAME = re.compile(r"[^aeiouy]{0,3}[aeiouy]{1,3}(?:n|ng|h|k|p|t|w|m)?")
+_FINAL = r"(?:i?ang?|i?ong|i?ao|[ae]i|ian?|ie|ou|en|eng|ing?|iu|u|ua|ua[in]|uang|uo|ui|un|a|o|e|i|ee)"
+CHINESE_GIVEN = re.compile(rf"(?:(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h|ts){_FINAL}){{1,2}}")
 PARTICLES = {
     "de",
     "la",
@@ -229,6 +233,7 @@ def collect(
             and fold(name) not in common
             and not RUDE.search(fold(name))
             and rank < rival
+            and (REGION_OF[countries[0]] != "CN" or (CHINESE_GIVEN if given else CHINESE_SURNAME).fullmatch(fold(name)))
             and (not given or gender != "")
         )
         row = TableRow(name, gender, countries, min(in_region, rank * 4).bit_length(), good)

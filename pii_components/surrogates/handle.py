@@ -12,12 +12,12 @@ import random
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 from .keys import Chance, pick
 from .name import Named
 from .names import NameTable, fold
-from .persons import nicknames
+from .persons import nicknames_of
 from .style import other_char, plain
 from .words import words
 
@@ -94,6 +94,7 @@ def owner_of(handle: str, people: Sequence[Named]) -> Named | None:
     return best[1] if best else None
 
 
+@lru_cache(maxsize=64)
 def _forms(named: Named) -> list[tuple[str, str, int, int]]:
     """How a person's words may stand in a handle: letters, what they become, which word, how sure."""
     forms = []
@@ -105,9 +106,7 @@ def _forms(named: Named) -> list[tuple[str, str, int, int]]:
             forms.append((old, new, i, 4 * len(old)))
         forms += [(old[:n], new[:n], i, 3 * n) for n in range(len(old) - 1, 2, -1)]
         forms.append((old[0], new[0], i, 1))
-        for nick, full in nicknames().items():
-            if len(old) > 1 and word in full:
-                forms.append((nick, new, i, 4 * len(nick)))
+        forms += [(nick, new, i, 4 * len(nick)) for nick in nicknames_of(word)]
     return forms
 
 
@@ -152,7 +151,7 @@ def _join(run: str, pieces: list[Piece], rng: random.Random, table: NameTable, a
 
 
 def _unknown(run: str, rng: random.Random, table: NameTable, avoid: Collection[str]) -> str:
-    """RETURNS (str): Letters for a run that is nobody's name: single ones for a short run, else a name of about its length."""
+    """RETURNS (str): Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
     if len(run) < 4:
         return "".join(other_char(ch, rng) for ch in run)
     given, gender = table.is_given(run), table.gender(run)

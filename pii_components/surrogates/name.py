@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .keys import Chance
 from .names import NameTable
-from .persons import FAMILY, GIVEN, Mention, Person, nicknames, places_of
+from .persons import FAMILY, GIVEN, Mention, Person, nicknames, nicknames_of, places_of
 from .style import has_accent, is_letter, like, norm, other_shape, plain, script_region
 
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
@@ -143,7 +143,7 @@ def _notes(person: Person, table: NameTable) -> list[str]:
 def _draw(
     slot: _Slot, chance: Chance, table: NameTable, forbidden: Collection[str], taken: Collection[str]
 ) -> tuple[str | None, bool]:
-    """RETURNS (tuple[str | None, bool]): A surrogate that is nobody's name here, and whether it is from elsewhere in the world."""
+    """RETURNS (tuple[str | None, bool]): A surrogate that is nobody's name here, and whether it is from elsewhere."""
     given = slot.kind == GIVEN
     small = bool(slot.region) and table.is_small(given=given, gender=slot.gender or None, region=slot.region)
     for attempt in range(MAX_TRIES):
@@ -208,7 +208,7 @@ def _write(text: str, word: str, new: str, full: str) -> str:
     if len(word) == 1 and text.isascii():
         return plain(new)[0].lower() if text.islower() else plain(new)[0].upper()
     if word != full and len(full) > 1:
-        own = sorted(nick for nick, names in nicknames().items() if norm(new) in names and nick[0] != word[0])
+        own = [nick for nick in nicknames_of(new) if nick[0] != word[0]]
         new = own[0].capitalize() if own else new
     spaced = any(ch in " ." for ch in text)
     written = like("".join(ch for ch in text if is_letter(ch)), new)

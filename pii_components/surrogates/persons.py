@@ -14,7 +14,7 @@ comes from nameparser, except where it would keep a part of a name: "Dean" and "
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from .names import name_table
@@ -61,6 +61,7 @@ PARTICLES = frozenset(
 # Where the family name comes first.
 FAMILY_FIRST = frozenset({"CN", "KR", "VN"})
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
+_TITLE_BEFORE = re.compile(r"\b([^\W\d_]+)\.?\s*$")
 _SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
 _APOSTROPHES = "'’`´ʼ"
 
@@ -127,10 +128,25 @@ def nicknames() -> dict[str, frozenset[str]]:
     return {nick: frozenset(full) for nick, full in found.items()}
 
 
-def read_mention(text: str) -> Mention:
+@cache
+def _nicks_by_name() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for nick, names in nicknames().items():
+        for name in names:
+            found.setdefault(name, []).append(nick)
+    return {name: tuple(sorted(nicks)) for name, nicks in found.items()}
+
+
+def nicknames_of(name: str) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): Nicknames of a given name, all folded."""
+    return _nicks_by_name().get(norm(name), ())
+
+
+@lru_cache(maxsize=256)
+def read_mention(text: str, *, before: str = "") -> Mention:
     """Take a name apart.
 
-    text (str): A span that holds one name, as found.
+    text (str): A span that holds one name, as found. before (str): The text before it, which may end with a title.
     RETURNS (Mention): Its words; titles, suffixes, particles, a possessive and all that is no letter stay out of them.
     """
     from nameparser import parse
@@ -144,7 +160,9 @@ def read_mention(text: str) -> Mention:
     view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
     roles = {(t.span.start, t.span.end): t.role.value for t in parse(view).tokens if t.span is not None}
     words: list[Word] = []
-    gender, titled = "", False
+    title = _TITLE_BEFORE.search(before[-20:])
+    titled = title is not None and norm(title[1]) in TITLES
+    gender = TITLES[norm(title[1])] if title and titled else ""
     for start, stop in pieces:
         word = norm(text[start:stop])
         role = next((r for (a, b), r in roles.items() if a <= start < b), "middle")

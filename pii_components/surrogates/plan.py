@@ -77,7 +77,7 @@ def plan(
     RETURNS (list[Replacement]): One for each item that is not kept.
     """
     names = [item for item in items if is_name(item.label) and item.action in (SURROGATE, PSEUDONYM)]
-    mentions = spell_initials([read_mention(text[n.start : n.end]) for n in names])
+    mentions = spell_initials([read_mention(text[n.start : n.end], before=text[max(0, n.start - 20) : n.start]) for n in names])
     people, owners = link(mentions)
     table = name_table()
     fixed = _fixed_names(people, owners, names, profile)
@@ -182,7 +182,8 @@ def _fixed_names(people: Sequence[Person], owners: Sequence[int], names: Sequenc
         options = _pseudonym_list(label, profile)
         if label == NAME_STUDENT and options:
             options = [*options, *_pseudonym_list("NAME_CONNECTED", profile)]
-        free = [o for o in options if o not in used]
+        # Nobody's pseudonym may hold a part of their own name.
+        free = [o for o in options if o not in used and not {norm(w) for w in o.split()} & set(people[owner].words)]
         if free:
             found[owner] = free[0]
             used.add(free[0])
