@@ -8,6 +8,7 @@ Prints a table and writes a metrics file. Neither holds a text or a name.
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,8 @@ from .stored import read_run, write_run
 from .systems import PRESIDIO_ENTITY_SETS, PipelineSystem, PresidioSystem, Run, SpacyNerSystem, System, run_system
 from .tables import print_report
 
+BOTH = "both"
+
 
 def compare(
     *,
@@ -31,7 +34,7 @@ def compare(
         list[str] | None, typer.Option(help="Pipeline with pii_ner: a package or NAME=PATH; may be repeated.")
     ] = None,
     presidio_model: Annotated[str, typer.Option(help="spaCy pipeline for Presidio: path or name of a package.")] = "",
-    presidio_entities: Annotated[str, typer.Option(help="four (as in the JEDM paper) or wide.")] = "four",
+    presidio_entities: Annotated[str, typer.Option(help="four (as in the JEDM paper), wide (IDs too), or both.")] = "both",
     spacy_ner: Annotated[str, typer.Option(help="spaCy pipeline whose PERSON entities are a baseline of their own.")] = "",
     stored: Annotated[list[str] | None, typer.Option(help="NAME=FILE that --save-predictions wrote; may be repeated.")] = None,
     profile: Annotated[str, typer.Option(help="Says which labels of our pipeline are hidden.")] = "crapii",
@@ -45,8 +48,8 @@ def compare(
     """Precision, recall, F1, F5 with intervals, coverage and speed of PII detection on labelled essays."""
     excluded = split_list(exclude_labels)
     views = label_views(excluded)
-    if presidio_entities not in PRESIDIO_ENTITY_SETS:
-        raise typer.BadParameter(f"use one of: {', '.join(PRESIDIO_ENTITY_SETS)}", param_hint="--presidio-entities")
+    if presidio_entities not in (*PRESIDIO_ENTITY_SETS, BOTH):
+        raise typer.BadParameter(f"use one of: {', '.join((*PRESIDIO_ENTITY_SETS, BOTH))}", param_hint="--presidio-entities")
     protects = Profile.load(profile).protects
     sha256 = file_sha256(gold)
     documents = choose_splits(read_gold(gold, exclude_labels=excluded), split_list(splits))
@@ -61,7 +64,12 @@ def compare(
         name, model = split_name(text, default="pii_edu")
         run(PipelineSystem.load(model, protects=protects, name=name))
     if presidio_model:
-        run(PresidioSystem.load(presidio_model, entities=presidio_entities))
+        asked = "wide" if presidio_entities == BOTH else presidio_entities
+        run(PresidioSystem.load(presidio_model, entities=asked, name=f"presidio_{asked}"))
+        if presidio_entities == BOTH:
+            # Recognizers know nothing of one another: the four entities are the same with and without the others.
+            others = set(PRESIDIO_ENTITY_SETS["wide"].values()) - set(PRESIDIO_ENTITY_SETS["four"].values())
+            runs.append(replace(without_labels(runs[-1], tuple(others)), name="presidio_four"))
     if spacy_ner:
         run(SpacyNerSystem.load(spacy_ner))
     for text in stored or ():
@@ -102,7 +110,7 @@ def finish_report(
 def without_labels(run: Run, labels: Sequence[str]) -> Run:
     """RETURNS (Run): The same without predictions of these labels."""
     kept = tuple(entity for entity in run.entities if entity.label not in labels)
-    return Run(run.name, run.about, kept, run.protected - set(labels), run.seconds, run.words, run.stored)
+    return replace(run, entities=kept, protected=run.protected - set(labels))
 
 
 if __name__ == "__main__":

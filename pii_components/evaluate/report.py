@@ -108,7 +108,13 @@ def system_report(
         "about": dict(run.about),
         "protected_labels": sorted(run.protected),
         "predicted": dict(sorted(Counter(entity.label for entity in run.entities).items())),
-        "time": {"seconds": round(run.seconds, 3), "words_per_second": round(words_per_second(run), 1), "stored": run.stored},
+        "time": {
+            "seconds": round(run.seconds, 3),
+            "words_per_second": round(words_per_second(run), 1),
+            "cpu_seconds": round(run.cpu_seconds, 3),
+            "words_per_cpu_second": round(words_per_cpu_second(run), 1),
+            "stored": run.stored,
+        },
         "views": part(numpy.ones(len(ids), dtype=bool), whole=True),
         "subsets": {name: part(chosen, whole=False) for name, chosen in rows.items()} if len(rows) > 1 else {},
     }
@@ -157,9 +163,18 @@ def build_report(
         "differences": differences,
         # Only what ran here, now, on this machine can be compared.
         "speed_ratio": {
-            f"{timed[0].name} / {run.name}": round(words_per_second(timed[0]) / words_per_second(run), 2) for run in timed[1:]
+            f"{timed[0].name} / {run.name}": {
+                "words_per_second": round(words_per_second(timed[0]) / words_per_second(run), 2),
+                "words_per_cpu_second": round(words_per_cpu_second(timed[0]) / words_per_cpu_second(run), 2),
+            }
+            for run in timed[1:]
         },
     }
+
+
+def words_per_cpu_second(run: Run) -> float:
+    """RETURNS (float): Words between white space, by second of processor time, all processors together."""
+    return run.words / max(run.cpu_seconds, 1e-9)
 
 
 def words_per_second(run: Run) -> float:

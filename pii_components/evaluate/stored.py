@@ -26,7 +26,7 @@ def write_run(run: Run, path: Path, *, data_sha256: str) -> None:
     """
     head = {
         "system": run.name, "about": dict(run.about), "data_sha256": data_sha256, "protected": sorted(run.protected),
-        "seconds": round(run.seconds, 3), "words": run.words,
+        "seconds": round(run.seconds, 3), "cpu_seconds": round(run.cpu_seconds, 3), "words": run.words,
     }  # fmt: skip
     spans: dict[str, list[tuple[int, int, str]]] = {}
     for entity in run.entities:
@@ -60,9 +60,15 @@ def read_run(path: Path, documents: Sequence[GoldDocument], *, data_sha256: str,
             for start, end, label in line["spans"]
         ]
         return Run(
-            name or head["system"], head["about"], tuple(entities), frozenset(head["protected"]), head["seconds"],
-            head["words"], stored=True,
-        )  # fmt: skip
+            name=name or head["system"],
+            about=head["about"],
+            entities=tuple(entities),
+            protected=frozenset(head["protected"]),
+            seconds=head["seconds"],
+            cpu_seconds=head["cpu_seconds"],
+            words=head["words"],
+            stored=True,
+        )
     except OSError as err:
         raise PiiError(Errors.E501, what=path.name, reason=reason_of(err)) from err
     except (KeyError, TypeError, ValueError) as err:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, Protocol
 
 import spacy
@@ -74,8 +74,9 @@ class Run:
     name (str), about (Mapping[str, Any]): Of the system.
     entities (tuple[Entity, ...]): All that was found, in order.
     protected (frozenset[str]): Labels among them that would be hidden.
-    seconds (float): For all documents, without loading. words (int): In all documents. stored (bool): Read from a
-    file, timed elsewhere.
+    seconds (float): For all documents, without loading. cpu_seconds (float): The same in time of processors, on which other
+        programs have less influence.
+    words (int): In all documents. stored (bool): Read from a file, timed elsewhere.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Run:
     entities: tuple[Entity, ...]
     protected: frozenset[str]
     seconds: float
+    cpu_seconds: float
     words: int
     stored: bool = False
 
@@ -101,14 +103,15 @@ def run_system(system: System, documents: Sequence[GoldDocument], *, progress: C
     """
     list(system.find(documents[:1]))
     found: list[Entity] = []
-    start = perf_counter()
+    start, cpu_start = perf_counter(), process_time()
     for entities in system.find(documents):
         found.extend(entities)
         progress()
-    seconds = perf_counter() - start
+    seconds, cpu_seconds = perf_counter() - start, process_time() - cpu_start
     labels = {entity.label for entity in found}
     protected = frozenset(label for label in labels if system.protects(label))
-    return Run(system.name, system.about, tuple(found), protected, seconds, sum(doc.n_words for doc in documents))
+    words = sum(doc.n_words for doc in documents)
+    return Run(system.name, system.about, tuple(found), protected, seconds, cpu_seconds, words)
 
 
 @dataclass(slots=True)

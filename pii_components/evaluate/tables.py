@@ -5,7 +5,7 @@ Takes plain data as it is in the metrics file, so that an old file can be shown 
     print_report(json.loads(Path("metrics/crapii.json").read_text()))
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -43,13 +43,26 @@ def print_report(report: Mapping[str, Any], *, to: Console | None = None) -> Non
             f"{pair}, all labels: F5 {interval(gain, 'f5', signed=True)}, precision {interval(gain, 'precision', signed=True)}"
         )
     for pair, ratio in report["speed_ratio"].items():
-        to.print(f"{pair}, words per second: {ratio}")
+        to.print(
+            f"{pair}, words per second: {ratio['words_per_second']}, per processor second: {ratio['words_per_cpu_second']}"
+        )
 
 
 def overall_table(report: Mapping[str, Any], view: str) -> Table:
     """RETURNS (Table): One row per system: scores with intervals, coverage, speed."""
     table = Table(title=f"Exact match by text, {VIEW_TITLES.get(view, view)} (95 % intervals)", title_justify="left")
-    columns = ("P", "R", "F1", "F5", "F5 by position", "F5 Kaggle tokens", "incompletely covered", "clean touched", "words/s")
+    columns = (
+        "P",
+        "R",
+        "F1",
+        "F5",
+        "F5 position",
+        "F5 tokens",
+        "not wholly covered",
+        "clean touched",
+        "words/s",
+        "words/cpu s",
+    )
     for name in ("system", *columns):
         table.add_column(name, justify="left" if name == "system" else "right")
     for name, system in report["systems"].items():
@@ -62,6 +75,7 @@ def overall_table(report: Mapping[str, Any], view: str) -> Table:
             f"{cover['incompletely_covered']} of {cover['documents_with_pii']}",
             f"{cover['clean_touched']} of {cover['clean_documents']}",
             f"{time['words_per_second']:.0f}" + (" (stored)" if time["stored"] else ""),
+            f"{time['words_per_cpu_second']:.0f}",
         )
     return table
 
@@ -118,18 +132,18 @@ def interval(scores: Mapping[str, Any], name: str, *, signed: bool = False) -> s
     return f"{number(scores[name], signed=signed)} [dim]{number(low, signed=signed)}..{number(high, signed=signed)}[/dim]"
 
 
-def counts_table(title: str, rows: Mapping[str, Mapping[str, int]], *, first: str) -> Table:
+def counts_table(title: str, rows: Mapping[str, Mapping[str, int]], *, first: str, columns: Sequence[str]) -> Table:
     """A table of counts.
 
-    title (str): Above it. rows (Mapping[str, Mapping[str, int]]): Counts by column, by row. first (str): Heading of
-    the rows.
-    RETURNS (Table): Columns in order of appearance, missing counts as 0.
+    title (str): Above it. rows (Mapping[str, Mapping[str, int]]): Counts by column, by row. first (str): Heading of the rows.
+    columns (Sequence[str]): Headings; a count that is missing is 0.
+    RETURNS (Table): Without columns that are 0 everywhere.
     """
-    columns = list(dict.fromkeys(name for counts in rows.values() for name in counts))
+    used = [name for name in columns if any(counts.get(name) for counts in rows.values())]
     table = Table(title=title, title_justify="left")
     table.add_column(first)
-    for name in columns:
+    for name in used:
         table.add_column(name, justify="right")
     for row, counts in rows.items():
-        table.add_row(row, *(str(counts.get(name, 0)) for name in columns))
+        table.add_row(row, *(str(counts.get(name, 0)) for name in used))
     return table
