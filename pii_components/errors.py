@@ -23,13 +23,20 @@ class Errors(metaclass=_Codes):
     E003 = "Role '{role}' is unknown; use one of {allowed}."
     E004 = "Score of the span [{start}, {end}) is {score}; use a number from 0 to 1."
     E005 = "{package} is needed for {what}; install it with: pip install \"en_pii_edu[{extra}]\""
+    E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
     # 1 pii_ner
     E101 = "Threshold for '{label}' is {value}; use a number from 0 to 1."
     E102 = "pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans[\"{key}\"], or give it labels."
     E103 = "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
     E104 = "Class weight for '{label}' is {value}; use a number above 0."
     E105 = "Windows of {window} pieces with overlap {overlap} in batches of {batch_size}: overlap must be 0 to window / 2, the batch 1 or more."
+    E106 = "{path} holds no {names}; make it with: weasel run encoder"
     # 2 pii_ruler
+    E201 = "Pattern '{id}' is of no known kind; give it exactly one of: pattern (spaCy), regex, host, near."
+    E202 = "Pattern '{id}' names the validator '{validate}'; use one of {allowed}."
+    E203 = "The expression of pattern '{id}' does not compile: {error}."
+    E204 = "Pattern '{id}' has {field} = '{value}'; use one of {allowed}."
+    E205 = "Score of pattern '{id}' is {value}; use a number from 0 to 1."
     # 3 pii_context
     E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
     E302 = "pii_context has no setting '{name}'; use one of {allowed}."
