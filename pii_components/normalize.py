@@ -31,6 +31,8 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u31
 _CYRILLIC = dict(zip("АВСЕНІЈКМОРЅТУХасеіјорѕухһԁԛԝӏ", "ABCEHIJKMOPSTYXaceijopsyxhdqwl", strict=True))
 _GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορυικ", "ABEZHIKMNOPTYXavopuik", strict=True))
 LOOK_ALIKES: dict[str, str] = {**_CYRILLIC, **_GREEK}
+# With the ASCII character before, on which a mark may sit.
+_BEYOND_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f][^\W\d_]*)*")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
 _FOREIGN = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
@@ -119,13 +121,22 @@ class NormalizedView:
         chars: list[str] = []
         starts: list[int] = []
         ends: list[int] = []
-        for start, end in _pieces(source):
-            folded = _fold(source[start:end])
-            chars.append(folded)
-            starts.extend([start] * len(folded))
-            ends.extend([end] * len(folded))
+        done = 0
+        for run in _BEYOND_ASCII.finditer(source):
+            chars.append(source[done : run.start()])
+            starts.extend(range(done, run.start()))
+            ends.extend(range(done + 1, run.start() + 1))
+            for first, last in _pieces(run.group()):
+                folded = _fold(run.group()[first:last])
+                chars.append(folded)
+                starts.extend([run.start() + first] * len(folded))
+                ends.extend([run.start() + last] * len(folded))
+            done = run.end()
+        chars.append(source[done:])
+        starts.extend(range(done, len(source)))
+        ends.extend(range(done + 1, len(source) + 1))
         # Look-alikes are replaced one for one, so the lists stay in step.
-        self.text = _latinize("".join(chars))
+        self.text = _latinize("".join(chars).replace("`", "'"))
         self._starts, self._ends = starts, ends
 
     def __len__(self) -> int:

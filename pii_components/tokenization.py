@@ -32,12 +32,12 @@ AT = "@\uff20"
 DOT = ".\uff0e"
 
 # Without "http" or "www", a host needs one of these endings: others are words (in, it, is, so, my, do) or endings of files.
-_SURE_TLD = (
+SURE_TLD = (
     "com|org|net|edu|gov|mil|io|info|biz|app|dev|blog|site|online|website|xyz|tech|cloud|page|link|wiki"
     "|uk|ca|au|nz|ie|br|mx|ru|cn|jp|kr|ng|ke|za|eu|fr|nl|ch|pk|ph|sg|hk|tw|vn|tr"
 )
 _SECOND = r"(?:co|ac|edu|com|gov|org|net|nic|res)\.(?:[a-z]{2})"
-_ANY_CASE = f"(?:{_SURE_TLD}|{_SURE_TLD.upper()}|Com|Org|Net|Edu|Gov)"
+_ANY_CASE = f"(?:{SURE_TLD}|{SURE_TLD.upper()}|Com|Org|Net|Edu|Gov)"
 _WORD = rf"[\w{INVISIBLE}]"
 _LABEL = rf"[\w{INVISIBLE}](?:[\w{INVISIBLE}-]{{0,62}})"
 _END = rf"(?![\w{INVISIBLE}-])"

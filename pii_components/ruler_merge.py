@@ -1,0 +1,245 @@
+"""Put together what the model proposed and what the rules found, label by label, as pure functions.
+
+    cleaned = clean_candidate(page, candidate, found)    # ends corrected, or None
+    merged = merge(page, model, found)                   # without overlaps
+
+The model is good at "there is something here", rules are good at where it begins and ends. So a rule's ends win, the higher
+score stays, and a proposal without the shape that its label demands is dropped. Names are left alone, but for the tokens of an
+address or a number that stands inside them: those are cut out, and what is left of the name stays protected.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spacy.tokens import Doc
+
+from .labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
+from .normalize import NormalizedView
+from .shapes import Context, Hit, is_publication, is_years
+from .spans import Candidate, resolve_overlaps
+from .urls import Verdict
+from .validators import VALIDATORS, not_a_phone
+
+RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
+_PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
+_JOINED = re.compile(r"[A-Za-z]{1,5}|[-/]")
+# A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.
+_REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A document with its normalised view. Offsets of both are characters, end exclusive."""
+
+    doc: Doc
+    view: NormalizedView
+
+    def tokens(self, start: int, end: int) -> tuple[int, int] | None:
+        """RETURNS (tuple[int, int] | None): The tokens that a piece of the normalised text touches."""
+        first, last = self.view.to_original(start, end)
+        span = self.doc.char_span(first, last, alignment_mode="expand") if first < last else None
+        return (span.start, span.end) if span is not None and len(span) else None
+
+    def chars(self, start: int, end: int) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): Characters of the normalised text that tokens start to end cover."""
+        span = self.doc[start:end]
+        return self.view.from_original(span.start_char, span.end_char)
+
+    def hit(self, candidate: Candidate) -> Hit:
+        """RETURNS (Hit): A candidate as a piece of the normalised text."""
+        start, end = self.chars(candidate.start, candidate.end)
+        return Hit(self.view.text, start, end, candidate.score)
+
+
+def overlap(a: Candidate, b: Candidate) -> bool:
+    """RETURNS (bool): Whether two candidates share a token."""
+    return a.start < b.end and b.start < a.end
+
+
+def trim(doc: Doc, candidate: Candidate, keep: str = "") -> Candidate | None:
+    """Take white space and punctuation off both ends.
+
+    doc (Doc): The document. candidate (Candidate): The span.
+    keep (str): Characters that may stand at the start.
+    RETURNS (Candidate | None): None, if nothing is left.
+    """
+
+    def idle(i: int, kept: str = "") -> bool:
+        text = doc[i].text
+        return not any(char.isalnum() for char in text) and not (text and text[0] in kept)
+
+    start, end = candidate.start, candidate.end
+    while start < end and idle(start, keep):
+        start += 1
+    while end > start and idle(end - 1, ")" if keep else ""):
+        end -= 1
+    return replace(candidate, start=start, end=end) if start < end else None
+
+
+def _clean_url(page: Page, candidate: Candidate, verdicts: Sequence[Verdict]) -> Candidate | None:
+    """The model's proposal of a web address: whole, if it has the shape; gone, if it has none or is known to be public."""
+    hit = page.hit(candidate)
+    for verdict in verdicts:
+        if verdict.hit.start < hit.end and hit.start < verdict.hit.end:
+            tokens = page.tokens(verdict.hit.start, verdict.hit.end)
+            if verdict.personal == "no" or tokens is None:
+                return None
+            return replace(candidate, start=tokens[0], end=tokens[1], reason=candidate.reason or verdict.reason)
+    return trim(page.doc, candidate) if re.search(r"(?i)://\S|\bwww\.\w|\w\.[a-z]{2,}/", hit.value) else None
+
+
+def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
+    hit = page.hit(candidate)
+    line = hit.text.rfind("\n", 0, hit.start) + 1
+    for match in _PHONE_RUN.finditer(hit.text, max(line, hit.start - 30), hit.end + 30):
+        if match.start() < hit.end and hit.start < match.end():
+            found = Hit(hit.text, match.start(), match.end())
+            if not 7 <= sum(c.isdigit() for c in match.group()) <= 20 or not_a_phone(found):
+                return None
+            tokens = page.tokens(match.start(), match.end())
+            return trim(page.doc, replace(candidate, start=tokens[0], end=tokens[1]), keep="+(") if tokens else None
+    return None
+
+
+def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
+    found = trim(page.doc, candidate)
+    if found is None:
+        return None
+    # Words before the number ("Student ID No") are no part of it, unless they are joined to it ("AB-1234").
+    start = next((i for i in range(found.start, found.end) if any(c.isdigit() for c in page.doc[i].text)), None)
+    if start is None:
+        return None
+    while start > found.start and not page.doc[start - 1].whitespace_ and _JOINED.fullmatch(page.doc[start - 1].text):
+        start -= 1
+    found = trim(page.doc, replace(found, start=start))
+    if found is None:
+        return None
+    hit = page.hit(found)
+    if sum(c.isdigit() for c in hit.value) < 3 or is_years(hit.value) or is_publication(hit):
+        return None
+    return found
+
+
+def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
+    """Correct the ends of one proposal of the model, or drop it.
+
+    page (Page): The document.
+    candidate (Candidate): The proposal; one without a rule of its own only loses white space and punctuation at its ends.
+    verdicts (Sequence[Verdict]): All web addresses of the document.
+    RETURNS (Candidate | None): None, if it lacks the shape that its label demands.
+    """
+    if is_name(candidate.label):
+        return candidate
+    if candidate.label == URL_PERSONAL:
+        return _clean_url(page, candidate, verdicts)
+    if candidate.label == PHONE_NUM:
+        return _clean_phone(page, candidate)
+    if candidate.label == ID_NUM:
+        return _clean_id(page, candidate)
+    found = trim(page.doc, candidate, keep="@" if candidate.label == USERNAME else "")
+    if found is None:
+        return None
+    value = page.hit(found).value
+    if candidate.label == EMAIL:
+        return found if "@" in value or VALIDATORS["email_worded"](page.hit(found), Context()) else None
+    if candidate.label == USERNAME:
+        return found if sum(c.isalnum() for c in value) >= 2 else None
+    return found
+
+
+def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candidate]) -> list[Candidate]:
+    """Cut the tokens of details out of names.
+
+    doc (Doc): The document. candidates (Iterable[Candidate]): The names.
+    details (Sequence[Candidate]): What stands inside or beside them.
+    RETURNS (list[Candidate]): A name that a detail covers is gone; of one that reaches further, what holds letters stays.
+    """
+    taken = {i for detail in details for i in range(detail.start, detail.end)}
+    kept: list[Candidate] = []
+    for cand in candidates:
+        free = [i for i in range(cand.start, cand.end) if i not in taken]
+        if len(free) == cand.end - cand.start:
+            kept.append(cand)
+            continue
+        runs: list[list[int]] = []
+        for i in free:
+            if runs and runs[-1][-1] == i - 1:
+                runs[-1].append(i)
+            else:
+                runs.append([i])
+        for run in runs:
+            piece = trim(doc, replace(cand, start=run[0], end=run[-1] + 1))
+            if piece is not None and any(c.isalpha() for i in range(piece.start, piece.end) for c in doc[i].text):
+                kept.append(piece)
+    return kept
+
+
+def merge(
+    page: Page, model: Iterable[Candidate], found: Sequence[Candidate], cued: frozenset[str] = frozenset()
+) -> list[Candidate]:
+    """Names and cleaned proposals of the model together with what the rules found.
+
+    page (Page): The document.
+    model (Iterable[Candidate]): Cleaned proposals, names among them.
+    found (Sequence[Candidate]): What the rules found.
+    cued (frozenset[str]): Ids of rules that had a word for what the value is: they stand against a mere shape.
+    RETURNS (list[Candidate]): Sorted, without overlaps.
+    """
+    proposals = list(model)
+    names = [c for c in proposals if is_name(c.label)]
+    details = [c for c in proposals if not is_name(c.label)]
+    rules = _resolve_cued(found, cued)
+    kept: list[Candidate] = []
+    for cand in details:
+        partners = [i for i, rule in enumerate(rules) if rule.label == cand.label and overlap(rule, cand)]
+        for i in partners:
+            rules[i] = replace(rules[i], score=max(rules[i].score, cand.score))
+        if not partners:
+            # A word for what a value is outweighs the model's opinion of the same value.
+            if cand.label == STREET_ADDRESS or not any(rule.source in cued and overlap(rule, cand) for rule in rules):
+                kept.append(cand)
+        elif cand.label == ID_NUM and cand.end - cand.start > max(rules[i].end - rules[i].start for i in partners):
+            rule = rules[partners[0]]
+            kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
+    whole = resolve_overlaps([*kept, *rules])
+    return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
+
+
+def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:
+    """A number after "Student ID" is an ID, also where it has the shape of a telephone number."""
+    called = [c for c in found if c.source in cued]
+    urls = [c for c in found if c.label == URL_PERSONAL]
+    rest: list[Candidate] = []
+    for cand in found:
+        if cand.source in cued:
+            continue
+        if cand.label == EMAIL:
+            # An e-mail address inside a personal web address goes with it.
+            covered = any(u.start <= cand.start and cand.end <= u.end and u.end - u.start > cand.end - cand.start for u in urls)
+        else:
+            covered = cand.label != URL_PERSONAL and any(overlap(cand, other) for other in called)
+        if not covered:
+            rest.append(cand)
+    return resolve_overlaps([*called, *rest])
+
+
+def repeated(page: Page, found: Sequence[Candidate], *, blocked: Sequence[tuple[int, int]] = ()) -> list[Candidate]:
+    """The same values elsewhere in the document.
+
+    page (Page): The document. found (Sequence[Candidate]): What rules found.
+    blocked (Sequence[tuple[int, int]]): Characters of the normalised text where nothing is looked for.
+    RETURNS (list[Candidate]): More candidates; values of fewer than 5 characters are not followed.
+    """
+    more: list[Candidate] = []
+    values = {(page.hit(c).value, c.label): c for c in reversed(found) if c.label in _REPEATED}
+    for (value, label), first in values.items():
+        if len(value) < 5 or page.view.text.count(value) < 2:
+            continue
+        for match in re.finditer(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", page.view.text):
+            tokens = page.tokens(*match.span())
+            known = any(c.start < tokens[1] and tokens[0] < c.end for c in found) if tokens else True
+            if tokens and not known and not any(a <= match.start() and match.end() <= b for a, b in blocked):
+                reason = f"same value as elsewhere: {first.reason}"
+                more.append(Candidate(*tokens, label, score=first.score, source="propagation", reason=reason))
+    return more

@@ -1,0 +1,261 @@
+"""Validators: is what an expression found really an e-mail address, a telephone number, an ID, a user name?
+
+    >>> from pii_components.validators import VALIDATORS, Context, Hit
+    >>> VALIDATORS["email"](Hit("to e-mail:ana@x.org.Then", 3, 24), Context()).value
+    'ana@x.org'
+
+A validator gets a Hit and returns it, with corrected ends or another score, or None. phonenumbers and tldextract do the work,
+offline; they are imported when first needed. Where a library does not know a thing but its shape is clear, it is kept with a
+lower score: unsure means protect.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from .shapes import Context, Hit, is_amount, is_date, is_publication, is_years, split_host
+
+__all__ = ["VALIDATORS", "Context", "Hit", "Validator", "not_a_phone"]
+
+Validator = Callable[[Hit, Context], Hit | None]
+MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
+
+
+def _accept(hit: Hit, _: Context) -> Hit | None:
+    return hit
+
+
+def _email(hit: Hit, _: Context) -> Hit | None:
+    local, _at, host = hit.value.partition("@")
+    lead = len(local) - len(re.sub(r"(?i)^(?:[.'-]+|e?-?mail[-_.])+", "", local))
+    local = local[lead:]
+    labels = host.split(".")
+    if not local or local.endswith(".") or ".." in local or any(not x or x.startswith("-") for x in labels):
+        return None
+    # "ana@x.org.Then": the longest host with a public suffix
+    for n in range(len(labels), 1, -1):
+        if split_host(".".join(labels[:n]))[2] and split_host(".".join(labels[:n]))[1]:
+            return hit.cut(lead, lead + len(local) + 1 + len(".".join(labels[:n])))
+    if not re.search(r"[A-Za-z]", labels[-1]):
+        return None
+    return replace(hit.cut(lead, len(hit.value)), score=min(hit.score, 0.7))
+
+
+def _email_spaced(hit: Hit, _: Context) -> Hit | None:
+    _local, _at, host = hit.value.partition("@")
+    return hit if split_host(re.sub(r"\s", "", host))[2] else None
+
+
+_WORDED_AT = re.compile(r"(?i)\s*[\[({<]\s?(?:at|@)\s?[\])}>]\s*|\s+at\s+|_at_")
+_WORDED_DOT = re.compile(r"(?i)\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s|_dot_")
+
+
+def _email_worded(hit: Hit, _: Context) -> Hit | None:
+    """Strict, since "meet me at example.com" is no address: something must hide a sign, and the host must exist."""
+    at = _WORDED_AT.search(hit.value)
+    if at is None:
+        return None
+    local, host = hit.value[: at.start()], hit.value[at.end() :]
+    name = _WORDED_DOT.sub(".", local)
+    address = _WORDED_DOT.sub(".", host)
+    bracketed = not re.fullmatch(r"(?i)\s+at\s+", at.group())
+    called = re.search(r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$", hit.before())
+    handle = bool(re.search(r"[._\d+]", name))
+    if address.lower() in MAIL_HOSTS:
+        return hit if bracketed or called or handle else None
+    if not split_host(address)[2]:
+        return None
+    if bracketed:
+        return hit
+    return hit if _WORDED_DOT.search(host) and (called or handle or address.lower().split(".")[0] in MAIL_HOSTS) else None
+
+
+@cache
+def _phonenumbers() -> Any:
+    import phonenumbers
+
+    return phonenumbers
+
+
+def _parsed(value: str, region: str | None) -> tuple[bool, bool]:
+    """Whether a number is possible and valid there."""
+    library = _phonenumbers()
+    try:
+        number = library.parse(value, region)
+    except library.NumberParseException:
+        return False, False
+    return library.is_possible_number(number), library.is_valid_number(number)
+
+
+def _trim_phone(hit: Hit) -> Hit:
+    """Take off what is not part of the number: closing signs, a bracket without its partner."""
+    value = hit.value
+    end = len(value.rstrip(" \t\n\r().-/"))
+    start = 0
+    if value[start] == "(" and ")" not in value[:end]:
+        start = 1
+    return hit.cut(start, end)
+
+
+def not_a_phone(hit: Hit) -> bool:
+    """RETURNS (bool): Whether the digits are years, a date, a publication, an amount or an address of a computer."""
+    value = hit.value
+    return (
+        "\n" in value
+        or is_years(value)
+        or is_date(value)
+        or is_publication(hit)
+        or is_amount(hit)
+        or re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}", value) is not None
+        or re.fullmatch(r"\d+\.\d+", value) is not None
+        or re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) is not None
+        and all(1500 <= int(year) < 2100 for year in re.findall(r"\d{4}", value))
+    )
+
+
+def _phone(hit: Hit, context: Context) -> Hit | None:
+    hit = _trim_phone(hit)
+    if not_a_phone(hit):
+        return None
+    value = hit.value.lstrip("(")
+    if value.startswith("00"):
+        return hit if _parsed("+" + value[2:].lstrip(), None)[1] else None
+    if value.startswith("+"):
+        possible, valid = _parsed(value, None)
+        return hit if valid else replace(hit, score=min(hit.score, 0.8)) if possible else None
+    return hit if any(_parsed(value, region)[1] for region in context.regions) else None
+
+
+def _phone_shape(hit: Hit, context: Context) -> Hit | None:
+    """The American shape is kept even where no such area exists: made-up numbers stand for real ones."""
+    hit = _trim_phone(hit)
+    if not_a_phone(hit):
+        return None
+    valid = any(_parsed(hit.value, region)[1] for region in context.regions)
+    return hit if valid else replace(hit, score=min(hit.score, 0.85))
+
+
+def _phone_cued(hit: Hit, _: Context) -> Hit | None:
+    hit = _trim_phone(hit)
+    digits = re.sub(r"\D", "", re.sub(r"(?i)\s?(?:x|ext\.?)\s?\d+$", "", hit.value))
+    return hit if 7 <= len(digits) <= 15 and not not_a_phone(hit) else None
+
+
+_STRONG_ID = re.compile(
+    r"(?i)student|learner|pupil|candidate|roll|matric|enrol|passport|ssn|social|aadhaar|cpf|usn|sid|interviewee|employee"
+)
+_NUMBER_WORD = re.compile(r"(?i)(?:id|no|nr|num|number|code|card|[:#=])[\s.:#=]*(?:is\s+)?$")
+
+
+def _id_number(hit: Hit, _: Context) -> Hit | None:
+    value = hit.value
+    digits = re.sub(r"\D", "", value)
+    strong = _STRONG_ID.search(hit.cue) is not None
+    if len(digits) < 3 or len(value) > 24 or is_publication(hit):
+        return None
+    if re.search(r"[-/]", value) and is_date(value):
+        return None
+    if is_years(value) and not (strong and value.isdigit() and _NUMBER_WORD.search(hit.cue)):
+        return None
+    if not strong and len(digits) < (4 if re.search(r"[:#=]|\b(?:no|number|code)\b", hit.cue.lower()) else 5):
+        return None
+    return hit if _NUMBER_WORD.search(hit.cue) or len(digits) >= 5 else None
+
+
+def _id_unless_date(hit: Hit, _: Context) -> Hit | None:
+    if re.sub(r"\D", "", hit.value) == hit.value and is_date(hit.value):
+        return None
+    return None if is_publication(hit) or is_amount(hit) else hit
+
+
+def _id_beside_name(hit: Hit, context: Context) -> Hit | None:
+    """A long number right after a name, with nothing between them but white space, a bracket, a comma or a dash."""
+    for start, end in context.names:
+        between = hit.text[end : hit.start]
+        if start < hit.start and (end > hit.start or len(between) <= 40 and re.fullmatch(r"[\s_(\[,:#|/-]*", between)):
+            return _id_unless_date(hit, context)
+    return None
+
+
+_NO_USERNAME = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "but",
+        "by",
+        "for",
+        "from",
+        "here",
+        "how",
+        "i",
+        "if",
+        "in",
+        "is",
+        "it",
+        "my",
+        "name",
+        "none",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "password",
+        "that",
+        "the",
+        "their",
+        "there",
+        "this",
+        "to",
+        "unique",
+        "user",
+        "username",
+        "we",
+        "what",
+        "which",
+        "who",
+        "will",
+        "with",
+        "you",
+        "your",
+        "email",
+        "e-mail",
+        "mail",
+        "id",
+    ]
+)
+
+
+def _username(hit: Hit, _: Context) -> Hit | None:
+    value = hit.value.rstrip(".-,;:!?")
+    hit = hit.cut(0, len(value))
+    bare = value.lstrip("@").lower()
+    if len(bare) < 2 or hit.text[hit.end : hit.end + 1] == "@" or bare in _NO_USERNAME:
+        return None
+    if value.startswith("@"):
+        return hit
+    has_shape = re.search(r"[\d_#]|\w\.\w|[a-z][A-Z]", value) is not None
+    declared = re.search(r"[:=]\s*[\"'(]?$", hit.cue) is not None and len(bare) >= 3
+    return hit if has_shape or declared else None
+
+
+# "url" is decided by urls.py, which knows the table of web sites; here it only passes.
+VALIDATORS: dict[str, Validator] = {
+    "accept": _accept,
+    "email": _email,
+    "email_spaced": _email_spaced,
+    "email_worded": _email_worded,
+    "phone": _phone,
+    "phone_shape": _phone_shape,
+    "phone_cued": _phone_cued,
+    "id_number": _id_number,
+    "id_unless_date": _id_unless_date,
+    "id_beside_name": _id_beside_name,
+    "username": _username,
+    "url": _accept,
+}
