@@ -3,8 +3,8 @@
     cache = predict_once(nlp, documents)                        # token probabilities, one forward pass per document
     runs = [find_with(nlp, cache, setting) for setting in grid({"pii_ner.thresholds.NAME": [0.3, 0.5]})]
 
-A setting names a place in a component's `cfg`: `pii_ner.thresholds.NAME`, `pii_context.min_score`. What follows `pii_ner` runs
-anew for each.
+A setting names a place in a component's `cfg`: `pii_ner.thresholds.NAME`,
+`pii_context.settings.min_score`. What follows `pii_ner` runs anew for each.
 """
 
 import random
@@ -113,21 +113,32 @@ def changed(nlp: Language, setting: Setting) -> Iterator[None]:
     """Set values in the components' `cfg` for a while.
 
     nlp (Language): Changed in place, and changed back. setting (Setting): Values by place.
-    RAISES (PiiError): E706, if a component or its setting is not there.
+    RAISES (PiiError): E706, if a component or its setting is not there; what a component raises for a value out of range.
     """
-    old: list[tuple[dict[str, Any], str, Any, bool]] = []
+    old: list[tuple[str, Any, bool]] = []
     try:
         for place, value in setting.items():
             cfg, key = find_place(nlp, place)
-            old.append((cfg, key, cfg.get(key), key in cfg))
+            old.append((place, cfg.get(key), key in cfg))
             cfg[key] = value
+            reload_cfg(nlp, place)
         yield
     finally:
-        for cfg, key, value, was_there in reversed(old):
+        for place, value, was_there in reversed(old):
+            cfg, key = find_place(nlp, place)  # anew: a component may have taken another dictionary in
             if was_there:
                 cfg[key] = value
             else:
                 del cfg[key]
+            reload_cfg(nlp, place)
+
+
+def reload_cfg(nlp: Language, place: str) -> None:
+    """Let a component take its `cfg` in, as if it were loaded. One with a model reads its `cfg` as it goes."""
+    name, _, _ = place.partition(".")
+    proc = component(nlp, name)
+    if not hasattr(proc, "model") and hasattr(proc, "from_bytes"):
+        proc.from_bytes(proc.to_bytes())
 
 
 def find_place(nlp: Language, place: str) -> tuple[dict[str, Any], str]:

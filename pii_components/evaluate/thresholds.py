@@ -1,7 +1,8 @@
 """Choose settings by cross-validation: `python -m pii_components.evaluate.thresholds`.
 
     python -m pii_components.evaluate.thresholds --gold essays.jsonl --pipeline en_pii_edu \\
-        --splits base_train,verifier_train,unknown --set pii_ner.thresholds.NAME=0.2,0.3,0.5 --set pii_context.min_score=0.4,0.5
+        --splits base_train,verifier_train,unknown \\
+        --set pii_ner.thresholds.NAME=0.2,0.3,0.5 --set pii_context.settings.min_score=0.4,0.5
 
 A split without clean documents makes every threshold look too good in precision: name the part that holds them too.
 """
@@ -30,7 +31,7 @@ from .tables import console, interval, number
 
 DEFAULT_PLACES: dict[str, list[float]] = {
     "pii_ner.thresholds.NAME": [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9],
-    "pii_context.min_score": [0.3, 0.4, 0.5, 0.6, 0.7],
+    "pii_context.settings.min_score": [0.3, 0.4, 0.5, 0.6, 0.7],
 }
 
 

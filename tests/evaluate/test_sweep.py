@@ -47,13 +47,22 @@ class FakeNer:
 
 
 class FakeContext:
-    """Stands for pii_context: drops what is less probable than min_score."""
+    """Stands for pii_context: drops what is less probable than min_score, which it reads when it is loaded."""
 
     def __init__(self):
-        self.cfg = {"min_score": 0.0}
+        self.cfg = {"settings": {}}
+        self.min_score = 0.0
+
+    def to_bytes(self):
+        return json.dumps(self.cfg).encode()
+
+    def from_bytes(self, data):
+        self.cfg.update(json.loads(data))
+        self.min_score = self.cfg["settings"].get("min_score", 0.0)
+        return self
 
     def __call__(self, doc):
-        write_spans(doc, [cand for cand in read_spans(doc) if cand.score >= self.cfg["min_score"]])
+        write_spans(doc, [cand for cand in read_spans(doc) if cand.score >= self.min_score])
         return doc
 
 
@@ -94,7 +103,7 @@ def test_a_setting_works_as_in_the_pipeline_itself(nlp, documents):
 def test_what_follows_is_run_again(nlp, documents):
     cached = predict_once(nlp, documents)
     assert texts(nlp, cached, pii_ner__thresholds__NAME=0.1) == ["DANA", "Oskar"]
-    assert texts(nlp, cached, pii_ner__thresholds__NAME=0.1, pii_context__min_score=0.5) == ["DANA"]
+    assert texts(nlp, cached, pii_ner__thresholds__NAME=0.1, pii_context__settings__min_score=0.5) == ["DANA"]
     assert texts(nlp, cached, pii_ner__thresholds__NAME=0.1) == ["DANA", "Oskar"]
 
 
@@ -102,6 +111,9 @@ def test_settings_are_put_back(nlp, documents):
     cached = predict_once(nlp, documents)
     texts(nlp, cached, pii_ner__thresholds__EMAIL=0.1, pii_ner__thresholds__NAME=0.1)
     assert nlp.get_pipe("pii_ner").cfg["thresholds"] == {"NAME": 0.5}
+    texts(nlp, cached, pii_context__settings__min_score=0.5)
+    assert nlp.get_pipe("pii_context").cfg == {"settings": {}}
+    assert nlp.get_pipe("pii_context").min_score == 0
 
 
 @pytest.mark.parametrize(
@@ -119,9 +131,9 @@ def test_a_pipeline_without_pii_ner_is_a_coded_error(documents):
 
 def test_grids_hold_every_combination():
     assert grid({"a": [1, 2], "b": [3]}) == [{"a": 1, "b": 3}, {"a": 2, "b": 3}]
-    assert read_places(["pii_ner.thresholds.NAME=.1, .2", "pii_context.min_score=1"]) == {
+    assert read_places(["pii_ner.thresholds.NAME=.1, .2", "pii_context.settings.min_score=1"]) == {
         "pii_ner.thresholds.NAME": [0.1, 0.2],
-        "pii_context.min_score": [1.0],
+        "pii_context.settings.min_score": [1.0],
     }
 
 
@@ -132,7 +144,7 @@ def test_places_of_another_form_are_a_coded_error(text):
 
 
 def test_default_places_are_those_of_the_components(nlp):
-    assert list(default_places(nlp)) == ["pii_ner.thresholds.NAME", "pii_context.min_score"]
+    assert list(default_places(nlp)) == ["pii_ner.thresholds.NAME", "pii_context.settings.min_score"]
     nlp.remove_pipe("pii_context")
     assert list(default_places(nlp)) == ["pii_ner.thresholds.NAME"]
 
