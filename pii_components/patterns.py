@@ -34,7 +34,7 @@ PATTERN_FILES = ("email.toml", "phone.toml", "id_num.toml", "username.toml", "ur
 class RegexRule:
     """A regular expression with a validator.
 
-    `cue`: a word in the match says what the value is. `only_if`: a cheap expression that must be found somewhere in the text first.
+    `cue`: a word in the match says what the value is. `only_if`: a cheap expression that must be found in the text first.
     """
 
     id: str

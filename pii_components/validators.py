@@ -171,10 +171,12 @@ def _id_unless_date(hit: Hit, _: Context) -> Hit | None:
 
 
 def _id_beside_name(hit: Hit, context: Context) -> Hit | None:
-    """A long number right after a name, with nothing between them but white space, a bracket, a comma or a dash."""
+    """A long number right after a name, or right before it, with nothing between them but white space and a sign or two."""
     for start, end in context.names:
-        between = hit.text[end : hit.start]
-        if start < hit.start and (end > hit.start or len(between) <= 40 and re.fullmatch(r"[\s_(\[,:#|/-]*", between)):
+        after, before = hit.text[end : hit.start], hit.text[hit.end : start]
+        follows = start < hit.start and (end > hit.start or (len(after) <= 40 and re.fullmatch(r"[\s_(\[,:#|/-]*", after)))
+        leads = hit.end <= start and len(hit.value) >= 8 and len(before) <= 12 and re.fullmatch(r"[ \t_)\],:|/-]+", before)
+        if follows or leads:
             return _id_unless_date(hit, context)
     return None
 
