@@ -1,5 +1,7 @@
 """Settings are tried with probabilities computed once, and chosen on other documents than they are measured on."""
 
+import json
+
 import numpy
 import pytest
 import spacy
