@@ -3,10 +3,10 @@
     nlp.add_pipe("pii_context", after="pii_ruler", config={"settings": {"min_score": 0.4}})
     [(span.text, span._.pii_role, span._.pii_reason) for span in doc.spans["pii"]]
 
-It reads names of any role from `doc.spans["pii"]`, weak ones too, mends their edges, adds names that only a strong cue shows, drops weak
-ones without evidence, links the mentions of a person, weighs what speaks for each role, and marks an accepted name everywhere. It
-touches nothing but names. Verifiers that decide per mention lose people with one-word names (PEERS: recall .30 against .95); a bare
-word here shares the evidence of its person.
+It reads names of any role from `doc.spans["pii"]`, weak ones too, mends their edges, adds names that only a strong cue shows,
+drops weak ones without evidence, links the mentions of a person, weighs what speaks for each role, and marks an accepted name
+everywhere. It touches nothing but names. Verifiers that decide per mention lose people with one-word names (recall .30 against
+.95 on CRAPII); a bare word here shares the evidence of its person.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,10 +22,22 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from .context_cues import CueRules, read_cues
-from .context_evidence import Evidence, decide, folded_words, logit, mention_evidence, model_scores, name_logit, own_scores, person_evidence
+from .context_evidence import (
+    Evidence,
+    decide,
+    folded_words,
+    logit,
+    mention_evidence,
+    model_scores,
+    name_logit,
+    own_scores,
+    person_evidence,
+    weigh_header,
+)  # fmt: skip
+from .context_find import find_by_cue
 from .context_persons import Form, Mention, link, parse_form
 from .context_propagate import Known, propagate
-from .context_repair import find_by_cue, repair
+from .context_repair import repair
 from .context_settings import ContextSettings
 from .context_view import DocView, Place
 from .labels import ROLES, is_name, label_for_role
@@ -76,13 +88,18 @@ class PiiContext(Pipe):
         name (str): The component's name in the pipeline.
         spans_key (str): The span group that is read and written.
         settings (dict[str, Any] | None): Thresholds and weights, see `ContextSettings`; what is missing has its default.
-        cues (Sequence[dict[str, Any]]): Further rules, as in resources/cues/names.toml; the same id takes a shipped rule's place.
+        cues (Sequence[dict[str, Any]]): Further rules, as in resources/cues/names.toml; one with the id of a shipped rule takes
+            its place.
         roster (Sequence[str] | None): Names of a class. Never saved with the pipeline.
         RAISES (PiiError): E301, E302 for settings, E303 for cues that cannot be used.
         """
         install_extensions()
         self.name = name
-        self.cfg: dict[str, Any] = {"spans_key": spans_key, "settings": dict(settings or {}), "cues": [dict(cue) for cue in cues]}
+        self.cfg: dict[str, Any] = {
+            "spans_key": spans_key,
+            "settings": dict(settings or {}),
+            "cues": [dict(cue) for cue in cues],
+        }
         self.roster = folded_words(roster or ())
         self._load()
 
@@ -177,13 +194,16 @@ class PiiContext(Pipe):
             if place not in cache:
                 cache[place] = mention_evidence(place, self.rules, self.settings)
             evidence.append(cache[place])
-        mentions = [Mention(i, c.start, form, own_scores(e)) for i, (c, form, e) in enumerate(zip(cands, forms, evidence, strict=True))]
+        evidence = weigh_header(places, evidence)
+        mentions = [
+            Mention(i, c.start, form, own_scores(e)) for i, (c, form, e) in enumerate(zip(cands, forms, evidence, strict=True))
+        ]
         return _Names(cands, forms, places, evidence, link(mentions, margin=self.settings.split_margin))
 
     def _accepted(self, names: _Names) -> list[bool]:
         """Whether each name is kept: strong enough by itself, or by the link to a mention that is."""
         own = [
-            name_logit(c, form, place, e, self.settings, self.roster) >= self._limit
+            name_logit(c, form, place, e, settings=self.settings, roster=self.roster) >= self._limit
             for c, form, place, e in zip(names.cands, names.forms, names.places, names.evidence, strict=True)
         ]
         kept = list(own)
@@ -200,7 +220,9 @@ class PiiContext(Pipe):
         found = []
         for person in names.persons:
             cands = [names.cands[i] for i in person]
-            evidence = person_evidence(cands, [names.forms[i] for i in person], [names.evidence[i] for i in person], self.settings)
+            evidence = person_evidence(
+                cands, [names.forms[i] for i in person], [names.evidence[i] for i in person], self.settings
+            )
             role, reason = decide(evidence, model_scores(cands, self.settings))
             for i, cand in zip(person, cands, strict=True):
                 here = any(e.role == role for e in names.evidence[i])

@@ -1,5 +1,5 @@
-"""Cue rules: a pattern beside a name, the role it speaks for, how strongly, and why. In the manner of ConText (forward, backward,
-terminators, pseudo-cues), with the rules as data.
+"""Cue rules: a pattern beside a name, the role it speaks for, how strongly, and why. In the manner of ConText (forward,
+backward, terminators, pseudo-cues), with the rules as data.
 
     rules = load_cues()
     for cue in rules.match(place): cue.role, cue.weight, cue.reason
@@ -24,11 +24,16 @@ ZONES = ("header", "top", "lead", "signoff", "bibliography", "body", "last", "al
 _PATTERNS = ("before", "after", "sentence_before", "sentence_after", "line_before")
 _KEYS = {"id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", *_PATTERNS}
 _MACRO = re.compile(r"<([a-z_]+)>")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One rule; resources/cues/README.md says what each key means. Patterns are compiled, missing ones None."""
+    """One rule; resources/cues/README.md says what each key means. Patterns are compiled, missing ones None.
+
+    gate (frozenset[str]): `when`, as beginnings of words: at least one must be near before any pattern is tried.
+    signs (tuple[str, ...]): What in `when` has no letters.
+    """
 
     id: str
     role: str
@@ -41,7 +46,8 @@ class Cue:
     line_before: re.Pattern[str] | None = None
     zone: frozenset[str] = frozenset()
     not_zone: frozenset[str] = frozenset()
-    when: tuple[str, ...] = ()
+    gate: frozenset[str] = frozenset()
+    signs: tuple[str, ...] = ()
     anchor: bool = False
     find: bool = False
     case: bool = False
@@ -56,6 +62,7 @@ class CueRules:
 
     def __init__(self, cues: tuple[Cue, ...], terminators: re.Pattern[str] | None, pseudo: re.Pattern[str] | None) -> None:
         self.cues = cues
+        self.finders = tuple(cue for cue in cues if cue.find)
         self.terminators = terminators
         self.pseudo = pseudo
 
@@ -70,12 +77,13 @@ class CueRules:
         # The sentence is a suffix (a prefix) of the line, so a blanked phrase is blanked there too.
         sentence_before = self._last_part(before[len(before) - len(place.sentence_before) :] if place.sentence_before else "")
         sentence_after = self._first_part(after[: len(place.sentence_after)])
-        near = f"{before}\n{after}\n{above}"
+        near = f"{before} {after} {above}"
+        starts = beginnings(near)
         found = []
         for cue in self.cues:
-            if cue.when and not any(word in near for word in cue.when):
+            if (cue.gate or cue.signs) and cue.gate.isdisjoint(starts) and not any(sign in near for sign in cue.signs):
                 continue
-            if (cue.zone and not cue.zone & place.zones) or cue.not_zone & place.zones:
+            if (cue.zone and cue.zone.isdisjoint(place.zones)) or not cue.not_zone.isdisjoint(place.zones):
                 continue
             if (
                 (cue.before is None or cue.before.search(place.before if cue.case else before))
@@ -102,6 +110,11 @@ class CueRules:
     def _first_part(self, text: str) -> str:
         match = self.terminators.search(text) if self.terminators is not None else None
         return text[: match.start()] if match else text
+
+
+def beginnings(text: str) -> set[str]:
+    """RETURNS (set[str]): The first three letters of every word; what gates are compared with, since that is one look-up."""
+    return {word[:3] for word in _LETTERS.findall(text)}
 
 
 def compile_cues(data: dict[str, Any]) -> CueRules:
@@ -155,12 +168,21 @@ def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
         reason=raw["reason"],
         zone=frozenset(raw.get("zone", ())),
         not_zone=frozenset(raw.get("not_zone", ())),
-        when=tuple(raw.get("when", ())),
+        gate=frozenset(start for entry in raw.get("when", ()) for start in _gate(entry, macros)),
+        signs=tuple(entry for entry in raw.get("when", ()) if not _LETTERS.search(entry)),
         anchor=bool(raw.get("anchor", False)),
         find=bool(raw.get("find", False)),
         case=bool(raw.get("case", False)),
         **{key: _compile(raw[key], macros, name) for key in _PATTERNS if key in raw},
     )
+
+
+def _gate(entry: str, macros: dict[str, str]) -> set[str]:
+    """The beginnings that an entry of `when` stands for: its first word's, or those of all words of a macro."""
+    if match := _MACRO.fullmatch(entry):
+        # Sets of characters and escapes are no words.
+        return beginnings(re.sub(r"\[[^\]]*\]|\\.", " ", macros.get(match[1], "")))
+    return set(sorted(beginnings(entry), key=entry.find)[:1])
 
 
 def _compile(pattern: str, macros: dict[str, str], name: str) -> re.Pattern[str] | None:

@@ -4,8 +4,8 @@
     evidence of a person    those of all mentions, the model's reading, public figures, the form of the name
     decision                the role with the highest sum of log-odds; the strongest evidence for it is the reason
 
-Summing log-odds treats pieces of evidence as independent, which they are not; `repeat` and `mention_growth` keep the same evidence from
-being counted over and over.
+Summing log-odds treats pieces of evidence as independent, which they are not; `repeat` and `mention_growth` keep the same
+evidence from being counted over and over.
 """
 
 import math
@@ -14,16 +14,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .context_cues import NOT_NAME, CueRules
+from .context_figures import figures
 from .context_persons import Form
 from .context_settings import ContextSettings
 from .context_view import Place
-from .context_words import figures, in_table, words
+from .context_words import in_table, words
 from .labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
 from .spans import Candidate
 from .surrogates.names import fold, name_table
 
 _FLOOR = 1e-3
 _MOST_MENTIONS = 9.0
+_TITLES = ("title_header", "title_header_weak", "course_by", "degree_header")
+_NO_SUPPORT = ("bibliography", "header_line", "signoff_line")  # a line of this kind holds other words too
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +63,36 @@ def mention_evidence(place: Place, rules: CueRules, settings: ContextSettings) -
         elif "header" in zones or "lead" in zones:
             found.append(Evidence("header_line", STUDENT, settings.header_line, "in the header"))
         elif "signoff" in zones and "alone" in zones:
-            found.append(Evidence("signoff_alone", STUDENT, settings.signoff_alone, "signs the text: alone on one of its last lines", True))
+            found.append(
+                Evidence(
+                    "signoff_alone", STUDENT, settings.signoff_alone, "signs the text: alone on one of its last lines", True
+                )
+            )
         elif "signoff" in zones:
             found.append(Evidence("signoff_line", STUDENT, settings.signoff_line, "in the last lines of the text"))
     return found
+
+
+def weigh_header(places: Sequence[Place], evidence: Sequence[list[Evidence]]) -> list[list[Evidence]]:
+    """Two names in one header: the one with a title is the teacher's, though it too stands alone on its line.
+
+    places (Sequence[Place]), evidence (Sequence[list[Evidence]]): One per mention.
+    RETURNS (list[list[Evidence]]): The evidence, that of titled names in such a header changed.
+    """
+    by_line = ("header_alone", "header_line", "team_list")
+    titled = [any(e.id in _TITLES for e in found) for found in evidence]
+    if not any(titled) or not any(_is_writer(found) for found, t in zip(evidence, titled, strict=True) if not t):
+        return list(evidence)
+    changed = Evidence("titled_in_header", INSTRUCTOR, 3.0, "has a title in a header that names the writer too")
+    weighed = []
+    for place, found, t in zip(places, evidence, titled, strict=True):
+        rest = [e for e in found if e.id not in by_line]
+        weighed.append([*rest, changed] if t and "header" in place.zones and not _is_writer(rest) else found)
+    return weighed
+
+
+def _is_writer(evidence: Sequence[Evidence]) -> bool:
+    return any(e.anchor and e.role == STUDENT for e in evidence)
 
 
 def own_scores(evidence: Sequence[Evidence]) -> dict[str, float]:
@@ -81,21 +110,33 @@ def logit(p: float) -> float:
     return math.log(p / (1.0 - p))
 
 
-def name_logit(cand: Candidate, form: Form, place: Place, evidence: Sequence[Evidence], settings: ContextSettings, roster: frozenset[str]) -> float:
+def name_logit(
+    cand: Candidate,
+    form: Form,
+    place: Place,
+    evidence: Sequence[Evidence],
+    *,
+    settings: ContextSettings,
+    roster: frozenset[str] = frozenset(),
+) -> float:
     """The log-odds that a candidate is a person's name, with what stands around it.
 
-    cand (Candidate): As found. form (Form): Its parts. place (Place): Where it stands. evidence (Sequence[Evidence]): Of this mention.
-    settings (ContextSettings): Weights. roster (frozenset[str]): Folded words of the class list.
+    cand (Candidate): As found. form (Form): Its parts. place (Place): Where it stands.
+    evidence (Sequence[Evidence]): Of this mention. settings (ContextSettings): Weights.
+    roster (frozenset[str]): Folded words of the class list.
     RETURNS (float): Compare it with `logit(settings.min_score)`.
     """
     total = logit(cand.score)
     anchored = any(e.anchor for e in evidence)
     denied = 0.0 if anchored else sum(e.weight for e in evidence if e.role == NOT_NAME)
-    support = max((e.weight for e in evidence if e.role != NOT_NAME), default=0.0)
+    if form.single and not anchored and not in_table(form.words[0]) and words().is_common(form.words[0]):
+        denied += settings.common_word
+    support = max((e.weight for e in evidence if e.role != NOT_NAME and e.id not in _NO_SUPPORT), default=0.0)
     total += min(support, settings.support_cue)
     if "alone" in place.zones and place.zones & {"top", "signoff"}:
         total += settings.support_position
-    if not denied and form.full and all(in_table(word) for word in form.words) and not all(words().is_common(word) for word in form.words):
+    tabled = form.full and all(in_table(word) for word in form.words)
+    if not denied and tabled and not all(words().is_common(word) for word in form.words):
         total += settings.support_table
     if roster and form.words and all(word in roster for word in form.words):
         total += settings.support_roster
@@ -118,13 +159,14 @@ def person_evidence(
         seen[e.id] += 1
     anchored = any(e.anchor for e in found)
     cited = any(e.role == CITED and e.weight >= 1.0 for e in found)
+    surely = any(e.role == CITED and e.weight >= 2.5 for e in found)
     if not anchored:
         found += _figure_evidence(forms, cited, settings)
-    if all(form.single for form in forms) and not cited:
+    if all(form.single for form in forms) and not surely:
         word, table = forms[0].words[0], name_table()
         if table.is_given(word) and (not table.is_surname(word) or table.gender(word)):
             found.append(Evidence("form_given", CITED, -settings.form_given, "called by a first name only"))
-        elif table.is_surname(word) and not table.is_given(word):
+        elif not cited and table.is_surname(word) and not table.is_given(word):
             found.append(Evidence("form_surname", CITED, settings.form_surname, "called by a surname only"))
     found.append(Evidence("student_bias", STUDENT, settings.student_bias, "no sign that it is anyone else, so it is protected"))
     if any(e.anchor and e.role == STUDENT for e in found):
@@ -135,8 +177,8 @@ def person_evidence(
 def _figure_evidence(forms: Sequence[Form], cited: bool, settings: ContextSettings) -> list[Evidence]:
     known = figures()
     for form in forms:
-        role = known.full.get(" ".join(form.words if not form.comma else form.words[::-1]))
-        if role and form.full:
+        role = known.of(form)
+        if role:
             what = "a well-known person" if role == CITED else "a figure of a well-known story"
             return [Evidence("figure_full", role, settings.figure_full, what)]
     if all(not form.full for form in forms):
@@ -163,8 +205,8 @@ def model_scores(cands: Sequence[Candidate], settings: ContextSettings) -> dict[
     floor = settings.model_floor
     scores = {}
     for n, role in enumerate(ROLES):
-        mean = sum(max(c.score, 0.05) * math.log(max((1 - floor) * c.roles[n] + floor / len(ROLES), _FLOOR)) for c in read) / total
-        scores[role] = growth * (mean - math.log(1 / len(ROLES)))
+        logs = (max(c.score, 0.05) * math.log((1 - floor) * c.roles[n] + floor / len(ROLES) + _FLOOR) for c in read)
+        scores[role] = growth * (sum(logs) / total + math.log(len(ROLES)))
     return scores
 
 
@@ -172,7 +214,7 @@ def decide(evidence: Sequence[Evidence], model: Mapping[str, float]) -> tuple[st
     """The role of a person.
 
     evidence (Sequence[Evidence]): All of `person_evidence`. model (Mapping[str, float]): What `model_scores` gave.
-    RETURNS (tuple[str, str]): The role, and the reason: "cited: year in brackets follows". Equal sums go to the earlier of `ROLES`.
+    RETURNS (tuple[str, str]): The role, and the reason: "cited: year in brackets follows". Equal sums go to the earlier role.
     """
     total = {role: model.get(role, 0.0) for role in ROLES}
     for e in evidence:

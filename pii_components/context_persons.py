@@ -4,11 +4,11 @@
     persons = link(mentions)                     # list[list[int]]
 
 Rules, in this order:
-1. Forms of two parts or more are one person if they share a word and what is left agrees: equal, missing on one side, or an initial
-   of the other. So two full names with the same surname stay two people.
+1. Forms of two parts or more are one person if they share a word and what is left agrees: equal, missing on one side, or an
+   initial of the other. So two full names with the same surname stay two people.
 2. A bare word belongs to a person who has it; if several do, to the one mentioned last before it, else to the first after it.
-3. A bare or initialled form whose own cues speak clearly for another role than that person's is somebody else ("Smith (2014)" in an
-   essay signed Ana Smith). Where doubt is left, the protected one is chosen.
+3. A bare or initialled form whose own cues speak clearly for another role than that person's is somebody else ("Smith (2014)"
+   in an essay signed Ana Smith). Where doubt is left, the protected one is chosen.
 """
 
 from collections import defaultdict
@@ -113,7 +113,8 @@ def initials_fit(initials: tuple[str, ...], form: Form) -> bool:
     """RETURNS (bool): Whether letters alone ("A.L.") are those of a full name."""
     if not form.full or len(initials) < 2:
         return False
-    return (form.given[0], form.surname[0]) in ((initials[0], initials[-1]),) and len(initials) <= len(form.words) + len(form.initials)
+    letters = (form.given[0], form.surname[0])
+    return letters == (initials[0], initials[-1]) and len(initials) <= len(form.words) + len(form.initials)
 
 
 @dataclass(slots=True)
@@ -201,15 +202,15 @@ def _link_full(mentions: Sequence[Mention]) -> list[list[int]]:
 def _fitting(form: Form, forms: list[set[Form]], by_word: dict[str, list[int]]) -> list[int]:
     """Numbers of the groups that a bare or initialled form can belong to."""
     if not form.words:
-        return [
-            n
-            for n, held in enumerate(forms)
-            if form in held or any(initials_fit(form.initials, other) for other in held)
-        ]
+        return [n for n, held in enumerate(forms) if form in held or any(initials_fit(form.initials, other) for other in held)]
     near = by_word.get(form.words[0], [])
     if form.single:
         return list(near)
-    return [n for n in near if all(other.single or not other.words or other == form or same_person(form, other) for other in forms[n])]
+    return [
+        n
+        for n in near
+        if all(other == form or other.single or not other.words or same_person(form, other) for other in forms[n])
+    ]
 
 
 def _nearest(m: Mention, numbers: list[int], groups: list[list[int]], mentions: Sequence[Mention]) -> int:

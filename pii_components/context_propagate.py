@@ -2,8 +2,8 @@
 
     found: "Ana Lopez" (student)    then also: "Lopez", "ANA LOPEZ", "ana lopez", "Ana" in "Ana's idea"
 
-A full name is found in any case. A single word must have the case that its name has elsewhere, and one that is an English word, a month
-or a place too must look like a name where it stands.
+A full name is found in any case. A single word must have the case that its name has elsewhere, and one that is an English
+word, a month or a place too must look like a name where it stands.
 """
 
 from collections.abc import Sequence
@@ -11,18 +11,20 @@ from dataclasses import dataclass
 
 from .context_persons import Form
 from .context_view import DocView
-from .context_words import case_style, is_initial, words
+from .context_words import case_style, in_table, is_initial, words
 from .spans import Candidate
 from .surrogates.names import fold
 
-_PLACE_BEFORE = frozenset("in at from to near of since until till by during last next this every early late mid around through via for visit visited".split())
 _JOINERS = ("-", "_", "‐")
 _PROPAGATED = 0.95  # factor on the score of the mention it was copied from
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """One accepted mention: cand (Candidate), form (Form), person (int), texts (tuple[str, ...]): the words as written."""
+    """One accepted mention.
+
+    cand (Candidate), form (Form): As found. person (int): Whose it is. texts (tuple[str, ...]): Its words as written.
+    """
 
     cand: Candidate
     form: Form
@@ -56,13 +58,17 @@ def propagate(view: DocView, known: Sequence[Known], taken: Sequence[Candidate])
         if source is None:
             i += 1
             continue
-        cand = Candidate(i, end, source.cand.label, round(source.cand.score * _PROPAGATED, 6), "propagation", source.cand.reason)
+        cand = Candidate(
+            i, end, source.cand.label, round(source.cand.score * _PROPAGATED, 6), "propagation", source.cand.reason
+        )
         found.append((cand, source.person))
         i = end
     return found
 
 
-def _index(known: Sequence[Known]) -> tuple[dict[str, list[tuple[tuple[str, ...], Known]]], dict[str, Known], dict[str, set[str]]]:
+def _index(
+    known: Sequence[Known],
+) -> tuple[dict[str, list[tuple[tuple[str, ...], Known]]], dict[str, Known], dict[str, set[str]]]:
     """First word -> full forms that start with it; word -> who bears it; word -> cases in which it was written."""
     full: dict[str, list[tuple[tuple[str, ...], Known]]] = {}
     single: dict[str, Known] = {}
@@ -121,16 +127,30 @@ def _single_fits(view: DocView, i: int, styles: set[str]) -> bool:
     word = view.words[i]
     style = case_style(word)
     lists = words()
-    if style not in styles and not (style == "title" and styles & {"upper", "other"}) or (style == "lower" and styles & {"title"}):
+    if (
+        style not in styles
+        and not (style == "title" and styles & {"upper", "other"})
+        or (style == "lower" and styles & {"title"})
+    ):
         return False
-    if i + 1 < len(view) and view.words[i + 1] in _JOINERS and not view.gap(i) and i + 2 < len(view) and view.words[i + 2][:1].isalpha() and view.words[i + 1] != "_":
+    if (
+        i + 1 < len(view)
+        and view.words[i + 1] in _JOINERS
+        and not view.gap(i)
+        and i + 2 < len(view)
+        and view.words[i + 2][:1].isalpha()
+        and view.words[i + 1] != "_"
+    ):
         return False
     if not lists.is_common(word):
         return True
     if style != "title" or lists.is_heading(word):
         return False
-    before = next((view.words[j] for j in range(i - 1, -1, -1) if not view.is_space(j)), "")
-    if fold(word) in lists.ambiguous and fold(before) in _PLACE_BEFORE:
+    before = view.words[i - 1] if i else ""
+    if i and (view.is_space(i - 1) or not in_table(word)):
+        # opens a line, or is no name that anybody else has
+        return False
+    if fold(word) in lists.ambiguous and fold(before) in lists.place_before:
         return False
     neighbours = [view.words[j] for j in (i - 1, i + 1) if 0 <= j < len(view)]
     if any(case_style(n) in ("title", "upper") and n[:1].isalpha() and not lists.is_title(n) and n != "I" for n in neighbours):

@@ -23,17 +23,19 @@ class ContextSettings:
     anchor_bias (float): Added to STUDENT once more where a name signs, heads the text or is the first person's.
     model_weight (float): Factor on the logarithm of the model's role probabilities.
     model_floor (float): Mixed into role probabilities, 0 to 1, so that a sure model can still be outweighed.
-    mention_growth (float): The model's evidence grows with the number of mentions to this power, 0 to 1: its errors are correlated.
+    mention_growth (float): The model's evidence grows with the number of mentions to this power, 0 to 1: its errors are
+        correlated.
     repeat (float): Factor on each further time that the same cue speaks for the same person, 0 to 1.
     split_margin (float): By how much a bare name's own cues must speak for another role before it is another person.
     header_alone, header_line (float): STUDENT, for a name alone on a line of the header, or beside other words there.
     signoff_alone, signoff_line (float): STUDENT, for a name alone on one of the last lines, or beside other words there.
     bibliography (float): CITED, for a line of a bibliography.
-    figure_full, figure_surname (float): For a public or literary figure by full name, or by a surname that has further evidence.
+    figure_full, figure_surname (float): For a public or literary figure by full name, or by a surname with further evidence.
     form_given, form_surname (float): Against CITED for a person called by a given name only; for CITED by a bare surname only.
-    support_position, support_table, support_roster (float): Added to a weak name's own log-odds for a line of its own, for first and
-        last name both in the name table, for a name of the class list. Cues add their weight, at most `support_cue`.
+    support_position, support_table, support_roster (float): Added to a weak name's own log-odds for a line of its own, for
+        first and last name both in the name table, for a name of the class list. Cues add their weight, at most `support_cue`.
     support_cue (float): See above.
+    common_word (float): Taken from a lone word that is English and no frequent name ("The", "Customers").
     header_lines, signoff_lines (int): Most lines, blank ones not counted, that a header or a sign-off may have.
     repair, find, propagate (bool): Whether edges are mended, strong cues find names, found names are marked everywhere.
     """
@@ -59,6 +61,7 @@ class ContextSettings:
     support_table: float = 2.0
     support_roster: float = 6.0
     support_cue: float = 2.5
+    common_word: float = 3.0
     header_lines: int = 16
     signoff_lines: int = 6
     repair: bool = True

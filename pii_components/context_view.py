@@ -15,31 +15,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
 from .context_settings import ContextSettings
 from .spans import Candidate
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
-WINDOW = 160  # characters that a pattern sees on either side
+JOINERS = ("-", "‐", "‑", "'", "’", "_", "´", "`")  # signs that hold the parts of a name together
+WINDOW = 130  # characters that a pattern sees on either side
+CUT = "ǂ"  # a letter no one writes: says that the line goes on before the window, so that "^" does not match there
 _LEAD = 90  # characters of a first line in which a name may still be a header
 _BIBLIOGRAPHY = re.compile(
-    r"[\W\d_]*(?:list of )?(?:references?|works? cited|bibliography|literature(?: cited)?|sources?(?: cited)?|citations?|further reading"
-    r"|reference list|referencias|bibliograf[ií]a|endnotes|footnotes|notes and references)(?: and [a-z]+)?\W*\Z",
+    r"[\W\d_]*(?:list of )?(?:references?|works? cited|bibliography|literature(?: cited)?|sources?(?: cited)?|citations?"
+    r"|further reading|reference list|referencias|bibliograf[ií]a|endnotes|footnotes|notes and references)"
+    r"(?: and [a-z]+)?\W*\Z",
     re.IGNORECASE,
 )
 _AFTER_BIBLIOGRAPHY = re.compile(
-    r"\W*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration|submitted|sincerely"
-    r"|regards|thank)\b",
+    r"\W*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration"
+    r"|submitted|sincerely|regards|thank|student|name|signature|place|date|word count)\b",
     re.IGNORECASE,
 )
+_NUMBER = r"\W*(?:\[?\d{1,3}[\].)]*\s+)?"
+_INITIALS = r"(?:,? (?:[A-Z]\.[ -]?){1,3})?"
+_YEAR = r"(?:1[5-9]|20)\d\d"
 _BIB_LINE = re.compile(
-    rf"\W*(?:\[?\d{{1,3}}[\].)]*\s+)?{MASK}(?:,? (?:[A-Z]\.[ -]?){{1,3}})?(?:(?:, |,? and |,? & |,? &amp; |; |, \.\.\. ){MASK}"
-    rf"(?:,? (?:[A-Z]\.[ -]?){{1,3}})?|,? et al\.?)*[.,]? (?:\((?:1[5-9]|20)\d\d[a-z]?[,)]|(?:1[5-9]|20)\d\d[a-z]?[.,]|\(n\.d\.\)|[“\"«].{{3,160}}[.,]?[”\"»])"
-    rf"|\W*(?:\[?\d{{1,3}}[\].)]*\s+)?{MASK}(?:, (?:ed|eds|trans)\.)?[.,] [^.]{{3,120}}\. (?:[^.:]{{2,60}}: )?[^.,]{{2,60}}, (?:1[5-9]|20)\d\d"
+    # Last, I., & Last, I. (2010). Title    Last, First. "Title."
+    rf"{_NUMBER}{MASK}{_INITIALS}(?:(?:, |,? and |,? & |,? &amp; |; |, \.\.\. ){MASK}{_INITIALS}|,? et al\.?)*[.,]?"
+    rf" (?:\({_YEAR}[a-z]?[,)]|{_YEAR}[a-z]?[.,]|\(n\.d\.\)|[“\"«].{{3,160}}[.,]?[”\"»])"
+    # Last, First. Title. Publisher, 2010
+    rf"|{_NUMBER}{MASK}(?:, (?:ed|eds|trans)\.)?[.,] [^.]{{3,120}}\. (?:[^.:]{{2,60}}: )?[^.,]{{2,60}}, {_YEAR}"
 )
 # A full stop ends a sentence unless a title, an initial or an abbreviation stands before it.
-_SENTENCE_END = re.compile(r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)")
+_SENTENCE_END = re.compile(
+    r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)"
+)
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -62,14 +73,21 @@ class Place:
 
 
 class DocView:
-    """Words and lines of a document. doc (Doc): The document. settings (ContextSettings): For the lengths of header and sign-off."""
+    """Words and lines of a document.
+
+    doc (Doc): The document. settings (ContextSettings): For the lengths of header and sign-off.
+    """
 
     def __init__(self, doc: Doc, settings: ContextSettings) -> None:
         self.text = doc.text
         self.words = [token.text for token in doc]
-        self.starts = [token.idx for token in doc]
-        self.ends = [start + len(word) for start, word in zip(self.starts, self.words, strict=True)]
-        self.spaces = [bool(token.whitespace_) for token in doc]
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        char = 0
+        for word, space in zip(self.words, doc.to_array([SPACY]).tolist(), strict=True):
+            self.starts.append(char)
+            self.ends.append(char + len(word))
+            char += len(word) + bool(space)
         self.settings = settings
         self.lines: list[tuple[int, int]] = []
         at = 0
@@ -171,6 +189,8 @@ class DocView:
         n = self.line_of(start)
         low, high = self.lines[n]
         before = self._masked(max(low, start - WINDOW), start, spans)
+        if low < start - WINDOW:
+            before = CUT + before
         after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
         opens = not any(c.isalnum() or c == MASK for c in self._masked(low, start, spans))
         above = self._above(n)
@@ -210,12 +230,15 @@ def is_running(line: str) -> bool:
     """RETURNS (bool): Whether a line is running text and not a heading, a label or a name."""
     lower = sum(word[0].islower() for word in _WORD.findall(line[:400]))
     stripped = line.rstrip()
-    return lower >= 7 or (lower >= 4 and stripped.endswith((".", "!", "?", ":", ".”", '."'))) or (len(stripped) > 120 and lower >= 3)
+    if len(stripped) > 120 and lower >= 3:
+        return True
+    return lower >= 7 or (lower >= 4 and stripped.endswith((".", "!", "?", ":", ".”", '."')))
 
 
 def _is_lead(before: str, after: str) -> bool:
-    """Whether a name on a first line that runs on stands like a header: nothing but headings before it, no predicate after it."""
-    if any(word[0].islower() and word not in ("by", "and", "of", "the", "on", "in", "for") for word in _WORD.findall(before)) or re.search(r"[.!?] ", before):
+    """Whether a name on a first line that runs on stands like a header: only headings before it, no predicate after it."""
+    small = ("by", "and", "of", "the", "on", "in", "for")
+    if re.search(r"[.!?] ", before) or any(word[0].islower() and word not in small for word in _WORD.findall(before)):
         return False
     return re.match(rf"\s{{2,}}|\s*[-–—|:/,_(.]|\s+[A-Z]|\s*\Z|\s*{MASK}", after) is not None
 

@@ -1,8 +1,8 @@
-"""Words that are no names, and figures that everyone knows: the word lists behind `pii_context`.
+"""Words that are no names: the word lists behind `pii_context`.
 
-    >>> from pii_components.context_words import words
-    >>> words().is_heading("Reflection"), words().is_title("Prof."), words().is_common("will")
-    (True, True, True)
+>>> from pii_components.context_words import words
+>>> words().is_heading("Reflection"), words().is_title("Prof."), words().is_common("will")
+(True, True, True)
 """
 
 import re
@@ -13,12 +13,16 @@ from importlib import resources
 
 from .surrogates.names import fold, name_table
 
+_POSSESSIVES = ("'s", "’s", "´s", "`s", "'S", "’S")
 _INITIAL = re.compile(r"[^\W\d_]\.?\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The lists of resources/cues/words.toml, folded. titles, headings, particles, suffixes, ambiguous, common (frozenset[str]): See there."""
+    """The lists of resources/cues/words.toml, folded.
+
+    titles, headings, particles, suffixes, ambiguous, common, place_before (frozenset[str]): See there.
+    """
 
     titles: frozenset[str]
     headings: frozenset[str]
@@ -26,6 +30,7 @@ class Words:
     suffixes: frozenset[str]
     ambiguous: frozenset[str]
     common: frozenset[str]
+    place_before: frozenset[str]
 
     def is_title(self, word: str) -> bool:
         """RETURNS (bool): Whether this stands before a name ("Dr.", "Uncle")."""
@@ -52,39 +57,9 @@ def words() -> Words:
     return Words(**{name: frozenset(value.split()) for name, value in tomllib.loads(text).items()})
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """People everyone knows of.
-
-    full (dict[str, str]): Folded full name -> "CITED" or "CHARACTER".
-    surname (dict[str, str]): Folded surname or single name -> the same.
-    sure (frozenset[str]): Surnames that are enough by themselves ("Vygotsky", "Aristotle").
-    """
-
-    full: dict[str, str]
-    surname: dict[str, str]
-    sure: frozenset[str]
-
-
-@cache
-def figures() -> Figures:
-    """RETURNS (Figures): Both lists that ship, read once. A single name is sure; so is a surname marked with `*`."""
-    folder = resources.files("pii_components") / "resources" / "cues"
-    full: dict[str, str] = {}
-    surname: dict[str, str] = {}
-    sure: set[str] = set()
-    for file, role in (("public_figures.txt", "CITED"), ("story_figures.txt", "CHARACTER")):
-        for line in (folder / file).read_text("utf8").splitlines():
-            name = line.partition("#")[0].strip()
-            if not name:
-                continue
-            key = fold(name.rstrip("*").strip())
-            full.setdefault(key, role)
-            last = key.split()[-1] if key.split()[-1] not in words().suffixes else key.split()[-2]
-            surname.setdefault(last, role)
-            if name.endswith("*") or " " not in key:
-                sure.add(last)
-    return Figures(full, surname, frozenset(sure))
+def is_word(word: str) -> bool:
+    """RETURNS (bool): Whether a token has letters and is no possessive."""
+    return any(ch.isalpha() for ch in word) and word not in _POSSESSIVES
 
 
 def is_initial(word: str) -> bool:

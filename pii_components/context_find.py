@@ -1,0 +1,171 @@
+"""Names that nobody marked, but that a strong cue or a line of their own shows.
+
+    My name is Xu Tanaka    ->  Xu Tanaka (source "cue:my_name_is")
+
+Looked for within a line only; what is found must look like a name: capitals, or words of the name table.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cache
+
+from .context_cues import Cue, CueRules, beginnings
+from .context_view import JOINERS, MASK, DocView
+from .context_words import case_style, in_table, is_initial, is_word, words
+from .labels import NAME_LABELS, ROLES, STUDENT, label_for_role
+from .spans import Candidate, free_of
+from .surrogates.names import name_table
+
+_FOUND_MOST = 4  # words of a name
+_FOUND_SCORE = 0.9
+_ALONE_SCORE = 0.6
+_TOP, _END = 5, 3  # lines at the top and at the end that are looked at without a cue
+
+
+def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> list[Candidate]:
+    """Names that no one marked but a strong cue shows.
+
+    view (DocView): The document. cands (Sequence[Candidate]): What is there already.
+    rules (CueRules): Those with `find` are used.
+    RETURNS (list[Candidate]): New candidates, source "cue:<id>", free of the others.
+    """
+    finders = rules.finders
+    found: list[Candidate] = []
+    for n in view.filled:
+        low, high = view.lines[n]
+        line = view.text[low:high]
+        lower = line.lower()
+        if len(lower) != len(line):
+            continue
+        above, starts_here = "", beginnings(lower)
+        for cue in finders:
+            if cue.gate and cue.gate.isdisjoint(starts_here) and not any(sign in lower for sign in cue.signs):
+                continue
+            if cue.before is None:
+                above = above or _line_above(view, n)
+                if not above or cue.line_before is None or not cue.line_before.search(above):
+                    continue
+                starts = [len(line) - len(line.lstrip(" \t-–—~*>•(\"“'"))]
+            else:
+                starts = _ends_of(cue, lower)
+            for at in starts:
+                span = _name_at(view, low + at, high, strict=cue.before is None)
+                if span and free_of(cands, *span) and free_of(found, *span) and _zone_fits(view, n, cue, span):
+                    roles = tuple(1.0 if role == cue.role else 0.0 for role in ROLES)
+                    found.append(Candidate(*span, label_for_role(cue.role), _FOUND_SCORE, f"cue:{cue.id}", cue.reason, roles))
+    return [*found, *_find_alone(view, [*cands, *found])]
+
+
+def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """Lines at the top and at the end that hold a given name and a surname of the name table and nothing else."""
+    table, lists = name_table(), words()
+    found = []
+    lines = [n for n in view.filled[:_TOP] if n in view.header] + [n for n in view.filled[-_END:] if n in view.signoff]
+    for n in dict.fromkeys(lines):
+        low, high = view.lines[n]
+        if high - low > 60:
+            continue
+        first = bisect_left(view.starts, low)
+        last = bisect_left(view.starts, high)
+        tokens = [i for i in range(first, last) if not view.is_space(i)]
+        named = [i for i in tokens if is_word(view.words[i])]
+        whole = [view.words[i] for i in named if not is_initial(view.words[i])]
+        if not 2 <= len(whole) <= _FOUND_MOST or named[-1] - named[0] >= len(named) + 2:
+            continue
+        if not free_of(cands, named[0], named[-1] + 1) or any(ch.isdigit() for ch in view.text[low:high]):
+            continue
+        if any(lists.is_common(word) or not in_table(word) or case_style(word) not in ("title", "upper") for word in whole):
+            continue
+        if not (table.is_given(whole[0]) and table.is_surname(whole[-1])):
+            continue
+        roles = tuple(1.0 if role == STUDENT else 0.0 for role in ROLES)
+        span = (named[0], named[-1] + 1)
+        found.append(
+            Candidate(
+                *span, label_for_role(STUDENT), _ALONE_SCORE, "cue:name_alone", "a line with a name and nothing else", roles
+            )
+        )
+    return found
+
+
+def _line_above(view: DocView, n: int) -> str:
+    at = view.filled.index(n)
+    return view.text[slice(*view.lines[view.filled[at - 1]])].lower() if at else ""
+
+
+def _ends_of(cue: Cue, lower: str) -> list[int]:
+    """Where in a line a pattern for "before a name" ends at the start of a word."""
+    assert cue.before is not None
+    ends = []
+    # The pattern is anchored at its end; without the anchor it finds the places, with it they are checked.
+    for match in _unanchored(cue.before.pattern).finditer(lower):
+        at = match.end()
+        if at < len(lower) and lower[at].isalpha() and not lower[at - 1 : at].isalpha() and cue.before.search(lower[:at]):
+            ends.append(at)
+    return ends
+
+
+@cache
+def _unanchored(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern.removesuffix("$"))
+
+
+def _zone_fits(view: DocView, n: int, cue: Cue, span: tuple[int, int]) -> bool:
+    place = view.places([Candidate(*span, NAME_LABELS[0])])[0]
+    if (cue.zone and not cue.zone & place.zones) or cue.not_zone & place.zones:
+        return False
+    if cue.after is not None and not cue.after.match(place.after.lower()):
+        return False
+    # Below "by" or "Sincerely" a name stands by itself, or with a comma after it.
+    return cue.before is not None or "alone" in place.zones or re.match(r"\s*[,(|<]", place.after) is not None
+
+
+def _name_at(view: DocView, char: int, high: int, *, strict: bool) -> tuple[int, int] | None:
+    """The tokens of a name that starts at a character; None if what stands there does not look like one."""
+    lists = words()
+    start = bisect_left(view.starts, char)
+    if start >= len(view) or view.starts[start] != char:
+        return None
+    if lists.is_title(view.words[start]) and start + 1 < len(view):
+        start += 1 + (view.words[start + 1] == ".")
+    end, count, known, style = start, 0, 0, ""
+    while end < len(view) and view.starts[end] < high and count < _FOUND_MOST + 1:
+        word = view.words[end]
+        joined = end > start and not view.gap(end - 1)
+        if joined and word in JOINERS and end + 1 < len(view) and not view.gap(end) and is_word(view.words[end + 1]):
+            end += 1
+            continue
+        if end > start and view.gap(end - 1) not in ("", " "):
+            break
+        if word == "." and is_initial(view.words[end - 1]) and end > start:
+            end += 1
+            continue
+        if not is_word(word) or MASK in word or any(ch.isdigit() for ch in word) or "@" in word:
+            break
+        # "Hope Will": a word that is English too must be written like a name, and be one.
+        common = lists.is_common(word) and not (in_table(word) and case_style(word) in ("title", "upper"))
+        if lists.is_heading(word) or common:
+            break
+        particle = lists.is_particle(word) and count > 0
+        this = case_style(word)
+        if this == "lower" and not particle and not (in_table(word) and not lists.is_common(word)):
+            break
+        if style == "title" and this == "lower" and not particle:
+            break
+        style = style or this
+        count, known = count + (not particle), known + in_table(word)
+        end += 1
+    while end > start and (
+        not is_word(view.words[end - 1]) or (lists.is_particle(view.words[end - 1]) and count > 1 and end - start > 1)
+    ):
+        if view.words[end - 1] == "." and end - start >= 2 and is_initial(view.words[end - 2]):
+            break
+        end -= 1
+    if start >= end or not 1 <= count <= _FOUND_MOST or (is_initial(view.words[start]) and end - start == 1):
+        return None
+    if (count == 1 or strict or style != "title") and not known:
+        return None
+    if all(lists.is_common(view.words[i]) for i in range(start, end) if is_word(view.words[i])) and known < 2:
+        return None
+    return start, end
