@@ -1,0 +1,83 @@
+"""The normalised view: what hides or imitates letters is undone, and every character knows where it came from."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pii_components.normalize import NormalizedView, is_invisible, normalize_token
+
+# fmt: off
+TOKENS = [
+    # changed
+    ("Ma\u200bri\u00ada", "Maria"), ("Lo\u034fpez", "Lopez"), ("Lo\ufe0fpez", "Lopez"), ("Lo\u3164pez", "Lopez"), ("Lo\u2065pez", "Lopez"),
+    ("\ufeffAna", "Ana"), ("An\u200d\u200ca", "Ana"), ("\u202eAna\u202c", "Ana"), ("Ana\U000e0101", "Ana"),
+    ("Ａｎａ", "Ana"), ("Raﬁ", "Rafi"), ("x．org", "x.org"), ("ana＠x．org", "ana@x.org"), ("①", "1"),
+    ("“Ana’s”", "\"Ana's\""), ("Ana`s", "Ana's"), ("Jean‑Luc", "Jean-Luc"), ("Jean–Luc", "Jean-Luc"),
+    ("R\u0430mos", "Ramos"), ("\u0410na", "Ana"), ("l\u0456nkedin", "linkedin"), ("L\u03bfpez", "Lopez"), ("Jose\u0301", "José"),
+    ("e\u200d\u0301", "é"), ("\u1112\u1161\u11ab", "한"),
+    # as it was
+    ("José", "José"), ("McDonald", "McDonald"), ("Иван", "Иван"), ("Γιάννης", "Γιάννης"), ("李明", "李明"), ("محمد", "محمد"), ("Ana_L", "Ana_L"),
+    # nothing that shows
+    ("\u200b", ""), ("\u3164", ""), ("", ""),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("text", "expected"), TOKENS)
+def test_normalize_token(text, expected):
+    assert normalize_token(text) == expected
+    assert NormalizedView(text).text == expected
+
+
+@pytest.mark.parametrize("char", ["\u200b", "\u00ad", "\u034f", "\ufe0f", "\u3164", "\u2065", "\u202e", "\U000e0101"])
+def test_is_invisible_knows_what_hides(char):
+    assert is_invisible(char)
+
+
+@pytest.mark.parametrize("char", [" ", "\n", "\u00a0", "a", "\u0301", "_"])
+def test_is_invisible_leaves_what_shows(char):
+    assert not is_invisible(char)
+
+
+def test_view_points_back_to_the_text_as_given():
+    source = "to \uff41n\u200ba＠x．org, Raﬁ"
+    view = NormalizedView(source)
+    assert view.text == "to ana@x.org, Rafi"
+    start, end = view.to_original(3, 12)
+    assert source[start:end] == "\uff41n\u200ba＠x．org"
+    assert source[slice(*view.to_original(16, 18))] == "ﬁ"
+    assert view.from_original(start, end) == (3, 12)
+
+
+def test_view_of_ascii_is_the_text_itself():
+    view = NormalizedView("Ana Lopez")
+    assert (view.text, view.to_original(4, 9), view.from_original(4, 9)) == ("Ana Lopez", (4, 9), (4, 9))
+
+
+def test_view_of_an_empty_piece_is_empty():
+    assert NormalizedView("a\u200bé").to_original(1, 1) == (2, 2)
+    assert NormalizedView("a\u200bé").from_original(1, 2) == (1, 1)
+
+
+HOSTILE = st.text(st.sampled_from("aA1 .@_\n'`\u200b\u00ad\u0301\u0327ﬁＡ\u0430а\u03b1é\u1112\u1161\u11ab👍\u200d“\u3164ﷺ½\u034f"), max_size=40)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=60), HOSTILE))
+def test_view_maps_both_ways(text):
+    view = NormalizedView(text)
+    last = 0
+    for i in range(len(view)):
+        start, end = view.to_original(i, i + 1)
+        assert last <= start < end <= len(text)
+        last = start
+        first, stop = view.from_original(start, end)
+        assert first <= i < stop
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.one_of(st.text(max_size=60), HOSTILE))
+def test_token_and_view_agree_and_hide_nothing(text):
+    view = NormalizedView(text)
+    assert view.text == normalize_token(text)
+    assert not any(is_invisible(char) for char in view.text)
