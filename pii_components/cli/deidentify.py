@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 
 from ..about import __version__
 from ..corpus.readers import open_source
-from ..corpus.records import Skip, Source, reason_of
+from ..corpus.records import Skip, Source, reason_of, safe_name
 from ..corpus.writers import open_writer, partial_path
 from ..errors import Errors, PiiError
 from .engine import Engine, load_engine
@@ -109,7 +109,7 @@ def deidentify(options: Options, key: Key, console: Console) -> int:
             except PiiError as err:
                 source.close()
                 say(str(err))
-                return STOPPED
+                return STOPPED if state.items else REFUSED
     source.close()
     head = {"program": "pii-edu", "version": __version__, "model": engine.name, "profile": settings["profile"].split(" ")[0]}
     head |= {"scope": settings["scope"], "key": key.origin, "format": source.kind, "encoding": source.encoding}
@@ -218,11 +218,10 @@ def _tell_end(console: Console, report: Report, source: Source, out: Path, repor
         n = report.n_left_over
         console.print(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
     for i, name in enumerate(source.others, 1):
-        if report.fields[name]:
-            place = "names of files" if name == "(file name)" else f"column {i} of those that stay unchanged"
-            console.print(
-                f"to review: values that were replaced in the text stand in {report.fields[name]} {place}", markup=False
-            )
+        n = report.in_fields[name]
+        if n:
+            place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
+            console.print(f"to review: in {n} records a value that was replaced stands in {place} too", markup=False)
     console.print(f"wrote '{out}' and '{report_file}'", markup=False)
 
 

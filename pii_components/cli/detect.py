@@ -83,7 +83,9 @@ def _each(
             n_skips += 1
             continue
         n_done += 1
-        if screen is not None:
+        if screen is not None and not result.spans:
+            screen.print(f"{item.id}: nothing found", markup=False)
+        elif screen is not None:
             screen.print(spans_table(item.id, result.spans, item.text if options.show_text else None))
         if file is not None:
             file.writelines(_rows(item, result, options.show_text))

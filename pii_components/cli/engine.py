@@ -13,16 +13,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
-from typing import Any
-
-from spacy.language import Language
-from spacy.tokens import Doc
+from typing import TYPE_CHECKING, Any
 
 from ..corpus.json_text import JsonBody
 from ..corpus.records import Record, Skip
 from ..errors import Errors, PiiError
 from ..profiles import Profile
-from ..spans import SPANS_KEY, read_spans
+
+if TYPE_CHECKING:  # spaCy takes seconds to import: a wrong option is told before that
+    from spacy.language import Language
+    from spacy.tokens import Doc
 
 SURROGATES = "hips_surrogate"
 KEEP = "keep"
@@ -52,6 +52,7 @@ class Result:
     surrogates (tuple[tuple[int, int, str], ...]): Start, end, label in the new text.
     fields (dict[str, Any]): New values of fields that repeat the text (tokens, trailing_whitespace, labels).
     fields_with_found (tuple[str, ...]): Other fields in which a value that was replaced stands.
+    notes (tuple[str, ...]): What the component says about a surrogate: that there was none, and so on.
     left_over (bool): Whether such a value stands once more in the text, where nothing was found.
     """
 
@@ -61,6 +62,7 @@ class Result:
     surrogates: tuple[tuple[int, int, str], ...] = ()
     fields: dict[str, Any] = field(default_factory=dict)
     fields_with_found: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     left_over: bool = False
 
 
@@ -69,13 +71,13 @@ class Engine:
     """A loaded pipeline.
 
     nlp (Language): The pipeline. name (str): Its name and version. replace (bool): Whether it makes new texts, or only finds.
-    profile (Profile | None): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
+    profile (Profile): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
     """
 
-    nlp: Language
+    nlp: "Language"
     name: str
     replace: bool = True
-    profile: Profile | None = None
+    profile: Profile = field(default_factory=lambda: Profile("none"))
     debug: bool = False
 
     def results(self, records: Sequence[Record]) -> list[Result | Skip]:
@@ -96,13 +98,16 @@ class Engine:
                 todo.append(record)
         # A tokenizer without a zone of its own would keep pointers into the one that is gone.
         zone = self.nlp.memory_zone() if hasattr(self.nlp.tokenizer, "memory_zone") else nullcontext()
-        with zone:
+        # Warnings of libraries may quote a text; ours are counted as notes.
+        with zone, warnings.catch_warnings():
+            if not self.debug:
+                warnings.simplefilter("ignore")
             for record, doc in self._docs(todo):
                 found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
                 del doc
         return [found[record.number] for record in records]
 
-    def _docs(self, records: Sequence[Record]) -> Iterator[tuple[Record, Doc | Skip]]:
+    def _docs(self, records: Sequence[Record]) -> "Iterator[tuple[Record, Doc | Skip]]":
         """YIELDS (tuple[Record, Doc | Skip]): Each record with its document; the batch is split where it fails as a whole."""
         try:
             docs = list(self.nlp.pipe([record.text for record in records], batch_size=max(1, len(records))))
@@ -116,10 +121,12 @@ class Engine:
             try:
                 doc: Doc | Skip = self.nlp(record.text)
             except Exception as err:
-                doc = Skip.of(Errors.E526, number=record.number, type=type(err).__name__)
+                doc = Skip.of(Errors.E526, number=record.number, type=getattr(err, "code", type(err).__name__))
             yield record, doc
 
-    def _result(self, record: Record, doc: Doc) -> Result | Skip:
+    def _result(self, record: Record, doc: "Doc") -> Result | Skip:
+        from ..spans import read_spans
+
         spans = tuple(
             Found(
                 doc[cand.start].idx,
@@ -129,9 +136,9 @@ class Engine:
                 cand.score,
                 cand.source,
                 cand.reason,
-                self.profile.action(cand.label) if self.profile is not None else "",
+                self.profile.action(cand.label) if self.replace else "",
             )
-            for cand in read_spans(doc, SPANS_KEY)
+            for cand in read_spans(doc)
         )
         words = len(record.text.split())
         if not self.replace:
@@ -139,12 +146,14 @@ class Engine:
         text = doc._.deidentified
         if not isinstance(text, str):
             return Skip.of(Errors.E527, number=record.number)
+        made = doc._.surrogate_spans or ()
         values = {record.text[s.start_char : s.end_char] for s in spans if s.action != KEEP}
         return Result(
             text=text,
             spans=spans,
             words=words,
-            surrogates=tuple((int(start), int(end), str(label)) for start, end, label in doc._.surrogate_spans or ()),
+            surrogates=tuple((row["start_char"], row["end_char"], row["label"]) for row in made),
+            notes=tuple(row["note"] for row in made if row["note"]),
             fields=self._fields(record, doc, text) if text != record.text else {},
             fields_with_found=tuple(
                 name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
@@ -152,7 +161,7 @@ class Engine:
             left_over=_stands_elsewhere(record.text, values, spans),
         )
 
-    def _fields(self, record: Record, doc: Doc, text: str) -> dict[str, Any]:
+    def _fields(self, record: Record, doc: "Doc", text: str) -> dict[str, Any]:
         """RETURNS (dict[str, Any]): Tokens of the new text, and the labels that the record had, on the new tokens."""
         body = record.body
         if not isinstance(body, JsonBody) or "tokens" not in body.at:
@@ -168,7 +177,7 @@ class Engine:
         return fields
 
 
-def move_labels(tokens: list[str], spaces: list[bool], labels: list[str], old: Doc, new: Doc) -> list[str]:
+def move_labels(tokens: list[str], spaces: list[bool], labels: list[str], old: "Doc", new: "Doc") -> list[str]:
     """Carry BIO labels over to the tokens of the new text.
 
     tokens (list[str]), spaces (list[bool]), labels (list[str]): As the record had them. old (Doc): Has `pii_offsets`.
@@ -206,13 +215,14 @@ def _stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bo
 
 
 def _set_up(component: Any, *, profile: str, key: bytes | None, scope: str) -> Profile:
-    """RETURNS (Profile): The profile that the component uses from now on."""
-    chosen = Profile.load(profile) if profile else component.profile
+    """RETURNS (Profile): The profile that the component uses from now on, with the scope that it uses."""
+    if profile:
+        component.profile = profile
     if scope:
-        chosen = with_changes(chosen, scope=scope)
-    component.profile = chosen
-    component.key = key
-    return chosen
+        component.scope = scope
+    if key is not None:
+        component.set_key(key)
+    return with_changes(component.profile, scope=component.scope)
 
 
 def load_engine(

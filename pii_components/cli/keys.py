@@ -39,8 +39,9 @@ class Key:
     def note(self) -> str:
         """RETURNS (str): What to tell the user of a key that was made for the run."""
         return (
-            "no key was given, so one was made for this run and is not kept: surrogates cannot be made again, and the run "
-            f"cannot be taken up if it stops. For that, use --key-file (see pii-edu keygen) or the environment variable {KEY_ENV}."
+            "no key was given, so one was made for this run and is not kept: surrogates cannot be made again, "
+            "and the run cannot be taken up if it stops. "
+            f"For that, use --key-file (see pii-edu keygen) or the environment variable {KEY_ENV}."
         )
 
 

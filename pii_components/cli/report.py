@@ -8,7 +8,7 @@ report.as_json(head)
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from ..corpus.records import Record, Skip, safe_name
@@ -24,7 +24,8 @@ class Report:
     documents, changed, empty, words (int): Documents written; those that differ from their original; those without text; words.
     spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str]]): Number of the record and code.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
-    fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
+    in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the
+    text.
     """
 
     documents: int = 0
@@ -37,7 +38,8 @@ class Report:
     spans: Counter[str] = field(default_factory=Counter)
     skipped: list[tuple[int, str]] = field(default_factory=list)
     left_over: list[int] = field(default_factory=list)
-    fields: Counter[str] = field(default_factory=Counter)
+    notes: Counter[str] = field(default_factory=Counter)
+    in_fields: Counter[str] = field(default_factory=Counter)
 
     def add(self, record: Record, result: Result) -> None:
         """Count a document that was written."""
@@ -46,7 +48,8 @@ class Report:
         self.empty += not record.text.strip()
         self.words += result.words
         self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
-        self.fields.update(result.fields_with_found)
+        self.notes.update(result.notes)
+        self.in_fields.update(result.fields_with_found)
         if result.left_over:
             self.n_left_over += 1
             self.left_over.append(record.number)
@@ -60,13 +63,14 @@ class Report:
 
     def dump(self) -> dict[str, Any]:
         """RETURNS (dict[str, Any]): For the state of the run."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: dict(value) if isinstance(value, Counter) else value for name, value in values.items()}
 
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> "Report":
         """RETURNS (Report): What `dump` gave."""
         report = cls(**data)
-        report.spans, report.fields = Counter(report.spans), Counter(report.fields)
+        report.spans, report.notes, report.in_fields = Counter(report.spans), Counter(report.notes), Counter(report.in_fields)
         report.skipped = [(int(number), str(code)) for number, code in report.skipped]
         return report
 
@@ -87,11 +91,12 @@ class Report:
             "seconds": round(self.seconds, 2),
             "words_per_second": round(self.words / self.seconds) if self.seconds else None,
             "spans": [{"label": label, "role": role, "action": action, "count": n} for label, role, action, n in rows],
+            "notes": dict(sorted(self.notes.items())),
             "skipped": {"count": self.n_skipped, "records": [{"record": n, "code": code} for n, code in self.skipped]},
             "to_review": {
                 "replaced_value_stands_elsewhere_in_text": {"count": self.n_left_over, "records": self.left_over},
                 "replaced_value_stands_in_unchanged_field": {
-                    shown.get(name, "(another)"): n for name, n in sorted(self.fields.items())
+                    shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())
                 },
             },
             "unchanged_fields": list(shown.values()),

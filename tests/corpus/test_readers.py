@@ -5,8 +5,6 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -404,34 +402,3 @@ def test_labelled_essay_that_does_not_fit_is_a_coded_error(tmp_path, change, cod
     with pytest.raises(PiiError) as err:
         list(read_labelled(path))
     assert err.value.code == code
-
-
-PEAK_MEMORY = """
-import resource, sys
-from pathlib import Path
-from pii_components.corpus.readers import open_source
-from pii_components.corpus.writers import open_writer
-
-def copy(path, out):
-    source = open_source(path)
-    writer = open_writer(source, out)
-    writer.start()
-    for item in source:
-        writer.write(item, item.text.upper())
-    writer.finish()
-
-folder = Path(sys.argv[1])
-copy(folder / "small.csv", folder / "small_out.csv")
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-copy(folder / "large.csv", folder / "large_out.csv")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
-"""
-
-
-def test_memory_does_not_grow_with_the_table(tmp_path):
-    for name, n in (("small", 100), ("large", 200_000)):
-        with open(tmp_path / f"{name}.csv", "w", encoding="utf-8") as file:
-            file.write("id,text\n")
-            file.writelines(f'{i},"row {i}: as many words as a short reply in a forum has, or a few more"\n' for i in range(n))
-    run = subprocess.run([sys.executable, "-c", PEAK_MEMORY, str(tmp_path)], capture_output=True, text=True, check=True)
-    assert int(run.stdout) < 4_000 < (tmp_path / "large.csv").stat().st_size / 1024  # kilobytes

@@ -1,0 +1,114 @@
+"""A small pipeline on disk, without a trained model: spaCy's span_ruler finds people, hips_surrogate hides them."""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+import spacy
+from typer.testing import CliRunner
+
+from pii_components.cli import engine
+from pii_components.cli import run as running
+from pii_components.cli.app import app
+from pii_components.surrogates import hips
+
+KEY = "a key for tests, of no other use"
+PATTERNS = [
+    {"label": "NAME_STUDENT", "pattern": "Ina Sorel"},
+    {"label": "NAME_STUDENT", "pattern": "Ina"},
+    {"label": "NAME_STUDENT", "pattern": "Jörn Übel"},
+    {"label": "NAME_CITED", "pattern": "Buzan"},
+    {"label": "NAME_INSTRUCTOR", "pattern": "Odile Prath"},
+    {"label": "EMAIL", "pattern": [{"LIKE_EMAIL": True}]},
+    {"label": "ID_NUM", "pattern": [{"TEXT": {"REGEX": r"^\d{8}$"}}]},
+]
+
+
+@pytest.fixture(scope="session")
+def model(tmp_path_factory) -> str:
+    assert hips.make_hips_surrogate  # registers the factory also where the package runs from its folder, not installed
+    nlp = spacy.blank("xx")  # loads faster than "en", which has a thousand exceptions
+    spans_filter = {"@misc": "spacy.first_longest_spans_filter.v1"}
+    ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii", "spans_filter": spans_filter})
+    ruler.add_patterns(PATTERNS)
+    nlp.add_pipe("hips_surrogate")
+    path = tmp_path_factory.mktemp("pipeline") / "small"
+    nlp.to_disk(path)
+    return str(path)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """An empty working folder, and a key in the environment."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PII_EDU_KEY", KEY)
+    return tmp_path
+
+
+@pytest.fixture
+def pii_edu(folder, model):
+    """Run a command in this process; `--model` is added where the command takes it."""
+
+    def run(*args: str, stdin: bytes | str = "", model: str = model):
+        takes_model = args and args[0] in ("deidentify", "detect", "demo") and "--help" not in args and "--model" not in args
+        return CliRunner().invoke(app, [*map(str, args), *(["--model", model] if takes_model else [])], input=stdin)
+
+    return run
+
+
+@pytest.fixture
+def process(folder, model):
+    """Run a command in a process of its own, as a user does."""
+
+    def run(*args: str) -> subprocess.CompletedProcess:
+        code = "import pii_components.surrogates.hips; from pii_components.cli import main; main()"
+        paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
+        env = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
+        args = (sys.executable, "-c", code, *args, "--model", model)
+        return subprocess.run(args, check=False, capture_output=True, text=True, env=env, stdin=subprocess.DEVNULL)
+
+    return run
+
+
+@pytest.fixture
+def fork(pii_edu):
+    """Start a command in a copy of this process, which has imported everything; slow, and with a state after every batch.
+
+    Gives its process id. Its output goes to the file `log`.
+    """
+    children: list[int] = []
+
+    def start(*args: str) -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python 3.12 warns of threads; none of them is at work
+            child = os.fork()
+        if child:
+            children.append(child)
+            return child
+        code = 99
+        try:
+            results = engine.Engine.results
+
+            def slowly(self, records):
+                time.sleep(0.03)
+                return results(self, records)
+
+            engine.Engine.results = slowly
+            running.CHECKPOINT_SECONDS = 0
+            run = pii_edu(*args)
+            Path("log").write_text(run.output)
+            code = run.exit_code
+        finally:
+            os._exit(code)
+
+    yield start
+    for child in children:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)

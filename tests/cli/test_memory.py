@@ -1,0 +1,44 @@
+"""A run over a long table: what it needs does not grow with the table."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+# In a process of its own, whose peak nothing else has set. The engine is a stand-in: readers, writers, loop and report are real.
+CODE = """
+import resource, sys
+from pathlib import Path
+from pii_components.cli.engine import Result
+from pii_components.cli.report import Report
+from pii_components.cli.run import Run
+from pii_components.cli.state import RunState
+from pii_components.corpus.readers import open_source
+from pii_components.corpus.writers import open_writer
+
+class Engine:
+    def results(self, records):
+        return [Result(text=record.text.upper(), words=9) for record in records]
+
+def go(name):
+    source = open_source(Path(f"{name}.csv"))
+    run = Run(source, open_writer(source, Path(f"{name}_out.csv")), Engine(), Report(), RunState({}))
+    run.go()
+    return run.report.documents
+
+go("small")
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+documents = go("large")
+print(documents, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before, "spacy" in sys.modules)
+"""
+
+
+def test_memory_does_not_grow_with_the_table(tmp_path):
+    for name, n in (("small", 100), ("large", 200_000)):
+        with open(tmp_path / f"{name}.csv", "w", encoding="utf-8") as file:
+            file.write("id,text\n")
+            file.writelines(f'{i},"row {i}: as many words as a short reply in a forum has, or a few more"\n' for i in range(n))
+    env = {"PYTHONPATH": str(Path(__file__).parents[2]), "PATH": ""}
+    run = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=True, cwd=tmp_path, env=env)
+    documents, kilobytes, spacy = run.stdout.split()
+    assert (documents, spacy) == ("200000", "False")
+    assert int(kilobytes) < 4_000 < (tmp_path / "large.csv").stat().st_size / 1024
