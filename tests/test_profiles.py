@@ -29,7 +29,7 @@ def test_shipped_profile_names_every_label(name):
     [
         ("crapii", "NAME_STUDENT", "surrogate"),
         ("crapii", "NAME_INSTRUCTOR", "keep"),
-        ("crapii", "NAME_CONNECTED", "keep"),
+        ("crapii", "NAME_CONNECTED", "surrogate"),
         ("ets", "NAME_INSTRUCTOR", "pseudonym"),
         ("ets", "NAME_CONNECTED", "pseudonym"),
         ("ets", "EDUCATION", "generic"),

@@ -22,7 +22,7 @@ from ..errors import Errors, PiiError
 from ..spans import SPANS_KEY
 from .metrics import measures
 from .records import Entity, GoldDocument
-from .systems import entity_of
+from .systems import crapii_label, entity_of
 
 NER = "pii_ner"
 Setting = Mapping[str, float]
@@ -79,11 +79,13 @@ def reset(doc: Doc, user_data: Mapping[Any, Any]) -> None:
     doc.tensor = numpy.zeros((0,), dtype="f4")
 
 
-def find_with(nlp: Language, cached: Sequence[Cached], setting: Setting) -> list[Entity]:
+def find_with(
+    nlp: Language, cached: Sequence[Cached], setting: Setting, *, protects: Callable[[str], bool] = lambda label: False
+) -> list[Entity]:
     """What the pipeline finds with a setting.
 
     nlp (Language): As given to `predict_once`; its settings are the old ones afterwards. cached (Sequence[Cached]): Documents.
-    setting (Setting): Values by place.
+    setting (Setting): Values by place. protects (Callable[[str], bool]): Labels that a profile hides, see `crapii_label`.
     RETURNS (list[Entity]): Of all documents, in order.
     """
     ner = component(nlp, NER)
@@ -96,7 +98,7 @@ def find_with(nlp: Language, cached: Sequence[Cached], setting: Setting) -> list
             for proc in after:
                 doc = proc(doc)
             spans = doc.spans.get(SPANS_KEY, ())
-            found.extend(entity_of(item.gold, span.start_char, span.end_char, span.label_) for span in spans)
+            found.extend(entity_of(item.gold, s.start_char, s.end_char, crapii_label(s.label_, protects)) for s in spans)
             reset(doc, item.user_data)
     return found
 

@@ -20,7 +20,7 @@ import spacy
 from spacy.language import Language
 
 from ..errors import Errors, PiiError
-from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, URL_PERSONAL
+from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, URL_PERSONAL, is_name
 from ..spans import SPANS_KEY
 from .records import Entity, GoldDocument
 
@@ -140,7 +140,18 @@ class PipelineSystem:
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
         for gold, doc in zip(documents, self.nlp.pipe((d.text for d in documents), batch_size=self.batch_size), strict=True):
             spans = doc.spans.get(SPANS_KEY, ())
-            yield [entity_of(gold, span.start_char, span.end_char, span.label_) for span in spans]
+            yield [entity_of(gold, span.start_char, span.end_char, crapii_label(span.label_, self.protects)) for span in spans]
+
+
+def crapii_label(label: str, protects: Callable[[str], bool]) -> str:
+    """CRAPII's label for one of ours: every person's name that a profile hides counts as NAME_STUDENT.
+
+    CRAPII has one label for names; its annotators, told to label liberally, gave it to classmates and team members too.
+
+    label (str): One of `labels.LABELS`. protects (Callable[[str], bool]): From a profile.
+    RETURNS (str): NAME_STUDENT, or the label as it is.
+    """
+    return NAME_STUDENT if is_name(label) and protects(label) else label
 
 
 @dataclass(slots=True)

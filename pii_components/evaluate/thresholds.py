@@ -88,7 +88,7 @@ def thresholds(
     counts, covered = [], []
     with progress_bar("settings", len(settings)) as advance:
         for setting in settings:
-            found = [entity for entity in find_with(nlp, cached, setting) if entity.label not in excluded]
+            found = [entity for entity in find_with(nlp, cached, setting, protects=protects) if entity.label not in excluded]
             counts.append(match_bag(entities, found, documents=ids, labels=labels).per_document)
             covered.append(cover(entities, [entity for entity in found if protects(entity.label)], documents=ids))
             advance()

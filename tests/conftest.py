@@ -1,0 +1,19 @@
+"""`--slow` runs what needs the shipped pipeline for more than a look."""
+
+import os
+
+import pytest
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run tests that load the shipped pipeline")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="loads the shipped pipeline; run with --slow"))

@@ -1,0 +1,110 @@
+"""Filling, cutting, roughening: offsets always say what they say."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pii_components.corpus.carriers import fill_carrier, to_parts
+from pii_components.corpus.people import Person, plain
+from pii_components.corpus.synthesis import Filled, Filler, crop, insert, map_text, roughen
+from pii_components.corpus.templates import NAME_FORMS, Slot, parse_parts
+from pii_components.surrogates.names import name_table
+
+ANA = Person("Ana María", "B.", "López Núñez")
+ESSAY = (
+    "Reflection\n{{student.full}}\n\nMy friend {{friend.first}} likes it.We met Dr. {{instructor.last}}. {{cited.last}} (2014) says so. "
+    "Write to {{student.email}} or {{student.phone}}.\nThanks, {{student.first}}"
+)
+
+
+@pytest.fixture(scope="module")
+def table():
+    return name_table()
+
+
+@pytest.mark.parametrize(
+    "what, expected",
+    [
+        ("full", "Ana María López Núñez"), ("first", "Ana María"), ("last", "López Núñez"), ("initial_last", "A. López Núñez"),
+        ("first_initial", "Ana María L."), ("middle", "Ana María B. López Núñez"), ("last_first", "López Núñez, Ana María"),
+        ("last_initial", "López Núñez, A."), ("initials", "A.L."), ("under", "Ana_María_López_Núñez"),
+    ],
+)  # fmt: skip
+def test_forms_of_a_name(what, expected):
+    assert ANA.render(Slot("student", what), random.Random(0)) == expected
+    assert ANA.render(Slot("student", what, "upper"), random.Random(0)) == expected.upper()
+
+
+def test_every_form_has_a_text():
+    assert all(ANA.render(Slot("student", what), random.Random(0)) for what in NAME_FORMS)
+
+
+def test_details_are_linked_to_the_name_and_stay(table):
+    hits = 0
+    for seed in range(40):
+        filler = Filler(table, random.Random(seed))
+        person = filler.person("student")
+        email = person.render(Slot("student", "email"), random.Random(1))
+        assert email == person.render(Slot("student", "email"), random.Random(2))
+        local = plain(email.split("@")[0])
+        hits += plain(person.first)[:1] in local and (plain(person.last) in local or plain(person.first) in local)
+    assert hits >= 38
+
+
+def test_people_of_a_text_share_no_name(table):
+    for seed in range(20):
+        filler = Filler(table, random.Random(seed))
+        names = [part for who in ("student", "friend", "cited", "cited2") for p in [filler.person(who)] for part in (p.first, p.last)]
+        assert len(set(names)) == len(names)
+
+
+def test_the_same_seed_gives_the_same_text(table):
+    texts = {Filler(table, random.Random(5)).fill(parse_parts(ESSAY)).text for _ in range(2)}
+    assert len(texts) == 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_offsets_survive_everything(seed):
+    table, rng = name_table(), random.Random(seed)
+    filler = Filler(table, rng)
+    filled = filler.fill(parse_parts(ESSAY))
+    values = [filled.text[s:e] for s, e, _ in filled.spans]
+    rough = roughen(filled, rng)
+    assert [rough.text[s:e].lower() for s, e, _ in rough.spans] == [v.lower() for v in values]
+    whole = insert(rough, Filled("NEW", ((0, 3, "NAME_CITED"),)), 0)
+    assert whole.text[:3] == "NEW" and [whole.text[s:e] for s, e, _ in whole.spans[1:]] == [rough.text[s:e] for s, e, _ in rough.spans]
+    pieces = crop(whole, rng, least=30, most=90)
+    assert "".join(p.text for p in pieces) == whole.text
+    kept = [p.text[s:e] for p in pieces for s, e, _ in p.spans]
+    split = sum(len(p.unlabelled) for p in pieces)
+    assert len(kept) == len(whole.spans) if not split else len(kept) < len(whole.spans)
+
+
+def test_map_text_leaves_spans_alone():
+    filled = Filled("by ana smith", ((3, 6, "NAME_STUDENT"),))
+    assert map_text(filled, str.upper) == Filled("BY ana SMITH", ((3, 6, "NAME_STUDENT"),))
+
+
+@pytest.mark.parametrize(
+    "text, who",
+    [
+        ("Dear TEACHER_NAME,\nI agree.\nSincerely,\nSTUDENT_NAME", ["instructor", "student"]),
+        ("I agree. Sincerely,\n\nPROPER_NAME", ["student"]),
+        ("Then Generic_Name ran.", ["character"]),
+    ],
+)
+def test_marks_of_a_carrier_become_slots(text, who):
+    parts = to_parts(text, random.Random(0))
+    assert [p.who.rstrip("0123456789") for p in parts if isinstance(p, Slot)] == who
+
+
+def test_a_carrier_with_an_unknown_mark_is_left_out(table):
+    assert fill_carrier("Dear OTHER_THING_NAME,", table, random.Random(0)) is None
+
+
+def test_unmarked_names_in_a_carrier_are_left_unlabelled(table):
+    filled = fill_carrier("We read what Maria Garcia wrote. STUDENT_NAME", table, random.Random(0))
+    assert [filled.text[s:e] for s, e in filled.unlabelled] == ["Maria Garcia"]

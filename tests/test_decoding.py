@@ -1,0 +1,86 @@
+"""From probabilities to spans: edges, gaps, line breaks, roles."""
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pii_components.decoding import decode, group_of, output_labels
+from pii_components.labels import MODEL_LABELS, NAME_LABELS
+
+from .tiny import TOKENIZER
+
+NLP = spacy.blank("en", config=TOKENIZER)
+COLUMNS = output_labels(MODEL_LABELS)
+
+
+def probabilities(doc, marks):
+    """Rows of .96 for the column that marks name (token text -> column), the rest spread; O where nothing is named."""
+    probs = numpy.full((len(doc), len(COLUMNS)), 0.04 / (len(COLUMNS) - 1))
+    for token in doc:
+        probs[token.i, COLUMNS.index(marks.get(token.text, "O"))] = 0.96
+    return probs
+
+
+S, I = "B-NAME_STUDENT", "I-NAME_STUDENT"
+
+
+@pytest.mark.parametrize(
+    "text, marks, expected",
+    [
+        ("I am Ana Lopez.", {"Ana": S, "Lopez": I}, ["Ana Lopez"]),
+        ("I am Ana Lopez .", {"Ana": S, "Lopez": I, ".": I}, ["Ana Lopez"]),
+        ("by J. Lopez", {"J.": S, "J": S, "Lopez": I}, ["J. Lopez"]),
+        ("Jean-Luc Roth", {"Jean": S, "Luc": I, "Roth": I}, ["Jean-Luc Roth"]),
+        ("Ana_Lopez_Week3", {"Ana": S, "Lopez": I}, ["Ana_Lopez"]),
+        ("Ana\nLopez", {"Ana": S, "Lopez": I}, ["Ana", "Lopez"]),
+        ("Ana  Challenge", {"Ana": S}, ["Ana"]),
+        ("Ana Lopez Ben Roth", {"Ana": S, "Lopez": I, "Ben": S, "Roth": I}, ["Ana Lopez", "Ben Roth"]),
+        ("Ana Lopez, Ben Roth", {"Ana": S, "Lopez": I, "Ben": S, "Roth": I}, ["Ana Lopez", "Ben Roth"]),
+        ("Lopez (2014)", {"Lopez": "B-NAME_CITED"}, ["Lopez"]),
+        ("...", {".": S, "...": S}, []),
+        ("12 Elm St\nLeeds", {"12": "B-STREET_ADDRESS", "Elm": "I-STREET_ADDRESS", "St": "I-STREET_ADDRESS", "Leeds": "I-STREET_ADDRESS"},
+         ["12 Elm St\nLeeds"]),
+        ("nobody here", {}, []),
+    ],
+)  # fmt: skip
+def test_edges_of_spans(text, marks, expected):
+    doc = NLP.make_doc(text)
+    found = decode(doc, probabilities(doc, marks), MODEL_LABELS, {})
+    assert [doc[c.start : c.end].text for c in found] == expected
+
+
+def test_a_name_split_between_roles_is_not_lost():
+    doc = NLP.make_doc("Ana")
+    probs = numpy.zeros((1, len(COLUMNS)))
+    for label in NAME_LABELS:
+        probs[0, COLUMNS.index(f"B-{label}")] = 0.12
+    probs[0, COLUMNS.index("B-NAME_CITED")] = 0.16
+    probs[0, 0] = 1 - probs[0, 1:].sum()
+    (found,) = decode(doc, probs, MODEL_LABELS, {"NAME": 0.5})
+    assert found.label == "NAME_CITED"
+    assert found.score == pytest.approx(0.64)
+    assert sum(found.roles) == pytest.approx(1, abs=0.01)
+    assert decode(doc, probs, MODEL_LABELS, {"NAME": 0.65}) == []
+
+
+def test_output_labels_come_in_pairs():
+    assert output_labels(["EMAIL", "ID_NUM"]) == ["O", "B-EMAIL", "I-EMAIL", "B-ID_NUM", "I-ID_NUM"]
+    assert {group_of(label) for label in NAME_LABELS} == {"NAME"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(alphabet="Aa b.\n-_'9", max_size=40), st.integers(0, 2**32 - 1))
+def test_any_probabilities_give_sorted_spans_without_overlap(text, seed):
+    doc = NLP.make_doc(text)
+    rng = numpy.random.default_rng(seed)
+    probs = rng.dirichlet(numpy.full(len(COLUMNS), 0.2), size=len(doc)) if len(doc) else numpy.zeros((0, len(COLUMNS)))
+    found = decode(doc, probs, MODEL_LABELS, {"NAME": 0.2})
+    for left, right in zip(found, found[1:], strict=False):
+        assert left.end <= right.start
+    for cand in found:
+        span = doc[cand.start : cand.end]
+        assert 0 <= cand.score <= 1
+        assert not span[0].is_space and not span[-1].is_space
+        assert cand.label not in NAME_LABELS or "\n" not in span.text

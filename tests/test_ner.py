@@ -1,0 +1,226 @@
+"""pii_ner: shapes, training, thresholds, serialisation, odd documents."""
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from pii_components.errors import PiiError, PiiWarning
+from pii_components.labels import LABELS, ROLES
+from pii_components.ner import PiiTokenClassifier, count_misaligned, score_pii
+from pii_components.spans import Candidate, read_spans, write_spans
+
+from .tiny import TRAIN, gold, tiny_pipeline
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    nlp = tiny_pipeline(tmp_path_factory.mktemp("tiny"))
+    examples = [gold(nlp, text, spans) for text, spans in TRAIN]
+    losses = []
+    sgd = nlp.create_optimizer()
+    sgd.learn_rate = 0.01
+    for _ in range(60):
+        step = {}
+        nlp.update([Example(nlp.make_doc(eg.reference.text), eg.reference) for eg in examples], sgd=sgd, losses=step)
+        losses.append(step["pii_ner"])
+    return nlp, losses
+
+
+def test_training_lowers_the_loss_and_finds_the_spans(trained):
+    nlp, losses = trained
+    assert losses[-1] < losses[0] / 5
+    for text, spans in TRAIN:
+        doc = nlp(text)
+        assert [(s.start_char, s.end_char, s.label_) for s in doc.spans["pii"]] == spans
+
+
+def test_every_span_has_a_probability_and_every_name_a_role_distribution(trained):
+    nlp, _ = trained
+    doc = nlp("My name is Ana Lopez. Write to ana@lopez.org")
+    group = doc.spans["pii"]
+    assert len(group) == len(group.attrs["scores"]) == len(group.attrs["roles"]) >= 2
+    assert all(0 <= p <= 1 for p in group.attrs["scores"])
+    for span, roles in zip(group, group.attrs["roles"], strict=True):
+        assert (len(roles) == len(ROLES) and abs(sum(roles) - 1) < 0.01) if span.label_.startswith("NAME") else roles == []
+
+
+def test_predict_gives_one_distribution_per_token(trained):
+    nlp, _ = trained
+    docs = [nlp.make_doc(text) for text in ("My name is Ana", "", "\n\n", "Thank you")]
+    transformer, ner = nlp.get_pipe("transformer"), nlp.get_pipe("pii_ner")
+    transformer.set_annotations(docs, transformer.predict(docs))
+    for doc, probs in zip(docs, ner.predict(docs), strict=True):
+        assert probs.shape == (len(doc), 1 + 2 * len(ner.labels))
+        assert numpy.allclose(probs.sum(axis=1), 1, atol=1e-4)
+
+
+@pytest.mark.parametrize("texts", [[""], [" "], ["\n\n"], [" ", "\n"], ["", "Hi Ana", "\t"], ["\u200b"], ["🙂"], ["...!?"]])
+def test_empty_and_white_space_documents_pass(trained, texts):
+    nlp, _ = trained
+    docs = list(nlp.pipe(texts))
+    assert [doc.text for doc in docs] == texts
+    assert all("pii" in doc.spans for doc in docs)
+
+
+def test_white_space_documents_pass_training(trained):
+    nlp, _ = trained
+    nlp.update([gold(nlp, " ", []), gold(nlp, "\n\n", [])], sgd=nlp.create_optimizer(), losses={})
+
+
+def test_a_name_after_many_windows_is_found(trained):
+    nlp, _ = trained
+    text = "Thank you and the reflection of the name. " * 300 + "\nMy name is Ana Lopez."
+    doc = nlp(text)
+    found = [(s.start_char, s.end_char) for s in doc.spans["pii"] if s.label_ == "NAME_STUDENT"]
+    assert (text.index("Ana Lopez"), len(text) - 1) in found
+
+
+def test_batching_does_not_change_the_result(trained):
+    nlp, _ = trained
+    texts = [text for text, _ in TRAIN] * 3
+    one = [[(s.start, s.end, s.label_) for s in doc.spans["pii"]] for doc in map(nlp, texts)]
+    many = [[(s.start, s.end, s.label_) for s in doc.spans["pii"]] for doc in nlp.pipe(texts, batch_size=7)]
+    assert one == many
+
+
+@pytest.mark.parametrize("threshold, least, most", [(0.0, 1, 99), (1.0, 0, 0)])
+def test_threshold_of_names_decides(trained, threshold, least, most):
+    nlp, _ = trained
+    ner = nlp.get_pipe("pii_ner")
+    before = dict(ner.cfg["thresholds"])
+    ner.cfg["thresholds"] = {"NAME": threshold, "EMAIL": 1.0}
+    try:
+        doc = nlp("My name is Ana Lopez")
+        names = [s for s in doc.spans["pii"] if s.label_.startswith("NAME")]
+    finally:
+        ner.cfg["thresholds"] = before
+    assert least <= len(names) <= most
+
+
+@pytest.mark.parametrize(
+    "settings, code",
+    [
+        ({"thresholds": {"NAME": 1.5}}, "E101"),
+        ({"thresholds": {"PERSON": 0.5}}, "E002"),
+        ({"class_weights": {"O": 0}}, "E104"),
+    ],
+)
+def test_settings_out_of_range_are_coded_errors(settings, code):
+    nlp = spacy.blank("en")
+    with pytest.raises(PiiError) as error:
+        nlp.add_pipe("pii_ner", config=settings)
+    assert error.value.code == code
+
+
+def test_labels_are_fixed_after_initialize(trained):
+    nlp, _ = trained
+    ner = nlp.get_pipe("pii_ner")
+    assert ner.add_label(ner.labels[0]) == 0
+    with pytest.raises(PiiError) as error:
+        ner.add_label("PHONE_NUM")
+    assert error.value.code == "E103"
+
+
+def test_initialize_without_labels_is_a_coded_error():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("pii_ner")
+    with pytest.raises(PiiError) as error:
+        nlp.initialize(lambda: [gold(nlp, "Nobody here.", [])])
+    assert error.value.code == "E102"
+
+
+def test_misaligned_and_unlabelled_gold_takes_no_part(trained):
+    nlp, _ = trained
+    ner = nlp.get_pipe("pii_ner")
+    reference = Doc(nlp.vocab, words=["Ana", "Lo", "pez", "and", "Ben"], spaces=[True, False, True, True, False])
+    reference.spans["pii"] = [reference[0:2].char_span(0, 6, label="NAME_STUDENT")]
+    reference.spans["pii_unlabelled"] = [reference[4:5]]
+    eg = Example(nlp.make_doc("Ana Lopez and Ben"), reference)
+    gold_columns, weights = ner._targets(eg)
+    assert list(weights > 0) == [False, False, True, False]
+    assert not gold_columns.any()
+    with pytest.warns(PiiWarning, match="W101"):
+        assert count_misaligned([eg]) == 1
+
+
+def test_class_weight_scales_the_gradient():
+    nlp = spacy.blank("en")
+    ner = nlp.add_pipe("pii_ner", config={"class_weights": {"O": 0.5}})
+    eg = gold(nlp, "Hi Ana", [(3, 6, "NAME_STUDENT")])
+    ner.cfg["labels"] = ["NAME_STUDENT"]
+    probs = numpy.full((2, 3), 1 / 3, dtype="f4")
+    loss, gradients = ner.get_loss([eg], [probs])
+    assert loss == pytest.approx(numpy.log(3))
+    assert numpy.abs(gradients[0][0]).sum() == pytest.approx(numpy.abs(gradients[0][1]).sum() / 2)
+    assert gradients[0].sum(axis=1) == pytest.approx([0, 0], abs=1e-6)
+
+
+def test_score_counts_by_position_and_label():
+    nlp = spacy.blank("en")
+    egs = []
+    for predicted in ([(0, 1, "NAME_STUDENT")], [(0, 1, "NAME_CITED"), (1, 2, "EMAIL")]):
+        eg = gold(nlp, "Ana writes", [(0, 3, "NAME_STUDENT")])
+        write_spans(eg.predicted, [Candidate(s, e, label) for s, e, label in predicted])
+        egs.append(eg)
+    scores = score_pii(egs)
+    assert (scores["pii_p"], scores["pii_r"]) == (pytest.approx(1 / 3), 0.5)
+    assert scores["pii_f5"] == pytest.approx(26 * (1 / 3) * 0.5 / (25 / 3 + 0.5))
+    assert scores["pii_per_type"]["NAME_STUDENT"]["r"] == 0.5
+
+
+FRESH = """
+import sys, json, spacy
+nlp = spacy.load(sys.argv[1])
+doc = nlp("My name is Ana Lopez. Write to ana@lopez.org")
+print(json.dumps([[s.start_char, s.end_char, s.label_, round(p, 4)] for s, p in zip(doc.spans["pii"], doc.spans["pii"].attrs["scores"])]))
+"""
+
+
+def test_disk_round_trip_in_a_fresh_process(trained, tmp_path):
+    import json
+
+    nlp, _ = trained
+    nlp.to_disk(tmp_path / "model")
+    out = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path / "model")], capture_output=True, text=True, check=True)
+    doc = nlp("My name is Ana Lopez. Write to ana@lopez.org")
+    scores = doc.spans["pii"].attrs["scores"]
+    expected = [[s.start_char, s.end_char, s.label_, round(p, 4)] for s, p in zip(doc.spans["pii"], scores, strict=True)]
+    assert json.loads(out.stdout.splitlines()[-1]) == expected
+
+
+def test_bytes_round_trip_keeps_settings(trained, tmp_path):
+    nlp, _ = trained
+    ner = nlp.get_pipe("pii_ner")
+    other = tiny_pipeline(tmp_path).get_pipe("pii_ner")
+    other.from_bytes(ner.to_bytes())
+    assert other.cfg == ner.cfg
+    assert set(other.labels) <= set(LABELS)
+
+
+def test_scores_survive_doc_bytes(trained):
+    nlp, _ = trained
+    doc = nlp("My name is Ana Lopez.")
+    doc._.trf_data = None
+    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    assert [(c.start, c.end, c.label, c.score, c.roles) for c in read_spans(again)] == [
+        (c.start, c.end, c.label, c.score, c.roles) for c in read_spans(doc)
+    ]
+
+
+def test_a_failing_batch_goes_to_the_error_handler():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("pii_ner")
+    ner = nlp.get_pipe("pii_ner")
+    assert isinstance(ner, PiiTokenClassifier)
+    seen = []
+    ner.set_error_handler(lambda name, proc, docs, e: seen.append((name, len(docs))))
+    ner.predict = lambda docs: (_ for _ in ()).throw(RuntimeError("no"))
+    assert list(ner.pipe([nlp.make_doc("a"), nlp.make_doc("b")])) == []
+    assert seen == [("pii_ner", 2)]

@@ -1,0 +1,103 @@
+"""Windows and the layout-aware piece encoder."""
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from thinc.api import Model, Ragged
+
+from pii_components.errors import PiiError
+from pii_components.ner_layers import build_layout_wordpiece_encoder, build_with_windows, window_starts
+
+from .tiny import TOKENIZER, vocabulary
+
+pytest.importorskip("torch")
+NLP = spacy.blank("en", config=TOKENIZER)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 2000), st.integers(8, 300), st.data())
+def test_windows_cover_everything_and_overlap(length, window, data):
+    overlap = data.draw(st.integers(0, window // 2))
+    starts = window_starts(length, window=window, overlap=overlap)
+    covered = numpy.zeros(length, dtype=int)
+    for start in starts:
+        covered[start : start + window] += 1
+        assert start == 0 or start + window <= length  # the last window is full, and ends with the document
+    assert covered.min() >= 1
+    assert starts == sorted(set(starts))
+    for left, right in zip(starts, starts[1:], strict=False):
+        assert left + window - right >= overlap
+
+
+def echo(width=3):
+    """An encoder that repeats each piece id in a row, and keeps the gradients that it gets."""
+    from spacy_curated_transformers.models.output import TransformerModelOutput
+
+    seen = []
+
+    def forward(model, X, is_train):
+        out = [[numpy.repeat(x[:, None].astype("f4"), width, axis=1)] for x in X]
+        return TransformerModelOutput(outputs=out, last_layer_only=True), lambda dY: seen.extend(dY)
+
+    return Model("echo", forward), seen
+
+
+@pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 20, 101])
+def test_windows_average_to_the_same_values_and_split_the_gradient(length):
+    encoder, seen = echo()
+    model = build_with_windows(window=8, overlap=3, batch_size=4)(encoder)
+    ids = numpy.arange(length, dtype="i")
+    out, backprop = model([Ragged(ids, numpy.ones(length, dtype="i"))], True)
+    assert numpy.allclose(out.all_outputs[0][0].dataXd[:, 0], ids, atol=1e-4)
+    backprop([[Ragged(numpy.ones((length, 3), dtype="f4"), numpy.ones(length, dtype="i"))]])
+    assert sum(float(d[0].sum()) for d in seen) == pytest.approx(3 * length, rel=1e-5)
+
+
+@pytest.mark.parametrize("window, overlap, batch", [(8, 5, 1), (8, -1, 1), (8, 2, 0)])
+def test_windows_that_do_not_fit_are_coded_errors(window, overlap, batch):
+    with pytest.raises(PiiError) as error:
+        build_with_windows(window=window, overlap=overlap, batch_size=batch)
+    assert error.value.code == "E105"
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory):
+    from curated_tokenizers import WordPieceProcessor
+
+    model = build_layout_wordpiece_encoder()
+    model.attrs["wordpiece_processor"] = WordPieceProcessor(vocabulary())
+    model.attrs["lowercase"] = model.attrs["strip_accents"] = True
+    return model
+
+
+def pieces(encoder, text):
+    (out,) = encoder.predict([NLP.make_doc(text)])
+    names = vocabulary()
+    return [names[i] for i in out.dataXd][1:-1], list(out.lengths)[1:-1]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("ana\nlopez", ["ana", "[unused1]", "lopez"]),
+        ("ana\n\nlopez", ["ana", "[unused2]", "lopez"]),
+        ("ana  lopez", ["ana", "[unused3]", "lopez"]),
+        ("Ana", ["ana"]),
+        ("ＡＮＡ", ["ana"]),
+        ("Aná", ["ana"]),
+        ("a\u200bna", ["ana"]),
+        ("", []),
+    ],
+)
+def test_pieces_show_layout_and_see_through_disguise(encoder, text, expected):
+    assert pieces(encoder, text)[0] == expected
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=st.text(max_size=60))
+def test_every_token_has_a_piece(encoder, text):
+    lengths = pieces(encoder, text)[1]
+    assert len(lengths) == len(NLP.make_doc(text))
+    assert all(n >= 1 for n in lengths)

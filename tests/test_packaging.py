@@ -1,0 +1,99 @@
+"""Packaging: rules behind the trained components, half precision, a vocabulary without anybody's words, the shipped pipeline's bounds."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+
+import en_pii_edu
+from pii_components import __version__
+from pii_components.encoder import extract, find_weights, make_encoder_loader
+from pii_components.errors import PiiError
+from pii_components.packaging import package
+
+from .tiny import gold, tiny_pipeline
+
+pytest.importorskip("torch")
+SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
+needs_weights = pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
+
+
+@pytest.fixture(scope="module")
+def packaged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("package")
+    nlp = tiny_pipeline(folder)
+    nlp.update([gold(nlp, "Zebulon Quartermain wrote this.", [(0, 20, "NAME_STUDENT")])], sgd=nlp.create_optimizer())
+    nlp.to_disk(folder / "trained")
+    assert "Zebulon" in (folder / "trained/vocab/strings.json").read_text("utf8")  # what is to be kept out
+    out = folder / "en_pii_edu"
+    settings = {"pii_ner": {"thresholds": {"NAME": 0.25}}, "hips_surrogate": {"profile": "tags_only"}}
+    return nlp, package(folder / "trained", out, settings=settings), out
+
+
+def test_rules_stand_behind_the_trained_components(packaged):
+    _, target, out = packaged
+    nlp = spacy.load(target)
+    assert nlp.pipe_names == ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate"]
+    assert nlp.get_pipe("pii_ner").cfg["thresholds"] == {"NAME": 0.25}
+    assert nlp.config["components"]["pii_ner"]["thresholds"] == {"NAME": 0.25}
+    assert nlp.get_pipe("hips_surrogate").profile.name == "tags_only"
+    assert json.loads((out / "meta.json").read_text("utf8"))["version"] == __version__
+
+
+def test_no_word_of_a_training_text_is_packaged(packaged):
+    _, target, _ = packaged
+    for path in target.rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            assert b"Zebulon" not in data and b"Quartermain" not in data, path.name
+
+
+def test_weights_are_halved_and_nearly_the_same(packaged):
+    nlp, target, _ = packaged
+    before = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model.state_dict()
+    after = spacy.load(target).get_pipe("transformer").model.get_ref("transformer").shims[0]._model.state_dict()
+    assert before.keys() == after.keys()
+    for name, value in after.items():
+        assert value.dtype == before[name].dtype
+        assert float((value - before[name]).abs().max()) < 2e-3
+
+
+def test_encoder_of_a_pipeline_starts_another(packaged, tmp_path):
+    nlp, _, _ = packaged
+    extract(nlp, tmp_path / "encoder")
+    assert find_weights(tmp_path / "encoder") == tmp_path / "encoder" / "encoder.pt"
+    other = tiny_pipeline(tmp_path)
+    model = other.get_pipe("transformer").model.get_ref("transformer")
+    make_encoder_loader(path=tmp_path / "encoder")(model)
+    one, two = (p.get_pipe("transformer").model.get_ref("transformer").shims[0]._model.state_dict() for p in (nlp, other))
+    assert all(float((one[k] - two[k]).abs().max()) < 2e-3 for k in one)
+
+
+def test_encoder_loader_without_weights_is_a_coded_error(tmp_path):
+    with pytest.raises(PiiError) as error:
+        make_encoder_loader(path=tmp_path)(None)
+    assert error.value.code == "E106"
+
+
+@needs_weights
+def test_shipped_pipeline_is_at_most_50_mb_and_holds_no_words():
+    files = [path for path in SHIPPED.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) <= 50_000_000
+    strings = set(json.loads((SHIPPED / "vocab/strings.json").read_text("utf8")))
+    base = set(spacy.blank("en").vocab.strings)
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    extra = strings - base - set(nlp.vocab.strings)
+    assert len(extra) < 60, sorted(extra)[:80]
+
+
+@needs_weights
+@pytest.mark.slow
+def test_shipped_pipeline_loads_by_name_in_a_fresh_process():
+    code = "import spacy; nlp = spacy.load('en_pii_edu'); print(nlp.pipe_names); print(nlp.meta['version'])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "['transformer', 'pii_ner', 'pii_ruler', 'pii_context', 'hips_surrogate']" in out.stdout
+    assert __version__ in out.stdout
+

@@ -1,0 +1,51 @@
+"""Other people's spaCy code is unharmed: our entry points import nothing heavy, and a plain pipeline is as it was."""
+
+import subprocess
+import sys
+
+BLOCKED = """
+import importlib.metadata as metadata, sys
+
+class Block:
+    NAMES = {names!r}
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in self.NAMES:
+            raise ModuleNotFoundError("blocked: " + name, name=name)
+
+sys.meta_path.insert(0, Block())
+# spacy-curated-transformers' own entry point imports torch whenever spaCy starts; what is tested is ours.
+original = metadata.entry_points
+ours = metadata.distribution("en_pii_edu").entry_points
+def only_ours(**params):
+    keep = {{(e.group, e.name, e.value) for e in ours}}
+    found = original(**params)
+    return metadata.EntryPoints(e for e in found if (e.group, e.name, e.value) in keep or e.value.startswith("spacy."))
+metadata.entry_points = only_ours
+import spacy
+from spacy.util import registry
+nlp = spacy.blank("en")
+for group in ("factories", "architectures", "tokenizers", "readers", "scorers", "misc", "callbacks"):
+    table = getattr(registry, "_entry_point_factories" if group == "factories" else group)
+    table.get_all()
+doc = nlp("Plain text stays plain.")
+assert [t.text for t in doc] == ["Plain", "text", "stays", "plain", "."], doc
+assert not doc.spans
+loaded = sorted({{m.split(".")[0] for m in sys.modules}} & set(Block.NAMES))
+assert not loaded, loaded
+print("fine")
+"""
+
+
+def test_blank_works_with_heavy_packages_blocked():
+    names = ("torch", "presidio_analyzer", "presidio_anonymizer", "faker", "names_dataset", "pandas", "phonenumbers", "tldextract", "typer")
+    out = subprocess.run([sys.executable, "-c", BLOCKED.format(names=names)], capture_output=True, text=True)
+    assert out.returncode == 0, out.stderr[-2000:]
+    assert out.stdout.strip().endswith("fine")
+
+
+def test_other_pipelines_tokenize_as_before():
+    import spacy
+
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer")
+    assert [t.text for t in nlp("Ana_Lopez said menu.Keep it")] == ["Ana_Lopez", "said", "menu", ".", "Keep", "it"]

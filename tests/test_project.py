@@ -1,0 +1,78 @@
+"""`weasel run all`: the whole way from essays to a packaged pipeline, with an encoder of width 16 and two training steps."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import spacy
+import yaml
+
+from pii_components.encoder import extract
+
+from .tiny import tiny_pipeline
+
+pytest.importorskip("torch")
+pytest.importorskip("weasel")
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    if not (ROOT / "project.yml").is_file():
+        pytest.skip("project.yml is not in an installed wheel")
+    folder = tmp_path_factory.mktemp("project")
+    shutil.copy(ROOT / "project.yml", folder)
+    (folder / "configs").mkdir()
+    shutil.copy(ROOT / "configs/pipeline.json", folder / "configs")
+    nlp = tiny_pipeline(folder)
+    extract(nlp, folder / "assets/encoder")
+    size = len((folder / "assets/encoder/vocab.txt").read_text("utf8").splitlines())
+    config = (ROOT / "configs/pii_ner.cfg").read_text("utf8")
+    small = {
+        "vocab_size": size, "hidden_width": 16, "intermediate_width": 32, "num_attention_heads": 2, "num_hidden_layers": 1,
+        "window": 64, "overlap": 8, "limit": 4,
+    }  # fmt: skip
+    for key, value in small.items():
+        config, n = re.subn(rf"(?m)^{key} = \d+$", f"{key} = {value}", config)
+        assert n == 1, key
+    config = config.replace("layers = 2", "layers = 0").replace(
+        "mixed_precision = false", "mixed_precision = false\nmax_position_embeddings = 64\nmodel_max_length = 64"
+    )
+    (folder / "configs/tiny.cfg").write_text(config, "utf8")
+    (folder / "assets/essays").mkdir(parents=True)
+    for path in sorted((ROOT / "assets/essays").glob("*.txt"))[::6]:
+        shutil.copy(path, folder / "assets/essays")
+    shutil.copytree(ROOT / "assets/fragments", folder / "assets/fragments")
+    (folder / "pii_components").mkdir()  # a dependency of the commands; the code is that of the installed package
+    return folder
+
+
+def test_run_all_trains_measures_and_packages(project):
+    settings = {"config": "tiny", "scale": 0.1, "max_steps": 2, "eval_frequency": 1, "package_dir": "packaged"}
+    overrides = [part for key, value in settings.items() for part in (f"--vars.{key}", str(value))]
+    out = subprocess.run(
+        [sys.executable, "-m", "weasel", "run", "all", *overrides], cwd=project, capture_output=True, text=True
+    )
+    assert out.returncode == 0, (out.stdout + out.stderr)[-3000:]
+    stats = json.loads((project / "corpus/stats.json").read_text("utf8"))
+    assert stats["train"]["NAME_STUDENT"] > 0 and stats["train"]["documents"] > 50
+    scores = json.loads((project / "metrics/test.json").read_text("utf8"))
+    assert set(scores) >= {"pii_p", "pii_r", "pii_f5", "pii_per_type"}
+    (target,) = (project / "packaged").glob("en_pii_edu-*")
+    nlp = spacy.load(target)
+    assert nlp.pipe_names == ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate"]
+    doc = nlp("Write to ana.lopez@gmail.com")
+    assert [s.label_ for s in doc.spans["pii"]] == ["EMAIL"]
+
+
+def test_commands_run_without_a_shell():
+    project = yaml.safe_load((ROOT / "project.yml").read_text("utf8"))
+    names = {command["name"] for command in project["commands"]}
+    assert all(set(steps) <= names for steps in project["workflows"].values())
+    for command in project["commands"]:
+        for line in command["script"]:
+            assert line.startswith("python -m ") and not set("|&;<>*`") & set(re.sub(r"\$\{vars\.\w+\}", "", line)), line

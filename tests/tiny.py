@@ -1,0 +1,124 @@
+"""A pipeline of the shipped shape, small enough to train in a test: transformer of width 16, one layer, a vocabulary of letters."""
+
+from pathlib import Path
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+from spacy.training import Example
+
+WORDS = "my name is ana lopez by submitted reflection the a of and thank you name : mail write to in said".split()
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,:;!?'\"()-_@/&"
+TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+
+CONFIG = """
+[components]
+
+[components.transformer]
+factory = "curated_transformer"
+all_layer_outputs = false
+
+[components.transformer.model]
+@architectures = "spacy-curated-transformers.BertTransformer.v1"
+vocab_size = {size}
+hidden_width = 16
+intermediate_width = 32
+num_attention_heads = 2
+num_hidden_layers = 1
+max_position_embeddings = 64
+model_max_length = 64
+
+[components.transformer.model.piece_encoder]
+@architectures = "pii_edu.LayoutWordpieceEncoder.v1"
+
+[components.transformer.model.with_spans]
+@architectures = "pii_edu.WithWindows.v1"
+window = 32
+overlap = 8
+batch_size = 4
+
+[components.pii_ner]
+factory = "pii_ner"
+
+[components.pii_ner.model]
+@architectures = "pii_edu.TokenClassifier.v1"
+
+[components.pii_ner.model.tok2vec]
+@architectures = "spacy-curated-transformers.LastTransformerLayerListener.v1"
+width = 16
+upstream = "transformer"
+grad_factor = 1.0
+
+[components.pii_ner.model.tok2vec.pooling]
+@layers = "reduce_mean.v1"
+
+[components.pii_ner.model.features]
+@architectures = "spacy.Tok2Vec.v2"
+
+[components.pii_ner.model.features.embed]
+@architectures = "spacy.MultiHashEmbed.v2"
+width = 8
+attrs = ["SHAPE"]
+rows = [100]
+include_static_vectors = false
+
+[components.pii_ner.model.features.encode]
+@architectures = "spacy.MaxoutWindowEncoder.v2"
+width = 8
+depth = 1
+window_size = 1
+maxout_pieces = 2
+
+[nlp]
+lang = "en"
+pipeline = ["transformer","pii_ner"]
+
+[nlp.tokenizer]
+@tokenizers = "pii_edu.StudentTokenizer.v1"
+
+[initialize]
+
+[initialize.components]
+
+[initialize.components.transformer]
+
+[initialize.components.transformer.piecer_loader]
+@model_loaders = "spacy-curated-transformers.WordpieceLoader.v1"
+path = "{vocab}"
+lowercase = true
+strip_accents = true
+"""
+
+
+def vocabulary() -> list[str]:
+    """RETURNS (list[str]): Pieces: BERT's special ones, a few words, every letter at the start and inside of a word."""
+    special = ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[unused3]", "[UNK]", "[CLS]", "[SEP]"]
+    return [*special, *dict.fromkeys((*WORDS, *LETTERS)), *(f"##{c}" for c in LETTERS)]
+
+
+def gold(nlp: Language, text: str, spans: list[tuple[int, int, str]]) -> Example:
+    """RETURNS (Example): A text with labelled spans in characters."""
+    reference: Doc = nlp.make_doc(text)
+    reference.spans["pii"] = [reference.char_span(s, e, label=label) for s, e, label in spans]
+    return Example(nlp.make_doc(text), reference)
+
+
+TRAIN = [
+    ("My name is Ana Lopez.", [(11, 20, "NAME_STUDENT")]),
+    ("Reflection\nBy Ana Lopez", [(14, 23, "NAME_STUDENT")]),
+    ("Lopez (2014) said so.", [(0, 5, "NAME_CITED")]),
+    ("Thank you and the reflection of the name.", []),
+    ("Write to ana@lopez.org", [(9, 22, "EMAIL")]),
+]
+
+
+def tiny_pipeline(folder: Path) -> Language:
+    """RETURNS (Language): transformer + pii_ner, initialized with random weights; the vocabulary is written to `folder`."""
+    path = folder / "vocab.txt"
+    pieces = vocabulary()
+    path.write_text("\n".join(pieces), "utf8")
+    config = spacy.util.load_config_from_str(CONFIG.replace("{size}", str(len(pieces))).replace("{vocab}", str(path)))
+    nlp = spacy.util.load_model_from_config(config, auto_fill=True)
+    spacy.util.fix_random_seed(0)
+    nlp.initialize(lambda: [gold(nlp, text, spans) for text, spans in TRAIN])
+    return nlp
