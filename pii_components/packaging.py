@@ -106,13 +106,16 @@ def package(model: Path, out: Path, *, settings: dict[str, dict[str, Any]] | Non
     nlp = assemble(model, settings=settings)
     halve(nlp)
     nlp.meta.update({**META, "version": __version__, "performance": performance or {}})
-    target = out / f"en_pii_edu-{__version__}"
-    for old in out.glob("en_pii_edu-*"):
-        shutil.rmtree(old)
-    nlp.to_disk(target)
-    size = sum(path.stat().st_size for path in target.rglob("*") if path.is_file())
+    target, made = out / f"en_pii_edu-{__version__}", out / "new"
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(made, ignore_errors=True)
+    nlp.to_disk(made)
+    size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
     if size > MAX_BYTES:
         raise PiiError(Errors.E010, size=size, most=MAX_BYTES)
+    for old in out.glob("en_pii_edu-*"):  # only now: what was there stays until the new one is whole
+        shutil.rmtree(old)
+    made.rename(target)
     shutil.copy(target / "meta.json", out / "meta.json")
     logger.info("%s: %.1f MB", target, size / 1e6)
     return target

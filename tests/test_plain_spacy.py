@@ -19,6 +19,7 @@ ours = metadata.distribution("en_pii_edu").entry_points
 def only_ours(**params):
     keep = {{(e.group, e.name, e.value) for e in ours}}
     found = original(**params)
+    found = [e for group in found.values() for e in group] if isinstance(found, dict) else found  # Python 3.11 without a group
     return metadata.EntryPoints(e for e in found if (e.group, e.name, e.value) in keep or e.value.startswith("spacy."))
 metadata.entry_points = only_ours
 import spacy
@@ -37,7 +38,7 @@ print("fine")
 
 
 def test_blank_works_with_heavy_packages_blocked():
-    names = ("torch", "presidio_analyzer", "presidio_anonymizer", "faker", "names_dataset", "pandas", "phonenumbers", "tldextract", "typer")
+    names = ("torch", "presidio_analyzer", "presidio_anonymizer", "faker", "names_dataset", "pandas", "phonenumbers", "tldextract")
     out = subprocess.run([sys.executable, "-c", BLOCKED.format(names=names)], capture_output=True, text=True)
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.strip().endswith("fine")

@@ -10,10 +10,10 @@ from pii_components.profiles import ACTIONS, Profile, make_profile, shipped_prof
 
 
 def test_shipped_profiles():
-    assert shipped_profiles() == ("crapii", "ets", "ferpa_strict", "tags_only")
+    assert shipped_profiles() == ("crapii", "crapii_strict", "ets", "ferpa_strict", "tags_only")
 
 
-@pytest.mark.parametrize("name", ["crapii", "ets", "ferpa_strict", "tags_only"])
+@pytest.mark.parametrize("name", ["crapii", "crapii_strict", "ets", "ferpa_strict", "tags_only"])
 def test_shipped_profile_names_every_label(name):
     profile = Profile.load(name)
     assert profile.name == name

@@ -27,7 +27,7 @@ _PLACES = {
 }
 _DETAILS = {"PHONE_NUMBER": "phone", "EMAIL_ADDRESS": "email", "ADDRESS_NAME": "address", "STREET_ADDRESS": "address", "PERSONAL_URL_HERE": "url"}
 _MARK = re.compile(r"\b(" + "|".join((*_MARKS, *_PLACES, *_DETAILS)) + r")\b")
-_ANY_MARK = re.compile(r"\b[A-Z]+_[A-Z]+\b|\bGeneric_[A-Z][a-z]+\b|[<\[][A-Za-z_ ]*(?:name|url|link|URL)[A-Za-z_ ]*[>\]]")
+_ANY_MARK = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\bGeneric_[A-Z][a-z]+\b|[<\[][A-Za-z_ ]*(?:name|url|link|URL)[A-Za-z_ ]*[>\]]")
 
 
 def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
