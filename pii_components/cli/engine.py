@@ -96,8 +96,7 @@ class Engine:
                 found[record.number] = Skip.of(Errors.E528, number=record.number, length=length, limit=self.nlp.max_length)
             else:
                 todo.append(record)
-        # A tokenizer without a zone of its own would keep pointers into the one that is gone.
-        zone = self.nlp.memory_zone() if hasattr(self.nlp.tokenizer, "memory_zone") else nullcontext()
+        zone = self.nlp.memory_zone() if self._has_zones() else nullcontext()
         # Warnings of libraries may quote a text; ours are counted as notes.
         with zone, warnings.catch_warnings():
             if not self.debug:
@@ -106,6 +105,12 @@ class Engine:
                 found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
                 del doc
         return [found[record.number] for record in records]
+
+    def _has_zones(self) -> bool:
+        """RETURNS (bool): Whether memory can be freed after a batch: another tokenizer may cache pointers into what is gone."""
+        from spacy.tokenizer import Tokenizer
+
+        return type(self.nlp.tokenizer) is Tokenizer or hasattr(self.nlp.tokenizer, "memory_zone")
 
     def _docs(self, records: Sequence[Record]) -> "Iterator[tuple[Record, Doc | Skip]]":
         """YIELDS (tuple[Record, Doc | Skip]): Each record with its document; the batch is split where it fails as a whole."""
@@ -158,7 +163,7 @@ class Engine:
             fields_with_found=tuple(
                 name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
             ),
-            left_over=_stands_elsewhere(record.text, values, spans),
+            left_over=stands_elsewhere(record.text, values, spans),
         )
 
     def _fields(self, record: Record, doc: "Doc", text: str) -> dict[str, Any]:
@@ -203,7 +208,7 @@ def move_labels(tokens: list[str], spaces: list[bool], labels: list[str], old: "
     return out
 
 
-def _stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bool:
+def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bool:
     """RETURNS (bool): Whether one of the values stands, as a whole word, where no span was found."""
     for value in values:
         if len(value) < 3:

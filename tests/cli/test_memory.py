@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# In a process of its own, whose peak nothing else has set. The engine is a stand-in: readers, writers, loop and report are real.
+# In a process of its own, whose peak nothing else has set. The engine is a stand-in; reader, writer, loop and report are real.
 CODE = """
 import resource, sys
 from pathlib import Path
