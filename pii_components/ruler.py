@@ -27,7 +27,7 @@ from .labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from .normalize import NormalizedView
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
 from .ruler_merge import Page, clean_candidate, merge, repeated
-from .shapes import Context, Hit
+from .shapes import Context, Hit, Intervals
 from .spans import SPANS_KEY, Candidate, read_spans, write_spans
 from .urls import Verdict, judge_url
 from .validators import VALIDATORS
@@ -128,7 +128,7 @@ class PiiRuler(SpanRuler):
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
-        found += repeated(page, found, blocked=[(v.hit.start, v.hit.end) for v in verdicts])
+        found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None]
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
         return merge(page, cleaned, found, cued)
@@ -158,7 +158,7 @@ class PiiRuler(SpanRuler):
         text = page.view.text
         names = tuple(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
-        blocked = [(v.hit.start, v.hit.end) for v in verdicts] + [m.span() for m in _PUBLISHED.finditer(text)]
+        blocked = Intervals([*((v.hit.start, v.hit.end) for v in verdicts), *(m.span() for m in _PUBLISHED.finditer(text))])
         found: list[Candidate] = []
 
         def add(hit: Hit, label: str, source: str, reason: str) -> None:
@@ -179,8 +179,7 @@ class PiiRuler(SpanRuler):
                 valid = validator(Hit(text, start, end, rule.score, text[match.start() : start]), context)
                 if valid is None or valid.start >= valid.end:
                     continue
-                inside = any(a <= valid.start and valid.end <= b for a, b in blocked)
-                if not inside or rule.label == EMAIL:
+                if rule.label == EMAIL or not blocked.cover(valid.start, valid.end):
                     add(valid, rule.label, rule.id, rule.reason)
         return found
 

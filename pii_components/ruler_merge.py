@@ -16,7 +16,7 @@ from spacy.tokens import Doc
 
 from .labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from .normalize import NormalizedView
-from .shapes import Context, Hit, is_publication, is_years
+from .shapes import Context, Hit, Intervals, is_publication, is_years
 from .spans import Candidate, resolve_overlaps
 from .urls import Verdict
 from .validators import VALIDATORS, not_a_phone
@@ -50,11 +50,6 @@ class Page:
         """RETURNS (Hit): A candidate as a piece of the normalised text."""
         start, end = self.chars(candidate.start, candidate.end)
         return Hit(self.view.text, start, end, candidate.score)
-
-
-def overlap(a: Candidate, b: Candidate) -> bool:
-    """RETURNS (bool): Whether two candidates share a token."""
-    return a.start < b.end and b.start < a.end
 
 
 def trim(doc: Doc, candidate: Candidate, keep: str = "") -> Candidate | None:
@@ -190,14 +185,16 @@ def merge(
     names = [c for c in proposals if is_name(c.label)]
     details = [c for c in proposals if not is_name(c.label)]
     rules = _resolve_cued(found, cued)
+    at = {token: i for i, rule in enumerate(rules) for token in range(rule.start, rule.end)}
     kept: list[Candidate] = []
     for cand in details:
-        partners = [i for i, rule in enumerate(rules) if rule.label == cand.label and overlap(rule, cand)]
+        touched = sorted({at[token] for token in range(cand.start, cand.end) if token in at})
+        partners = [i for i in touched if rules[i].label == cand.label]
         for i in partners:
             rules[i] = replace(rules[i], score=max(rules[i].score, cand.score))
         if not partners:
             # A word for what a value is outweighs the model's opinion of the same value.
-            if cand.label == STREET_ADDRESS or not any(rule.source in cued and overlap(rule, cand) for rule in rules):
+            if cand.label == STREET_ADDRESS or not any(rules[i].source in cued for i in touched):
                 kept.append(cand)
         elif cand.label == ID_NUM and cand.end - cand.start > max(rules[i].end - rules[i].start for i in partners):
             rule = rules[partners[0]]
@@ -209,37 +206,41 @@ def merge(
 def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:
     """A number after "Student ID" is an ID, also where it has the shape of a telephone number."""
     called = [c for c in found if c.source in cued]
-    urls = [c for c in found if c.label == URL_PERSONAL]
+    called_tokens = {token for c in called for token in range(c.start, c.end)}
+    url_at = {token: c for c in found if c.label == URL_PERSONAL for token in range(c.start, c.end)}
     rest: list[Candidate] = []
     for cand in found:
         if cand.source in cued:
             continue
         if cand.label == EMAIL:
             # An e-mail address inside a personal web address goes with it.
-            covered = any(u.start <= cand.start and cand.end <= u.end and u.end - u.start > cand.end - cand.start for u in urls)
+            url = url_at.get(cand.start)
+            covered = url is not None and cand.end <= url.end and url.end - url.start > cand.end - cand.start
         else:
-            covered = cand.label != URL_PERSONAL and any(overlap(cand, other) for other in called)
+            covered = cand.label != URL_PERSONAL and not called_tokens.isdisjoint(range(cand.start, cand.end))
         if not covered:
             rest.append(cand)
     return resolve_overlaps([*called, *rest])
 
 
-def repeated(page: Page, found: Sequence[Candidate], *, blocked: Sequence[tuple[int, int]] = ()) -> list[Candidate]:
+def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None) -> list[Candidate]:
     """The same values elsewhere in the document.
 
     page (Page): The document. found (Sequence[Candidate]): What rules found.
-    blocked (Sequence[tuple[int, int]]): Characters of the normalised text where nothing is looked for.
+    blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
     RETURNS (list[Candidate]): More candidates; values of fewer than 5 characters are not followed.
     """
     more: list[Candidate] = []
+    taken = {token for c in found for token in range(c.start, c.end)}
     values = {(page.hit(c).value, c.label): c for c in reversed(found) if c.label in _REPEATED}
     for (value, label), first in values.items():
         if len(value) < 5 or page.view.text.count(value) < 2:
             continue
         for match in re.finditer(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", page.view.text):
+            if blocked is not None and blocked.cover(*match.span()):
+                continue
             tokens = page.tokens(*match.span())
-            known = any(c.start < tokens[1] and tokens[0] < c.end for c in found) if tokens else True
-            if tokens and not known and not any(a <= match.start() and match.end() <= b for a, b in blocked):
+            if tokens is not None and taken.isdisjoint(range(*tokens)):
                 reason = f"same value as elsewhere: {first.reason}"
                 more.append(Candidate(*tokens, label, score=first.score, source="propagation", reason=reason))
     return more

@@ -10,7 +10,8 @@ cache folder, imported when first needed.
 
 import os
 import re
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
@@ -123,3 +124,27 @@ def is_amount(hit: Hit) -> bool:
         re.search(r"(?:[$€£¥₹=*/^<>]|\bUSD|\bEUR|\bRs\.?)\s?$", before)
         or re.match(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after)
     )
+
+
+class Intervals:
+    """Stretches of text, asked quickly. Overlapping ones become one.
+
+    ranges (Iterable[tuple[int, int]]): Characters, end exclusive, in any order.
+    """
+
+    __slots__ = ("_ends", "_starts")
+
+    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(ranges):
+            if self._ends and start < self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def cover(self, start: int, end: int) -> bool:
+        """RETURNS (bool): Whether one stretch holds all of start to end (exclusive)."""
+        i = bisect_right(self._starts, start) - 1
+        return i >= 0 and end <= self._ends[i]

@@ -25,32 +25,43 @@ SPLIT = [
     # sentences that run together
     ("menu.Keep it clean", "menu . Keep it clean"), ("word.Next", "word . Next"), ("menu.keep", "menu . keep"),
     ("END.NEXT", "END . NEXT"), ("Smith.The", "Smith . The"), ("over!Ana", "over ! Ana"), ("one;two", "one ; two"),
-    ("2019.Smith", "2019 . Smith"), ("1.Ana", "1 . Ana"), ("12,Ana", "12 , Ana"), ("Lopez,Ana", "Lopez , Ana"), ("so...Ana", "so ... Ana"),
+    ("2019.Smith", "2019 . Smith"), ("1.Ana", "1 . Ana"), ("12,Ana", "12 , Ana"), ("Lopez,Ana", "Lopez , Ana"),
+    ("so...Ana", "so ... Ana"),
     # glued by _ and -
     ("Ana_Lopez_Week3", "Ana _ Lopez _ Week3"), ("Ana_Lopez_1234567", "Ana _ Lopez _ 1234567"), ("ana_lopez", "ana _ lopez"),
     ("Reflection-Ana Lopez", "Reflection - Ana Lopez"), ("Thinking-Ana", "Thinking - Ana"), ("Week3-Ana", "Week3 - Ana"),
-    ("Jean-Luc", "Jean - Luc"), ("-Ana", "- Ana"), ("Lopez-", "Lopez -"), ("Ana-1234567", "Ana - 1234567"), ("Ana--Lopez", "Ana -- Lopez"),
+    ("Jean-Luc", "Jean - Luc"), ("-Ana", "- Ana"), ("Lopez-", "Lopez -"), ("Ana-1234567", "Ana - 1234567"),
+    ("Ana--Lopez", "Ana -- Lopez"),
     # glued by other signs
     ("Name:Ana", "Name : Ana"), ("ID:1234567", "ID : 1234567"), ("ID#1234", "ID # 1234"), ("Ana/1234567", "Ana / 1234567"),
-    ("Lopez(2019)", "Lopez ( 2019 )"), ("[Ana]", "[ Ana ]"), ("“Ana”said", "“ Ana ” said"), ("Ana&Bob", "Ana & Bob"), ("A|B", "A | B"),
+    ("Lopez(2019)", "Lopez ( 2019 )"), ("[Ana]", "[ Ana ]"), ("“Ana”said", "“ Ana ” said"), ("Ana&Bob", "Ana & Bob"),
+    ("A|B", "A | B"),
     ("Ana•Bob", "Ana • Bob"), ("<b>Ana", "< b > Ana"), ("Ana+Bob", "Ana + Bob"),
     # digits
-    ("Ana123", "Ana123"), ("Lopez1234567", "Lopez 1234567"), ("1234567Lopez", "1234567 Lopez"), ("2018-2019", "2018 - 2019"), ("3D", "3D"),
+    ("Ana123", "Ana123"), ("Lopez1234567", "Lopez 1234567"), ("1234567Lopez", "1234567 Lopez"), ("2018-2019", "2018 - 2019"),
+    ("3D", "3D"),
     ("10:30", "10:30"), ("3.14", "3.14"),
     # addresses stay whole
-    ("ana.lopez-b@x.org", "ana.lopez-b@x.org"), ("Email:ana@x.org", "Email : ana@x.org"), ("to ana_l@x.org.", "to ana_l@x.org ."),
+    ("ana.lopez-b@x.org", "ana.lopez-b@x.org"), ("Email:ana@x.org", "Email : ana@x.org"),
+    ("to ana_l@x.org.", "to ana_l@x.org ."),
     ("(ana@x.org),", "( ana@x.org ) ,"), ("ana@x.org.Then", "ana@x.org . Then"), ("_a@x.org", "_a@x.org"),
     ("https://www.linkedin.com/in/ana-lopez_9/", "https://www.linkedin.com/in/ana-lopez_9/"),
-    ("linkedin.com/in/ana.", "linkedin.com/in/ana ."), ("(www.ana.com)", "( www.ana.com )"), ("google.com.Then", "google.com . Then"),
+    ("linkedin.com/in/ana.", "linkedin.com/in/ana ."), ("(www.ana.com)", "( www.ana.com )"),
+    ("google.com.Then", "google.com . Then"),
     ("https://x.com/a_b?c=5m", "https://x.com/a_b?c=5m"), ("about.me/ana", "about.me/ana"), ("uni.ac.in", "uni.ac.in"),
     ("@ana_lopez", "@ana_lopez"), ("Twitter:@ana_l.", "Twitter : @ana_l ."),
     # unusual characters
-    ("Raﬁ_Lopez", "Raﬁ _ Lopez"), ("Raﬀ.", "Raﬀ ."), ("Ａｎａ：Ｌｏｐｅｚ", "Ａｎａ ： Ｌｏｐｅｚ"), ("ana＠x．org", "ana＠x．org"),
-    ("José_Lopez", "José _ Lopez"), ("Jose\u0301_Lopez", "Jose\u0301 _ Lopez"), ("Ana👍", "Ana 👍"), ("\ufeffAna", "\ufeff Ana"),
-    ("Ana\u200bLopez", "Ana \u200b Lopez"), ("Lo\u200bpez", "Lo\u200bpez"), ("Lo\u00adpez", "Lo\u00adpez"), ("Ana\u200b", "Ana \u200b"),
+    ("Raﬁ_Lopez", "Raﬁ _ Lopez"), ("Raﬀ.", "Raﬀ ."), ("Ａｎａ：Ｌｏｐｅｚ", "Ａｎａ ： Ｌｏｐｅｚ"),
+    ("ana＠x．org", "ana＠x．org"),
+    ("José_Lopez", "José _ Lopez"), ("Jose\u0301_Lopez", "Jose\u0301 _ Lopez"), ("Ana👍", "Ana 👍"),
+    ("\ufeffAna", "\ufeff Ana"),
+    ("Ana\u200bLopez", "Ana \u200b Lopez"), ("Lo\u200bpez", "Lo\u200bpez"), ("Lo\u00adpez", "Lo\u00adpez"),
+    ("Ana\u200b", "Ana \u200b"),
     # English as spaCy knows it
-    ("don't", "do n't"), ("Ana's", "Ana 's"), ("Ana’s", "Ana ’s"), ("Ana´s", "Ana ´s"), ("U.S.A.", "U.S.A."), ("e.g.", "e.g."), ("J.K.Rowling", "J.K.Rowling"),
-    ("O'Brien", "O'Brien"), ("AT&T", "AT&T"), ("C++", "C++"), (":)", ":)"), ("id", "id"), ("Wed", "Wed"), ("COVID-19", "COVID-19"),
+    ("don't", "do n't"), ("Ana's", "Ana 's"), ("Ana’s", "Ana ’s"), ("Ana´s", "Ana ´s"), ("U.S.A.", "U.S.A."),
+    ("e.g.", "e.g."), ("J.K.Rowling", "J.K.Rowling"),
+    ("O'Brien", "O'Brien"), ("AT&T", "AT&T"), ("C++", "C++"), (":)", ":)"), ("id", "id"), ("Wed", "Wed"),
+    ("COVID-19", "COVID-19"),
 ]
 # fmt: on
 
@@ -76,13 +87,40 @@ def test_is_address_accepts(text):
     assert is_address(text)
 
 
-@pytest.mark.parametrize("text", ["menu.Keep", "word.Next", "menu.keep", "whole.it", "Email:ana@x.org", "ana@", "3.14", "e.g.", "x.com."])
+@pytest.mark.parametrize(
+    "text", ["menu.Keep", "word.Next", "menu.keep", "whole.it", "Email:ana@x.org", "ana@", "3.14", "e.g.", "x.com."]
+)
 def test_is_address_rejects(text):
     assert not is_address(text)
 
 
+# fmt: off
 PIECES = st.sampled_from(
-    ["Ana", "_", "-", ".", ":", " ", "\n", "\u200b", "\u00ad", "\u0301", "ﬁ", "Ａ", "＠", "@", "x.org", "https://", "www.", "/", "(", ")", "1234567", "'s", "👍"]
+    [
+        "Ana",
+        "_",
+        "-",
+        ".",
+        ":",
+        " ",
+        "\n",
+        "\u200b",
+        "\u00ad",
+        "\u0301",
+        "ﬁ",
+        "Ａ",
+        "＠",
+        "@",
+        "x.org",
+        "https://",
+        "www.",
+        "/",
+        "(",
+        ")",
+        "1234567",
+        "'s",
+        "👍",
+    ]
 )
 
 
@@ -96,9 +134,9 @@ def test_tokenizer_never_changes_the_text(nlp, text):
 
 @pytest.mark.parametrize("unit", ["a", "_", "@", "a@", "a.", "-", "()", "_(", "´s", "http://", "www.", "\u200b", "a@b."])
 def test_tokenizer_is_quick_on_hostile_text(nlp, unit):
-    start = time.perf_counter()
+    start = time.process_time()
     nlp((unit * 4000)[:4000])
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 def test_tokenizer_is_the_same_in_a_fresh_process(nlp, tmp_path):
@@ -106,7 +144,9 @@ def test_tokenizer_is_the_same_in_a_fresh_process(nlp, tmp_path):
     nlp.to_disk(tmp_path / "pipeline")
     code = "import sys, spacy; nlp = spacy.load(sys.argv[1]); print(ascii([t.text for t in nlp(sys.argv[2])]))"
     code = "import pii_components.tokenization\n" + code
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "pipeline"), text], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "pipeline"), text], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == ascii([t.text for t in nlp(text)])
 
 
