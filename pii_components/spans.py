@@ -10,6 +10,7 @@ record: `span._.x` is keyed by offsets only and `label_` is fixed, so records ar
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from spacy.tokens import Doc, Span
 
@@ -63,11 +64,12 @@ def install_extensions() -> None:
     for name in ("pii_source", "pii_role", "pii_reason"):
         if not Span.has_extension(name):
             Span.set_extension(name, default="")
-    for name in ("deidentified", "surrogate_spans", "pii_scope"):
+    for name in ("deidentified", "pii_scope"):
         if not Doc.has_extension(name):
             Doc.set_extension(name, default=None)
     if not Doc.has_extension("pii_offsets"):
         Doc.set_extension("pii_offsets", getter=_get_offsets, setter=_set_offsets)
+        Doc.set_extension("surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans)
 
 
 def _get_offsets(doc: Doc) -> OffsetMap | None:
@@ -78,6 +80,16 @@ def _get_offsets(doc: Doc) -> OffsetMap | None:
 
 def _set_offsets(doc: Doc, offsets: OffsetMap) -> None:
     doc.user_data["pii_offsets"] = offsets.to_dict()
+
+
+def _get_surrogate_spans(doc: Doc) -> list[dict[str, Any]] | None:
+    # A document that was saved brings tuples back.
+    data = doc.user_data.get("surrogate_spans")
+    return [dict(record) for record in data] if data is not None else None
+
+
+def _set_surrogate_spans(doc: Doc, records: list[dict[str, Any]]) -> None:
+    doc.user_data["surrogate_spans"] = records
 
 
 def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:

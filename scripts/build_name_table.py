@@ -8,6 +8,7 @@ those that are good surrogates. No count and no full name of anybody. Determinis
 """
 
 import argparse
+import calendar
 import gzip
 import json
 import pickle
@@ -124,11 +125,12 @@ def common_words(probs: dict[str, float]) -> set[str]:
 
 
 def place_names() -> set[str]:
-    """RETURNS (set[str]): Folded names of countries and their parts: nobody should be called India by us."""
+    """RETURNS (set[str]): Folded names of countries, their parts and months: nobody should be called India or April by us."""
     import pycountry
 
+    months = {fold(month) for month in calendar.month_name if month}
     countries = {fold(w) for c in pycountry.countries for w in re.findall(r"\w+", c.name)}
-    return countries | {fold(s.name) for s in pycountry.subdivisions if s.name.isalpha()}
+    return months | countries | {fold(s.name) for s in pycountry.subdivisions if s.name.isalpha()}
 
 
 def display(name: str) -> str | None:
@@ -279,7 +281,7 @@ def main() -> None:
     last_rows = collect(last, given, common, probs, MAX_SURNAMES, given=False)
     extra = tomllib.loads((Path(__file__).parent / "extra_names.toml").read_text(encoding="utf8"))
     given_rows = add_extra(given_rows, extra_rows(extra["given"], common, rarity=5))
-    last_rows = add_extra(last_rows, extra_rows(extra["surnames"], common, rarity=4))
+    last_rows = add_extra(last_rows, extra_rows(extra["surnames"], common, rarity=2))
     out.mkdir(parents=True, exist_ok=True)
     for kind, rows in (("given", given_rows), ("surnames", last_rows)):
         path = out / f"{kind}.tsv.gz"

@@ -88,7 +88,9 @@ def test_spans_outside_edits_come_back(case, data):
     text, replacements = case
     new, offsets = apply_replacements(text, replacements)
     inside = {i for e in offsets.edits for i in range(e.start, e.end)} | {e.start for e in offsets.edits if e.start == e.end}
-    free = [i for i in range(len(text)) if i not in inside and i + 1 not in {e.start for e in offsets.edits if e.start == e.end}]
+    free = [
+        i for i in range(len(text)) if i not in inside and i + 1 not in {e.start for e in offsets.edits if e.start == e.end}
+    ]
     if free:
         i = data.draw(st.sampled_from(free))
         start, end = offsets.span_to_new(i, i + 1)

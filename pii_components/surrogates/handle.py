@@ -173,7 +173,7 @@ def _number(run: str, rng: random.Random) -> str:
 
 
 def _is_code(runs: Sequence[str], i: int) -> bool:
-    """RETURNS (bool): Whether letters stand in something like "4f2a9c": digits on both sides, or several changes in one word."""
+    """RETURNS (bool): Whether letters stand in something like "4f2a9c": digits on both sides, several changes in a word."""
     start, end = i, i
     while start > 0 and runs[start - 1].isalnum():
         start -= 1

@@ -58,6 +58,8 @@ PARTICLES = frozenset(
         "e",
     ]
 )
+# With a capital, "De La" is a particle, and the "Al" of Al de la Cruz a given name.
+_LEADING_PARTICLES, _SECOND_PARTICLES = frozenset({"de", "van", "von"}), frozenset({"la", "las", "los", "der", "den"})
 # Where the family name comes first.
 FAMILY_FIRST = frozenset({"CN", "KR", "VN"})
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
@@ -221,7 +223,7 @@ def _is_particle(text: str, piece: tuple[int, int], pieces: Sequence[tuple[int, 
     if words[i] not in PARTICLES or i == len(words) - 1:
         return False
     if i == 0:
-        return text[piece[0]].islower() or words[1] in PARTICLES
+        return text[piece[0]].islower() or (words[0] in _LEADING_PARTICLES and words[1] in _SECOND_PARTICLES)
     return "VN" not in name_table().regions(words[0])
 
 

@@ -37,6 +37,8 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
     main = value[: extension.start()] if extension else value
     digits = "".join(str(unicodedata.decimal(ch)) for ch in main if ch.isdecimal())
     new = _new_digits(main, digits, context, rng)
+    if new == digits:
+        new = _others(digits, rng)
     out, i = [], 0
     for ch in main:
         if ch.isdecimal():
@@ -62,7 +64,7 @@ def _new_digits(main: str, digits: str, context: Context, rng: random.Random) ->
         return digits[: len(digits) - len(national)] + start + _others(national[len(start) :], rng)
     kept = len(digits) - len(national)
     # A leading zero dials within a country; the country's own code says no more than the language of the text.
-    if national.startswith("0"):
+    if national.startswith("0") and len(national) > 4:
         kept += 1
     return digits[:kept] + _others(digits[kept:], rng)
 

@@ -176,14 +176,15 @@ def _fixed_names(people: Sequence[Person], owners: Sequence[int], names: Sequenc
         if owner >= 0 and item.action == PSEUDONYM:
             labels[owner] = NAME_STUDENT if NAME_STUDENT in (item.label, labels.get(owner)) else item.label
     used: set[str] = set()
+    originals = {word for person in people for word in person.words}
     found = {}
     for owner in sorted(labels):
         label = labels[owner]
         options = _pseudonym_list(label, profile)
         if label == NAME_STUDENT and options:
             options = [*options, *_pseudonym_list("NAME_CONNECTED", profile)]
-        # Nobody's pseudonym may hold a part of their own name.
-        free = [o for o in options if o not in used and not {norm(w) for w in o.split()} & set(people[owner].words)]
+        # No pseudonym may hold a part of somebody's own name.
+        free = [o for o in options if o not in used and originals.isdisjoint(norm(w) for w in o.split())]
         if free:
             found[owner] = free[0]
             used.add(free[0])

@@ -36,13 +36,13 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
     RETURNS (str | None): None if it is no address.
     """
     compact = "".join(value.split())
+    if compact.startswith("@"):
+        return surrogate_handle(compact, context.people, context.chance, context.table, attempt=attempt)
     match = _URL.match(compact)
     if not match or not any(ch.isalnum() for ch in compact):
         return None
     part = {name: text or "" for name, text in match.groupdict().items()}
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
-    if part["host"].startswith("@"):
-        return surrogate_handle(compact, context.people, context.chance, context.table, attempt=attempt)
     user = surrogate_handle(part["user"], context.people, context.chance, context.table) if part["user"] else ""
     host, known = _host(part["host"], context, rng, attempt)
     path = "/".join(_segment(s, context, rng, attempt) for s in part["path"].split("/"))
@@ -99,6 +99,8 @@ def _segment(segment: str, context: Context, rng: random.Random, attempt: int) -
     plain = unquote(segment)
     if not any(ch.isalnum() for ch in plain) or plain.lower() in words("path_words"):
         return segment
+    if ":" in plain:
+        return ":".join(_segment(part, context, rng, attempt) for part in segment.split(":"))
     new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
     if _is_code(plain):
         # A channel's code begins with UC: a fact about the site.

@@ -1,0 +1,164 @@
+"""Defects of earlier implementations, each as a test that it is not here.
+
+Known from reading CRAPII's obfuscator, PIILO, BRATsynthetic, nedap/deidentify, Stanford's hide_in_plain_sight and Presidio 2.2.
+"""
+
+import re
+
+import pytest
+
+from pii_components.profiles import Profile
+from pii_components.surrogates.generate import Context
+from pii_components.surrogates.id_num import surrogate_id_num
+from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.names import name_table
+from pii_components.surrogates.url import surrogate_url
+
+from .conftest import KEY, make_doc
+
+
+def hidden(hips, *names: str) -> list[str]:
+    """RETURNS (list[str]): What the names of one document become."""
+    doc = hips(make_doc(" ; ".join(f"{{NAME_STUDENT|{n}}}" for n in names)))
+    return doc._.deidentified.split(" ; ")
+
+
+@pytest.fixture
+def context() -> Context:
+    return Context(Chance(KEY, "corpus"), name_table())
+
+
+def test_two_people_of_one_group_do_not_get_one_surrogate(hips):
+    one, two = hidden(hips, "Maria Lopez", "Ana Garcia")
+    assert not set(one.split()) & set(two.split())
+
+
+def test_two_unknown_names_do_not_get_one_surrogate(hips):
+    one, two = hidden(hips, "Qzxwa Zzywq", "Xqqo Wvvz")
+    assert not set(one.split()) & set(two.split())
+
+
+def test_lone_surname_gets_the_surrogate_of_its_owner(hips):
+    full, alone, titled = hidden(hips, "Nora Wang", "Wang", "Mr. Wang")
+    assert full.split()[1] == alone
+    assert titled == f"Mr. {alone}"
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("Ana Maria Lopez", r"X X X"),
+        ("Ana M. Lopez", r"X [A-Z]\. X"),
+        ("A. B. Lopez", r"[A-Z]\. [A-Z]\. X"),
+        ("Dr. Ana Lopez Jr.", r"Dr\. X X Jr\."),
+        ("Lopez, Ana", r"X, X"),
+        ("Ana Garcia-Lopez", r"X X-X"),
+    ],
+)
+def test_middle_names_initials_titles_suffixes_and_order_stay(hips, name, pattern):
+    assert re.fullmatch(pattern.replace("X", "[A-Z][A-Za-z']+"), hidden(hips, name)[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "check"), [("MARIA LOPEZ", str.isupper), ("maria lopez", str.islower), ("Maria Lopez", str.istitle)]
+)
+def test_case_stays(hips, name, check):
+    assert check(hidden(hips, name)[0])
+
+
+def test_inner_capitals_do_not_spoil_the_look_up(hips):
+    assert name_table().regions("McDonald") == name_table().regions("MCDONALD") == ("EN",)
+
+
+def test_accents_are_possible(hips):
+    accented = [hidden(hips, f"José García {'x' * i}")[0] for i in range(3)]
+    assert any(not new.isascii() for new in accented)
+    assert all(new.isascii() for new in hidden(hips, "Jose Garcia", "Ana Nunez"))
+
+
+def test_origin_holds_for_the_second_person_of_a_surname(hips):
+    for new in hidden(hips, "Hiroshi Tanaka", "Yuko Tanaka"):
+        assert "JP" in name_table().regions_of_given(new.split()[0])
+
+
+def test_no_surrogate_is_another_name_of_the_document(hips):
+    names = ["Maria Lopez", "Ana Garcia", "Jose Fernandez", "Carmen Torres", "Luis Ramirez", "Rosa Flores"]
+    originals = {w for n in names for w in n.split()}
+    assert not originals & {w for new in hidden(hips, *names) for w in new.split()}
+
+
+def test_failed_name_becomes_a_tag_and_not_none(hips, monkeypatch):
+    monkeypatch.setattr("pii_components.surrogates.name.MAX_TRIES", 0)
+    with pytest.warns(UserWarning, match="W402"):
+        assert hidden(hips, "Maria Lopez") == ["[NAME_STUDENT]"]
+
+
+def test_same_surname_does_not_make_one_person(hips):
+    john, jane = hidden(hips, "John Smith", "Jane Smith")
+    assert john.split()[0] != jane.split()[0]
+
+
+@pytest.mark.parametrize("value", ["٣٤٥٦", "小四五", "ΑΒΓ-12", "Ⅷ９"])
+def test_id_in_other_scripts_is_not_blanked(context, value):
+    new = surrogate_id_num(value, context)
+    assert new.strip()
+    assert len(new) == len(value)
+    assert all(a != b for a, b in zip(value, new, strict=True) if a.isalnum())
+
+
+@pytest.mark.parametrize("value", ["7", "a", "11", "AB1"])
+def test_id_is_never_the_input(context, value):
+    assert all(surrogate_id_num(value, context, attempt) != value for attempt in range(30))
+
+
+@pytest.mark.parametrize(
+    ("value", "host"),
+    [
+        ("https://www.youtube.com/channel/UCab12cd34ef56gh78ij90kl", "www.youtube.com"),
+        ("https://www.youtube.com/@ferryfan", "www.youtube.com"),
+        ("https://www.youtube.com/c/FerryFan", "www.youtube.com"),
+        ("https://m.youtube.com/user/ferryfan", "m.youtube.com"),
+        ("https://in.linkedin.com/in/ferry-fan", "in.linkedin.com"),
+        ("linkedin.com/in/ferry-fan", "linkedin.com"),
+    ],
+)
+def test_social_addresses_change_and_keep_their_site(context, value, host):
+    new = surrogate_url(value, context)
+    assert new.removeprefix("https://").startswith(host + "/")
+    assert new.rsplit("/", 1)[0] == value.rsplit("/", 1)[0]
+    assert new.rsplit("/", 1)[1].lower() != value.rsplit("/", 1)[1].lower()
+
+
+@pytest.mark.parametrize("word", ["pulse", "posts", "feed"])
+def test_words_of_addresses_are_not_mangled(context, word):
+    assert f"/{word}/" in surrogate_url(f"https://www.linkedin.com/{word}/ferry-fan", context)
+
+
+def test_keys_of_a_query_stay_and_fragments_go(context, capsys):
+    new = surrogate_url("https://www.youtube.com/watch?v=abc123&list=PLxy9#t-ana", context)
+    assert re.fullmatch(r"https://www\.youtube\.com/watch\?v=\w{6}&list=\w{5}#.*", new)
+    assert "#t-ana" not in new
+    assert capsys.readouterr().out == ""
+
+
+def test_linked_email_and_kind_of_domain(hips):
+    doc = hips(make_doc("{NAME_STUDENT|Nora Wang} {EMAIL|nora.wang@college.edu}"))
+    given, family, email = doc._.deidentified.lower().split()
+    assert email == f"{given}.{family}@example.edu"
+
+
+def test_phone_of_another_country_stays_there(hips):
+    doc = hips(make_doc("{PHONE_NUM|+55 11 91234-5678}"))
+    assert re.fullmatch(r"\+55 \d\d \d{5}-\d{4}", doc._.deidentified)
+
+
+def test_address_gets_no_line_break(hips):
+    assert "\n" not in hips(make_doc("{STREET_ADDRESS|12 Elm Street, Ashby}"))._.deidentified
+
+
+@pytest.mark.parametrize("label", ["OTHER", "EMPLOYER", "EDUCATION", "LOCATION", "AGE", "DATE"])
+def test_nothing_is_deleted_or_lent_to_another_student(hips, label):
+    hips.profile = Profile("all", actions={label: "surrogate"})
+    with pytest.warns(UserWarning, match="W402"):
+        docs = [hips(make_doc(f"x {{{label}|value {i}}} y")) for i in range(2)]
+    assert [d._.deidentified for d in docs] == [f"x [{label}] y"] * 2
