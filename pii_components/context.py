@@ -163,7 +163,7 @@ class PiiContext(Pipe):
         if not view.filled:
             return base
         cache: dict[Place, list[Evidence]] = {}
-        names = self._names(view, [], cache)
+        names = _Names([], [], [], [], [])
         for _ in range(_ROUNDS):
             if self.settings.repair:
                 base = repair(view, base)
@@ -194,7 +194,7 @@ class PiiContext(Pipe):
             if place not in cache:
                 cache[place] = mention_evidence(place, self.rules, self.settings)
             evidence.append(cache[place])
-        evidence = weigh_header(places, evidence)
+        evidence = weigh_header(places, evidence, self.settings)
         mentions = [
             Mention(i, c.start, form, own_scores(e)) for i, (c, form, e) in enumerate(zip(cands, forms, evidence, strict=True))
         ]

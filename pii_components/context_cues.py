@@ -20,9 +20,9 @@ from .errors import Errors, PiiError
 from .labels import ROLES
 
 NOT_NAME = "NOT_NAME"  # what speaks against a person's name at all
-ZONES = ("header", "top", "lead", "signoff", "bibliography", "body", "last", "alone", "quoted")
+ZONES = ("header", "top", "lead", "signoff", "bibliography", "body", "last", "alone", "opens", "quoted")
 _PATTERNS = ("before", "after", "sentence_before", "sentence_after", "line_before")
-_KEYS = {"id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", *_PATTERNS}
+_KEYS = {"id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", "sole", *_PATTERNS}
 _MACRO = re.compile(r"<([a-z_]+)>")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -51,6 +51,7 @@ class Cue:
     anchor: bool = False
     find: bool = False
     case: bool = False
+    sole: bool = False
 
 
 class CueRules:
@@ -73,7 +74,7 @@ class CueRules:
         RETURNS (list[Cue]): In the order of the rules.
         """
         before, after = self._blank(place.before.lower()), self._blank(place.after.lower())
-        above = place.line_before.lower()
+        above, opens = place.line_before.lower(), "opens" in place.zones
         # The sentence is a suffix (a prefix) of the line, so a blanked phrase is blanked there too.
         sentence_before = self._last_part(before[len(before) - len(place.sentence_before) :] if place.sentence_before else "")
         sentence_after = self._first_part(after[: len(place.sentence_after)])
@@ -88,12 +89,12 @@ class CueRules:
             if (
                 (cue.before is None or cue.before.search(place.before if cue.case else before))
                 and (cue.after is None or cue.after.match(place.after if cue.case else after))
-                and (cue.line_before is None or (above and cue.line_before.search(place.line_before if cue.case else above)))
+                and (cue.line_before is None or (above and (opens or cue.before) and cue.line_before.search(above)))
                 and (cue.sentence_before is None or cue.sentence_before.search(sentence_before))
                 and (cue.sentence_after is None or cue.sentence_after.search(sentence_after))
             ):
                 found.append(cue)
-        return found
+        return [cue for cue in found if cue.sole] or found
 
     def _blank(self, text: str) -> str:
         if self.pseudo is None:
@@ -173,6 +174,7 @@ def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
         anchor=bool(raw.get("anchor", False)),
         find=bool(raw.get("find", False)),
         case=bool(raw.get("case", False)),
+        sole=bool(raw.get("sole", False)),
         **{key: _compile(raw[key], macros, name) for key in _PATTERNS if key in raw},
     )
 

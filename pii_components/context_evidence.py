@@ -25,6 +25,7 @@ from .surrogates.names import fold, name_table
 
 _FLOOR = 1e-3
 _MOST_MENTIONS = 9.0
+_SURE = 3.0  # evidence for CITED from which a first name alone no longer speaks against it
 _TITLES = ("title_header", "title_header_weak", "course_by", "degree_header")
 _NO_SUPPORT = ("bibliography", "header_line", "signoff_line")  # a line of this kind holds other words too
 
@@ -73,21 +74,30 @@ def mention_evidence(place: Place, rules: CueRules, settings: ContextSettings) -
     return found
 
 
-def weigh_header(places: Sequence[Place], evidence: Sequence[list[Evidence]]) -> list[list[Evidence]]:
-    """Two names in one header: the one with a title is the teacher's, though it too stands alone on its line.
+def weigh_header(
+    places: Sequence[Place], evidence: Sequence[list[Evidence]], settings: ContextSettings
+) -> list[list[Evidence]]:
+    """Titles in a header: beside the writer's name they are a teacher's; the only name may be that of a writer who is a doctor.
 
-    places (Sequence[Place]), evidence (Sequence[list[Evidence]]): One per mention.
+    places (Sequence[Place]), evidence (Sequence[list[Evidence]]): One per mention. settings (ContextSettings): Weights.
     RETURNS (list[list[Evidence]]): The evidence, that of titled names in such a header changed.
     """
     by_line = ("header_alone", "header_line", "team_list")
     titled = [any(e.id in _TITLES for e in found) for found in evidence]
-    if not any(titled) or not any(_is_writer(found) for found, t in zip(evidence, titled, strict=True) if not t):
+    if not any(titled):
         return list(evidence)
-    changed = Evidence("titled_in_header", INSTRUCTOR, 3.0, "has a title in a header that names the writer too")
+    writer = any(_is_writer(found) for found, t in zip(evidence, titled, strict=True) if not t)
+    teacher = Evidence("titled_in_header", INSTRUCTOR, 3.0, "has a title in a header that names the writer too")
+    alone = Evidence("header_alone", STUDENT, settings.header_alone, "the only name of the header", True)
     weighed = []
     for place, found, t in zip(places, evidence, titled, strict=True):
         rest = [e for e in found if e.id not in by_line]
-        weighed.append([*rest, changed] if t and "header" in place.zones and not _is_writer(rest) else found)
+        if not t or "header" not in place.zones or _is_writer(rest):
+            weighed.append(found)
+        elif writer:
+            weighed.append([*rest, teacher])
+        else:
+            weighed.append([*rest, alone] if titled.count(True) == 1 else found)
     return weighed
 
 
@@ -157,11 +167,10 @@ def person_evidence(
     for e in (e for one in evidence for e in one if e.role != NOT_NAME):
         found.append(Evidence(e.id, e.role, e.weight * settings.repeat ** seen[e.id], e.reason, e.anchor))
         seen[e.id] += 1
-    anchored = any(e.anchor for e in found)
     cited = any(e.role == CITED and e.weight >= 1.0 for e in found)
-    surely = any(e.role == CITED and e.weight >= 2.5 for e in found)
-    if not anchored:
+    if not any(e.anchor for e in found):
         found += _figure_evidence(forms, cited, settings)
+    surely = any(e.role == CITED and e.weight >= _SURE for e in found) or any(e.id.startswith("figure") for e in found)
     if all(form.single for form in forms) and not surely:
         word, table = forms[0].words[0], name_table()
         if table.is_given(word) and (not table.is_surname(word) or table.gender(word)):

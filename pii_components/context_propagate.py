@@ -35,7 +35,8 @@ class Known:
 def propagate(view: DocView, known: Sequence[Known], taken: Sequence[Candidate]) -> list[tuple[Candidate, int]]:
     """Further mentions of names that were accepted.
 
-    view (DocView): The document. known (Sequence[Known]): Accepted mentions. taken (Sequence[Candidate]): Everything marked so far.
+    view (DocView): The document. known (Sequence[Known]): Accepted mentions.
+    taken (Sequence[Candidate]): Everything marked so far.
     RETURNS (list[tuple[Candidate, int]]): New candidates (source "propagation") and their person.
     """
     if not known:

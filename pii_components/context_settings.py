@@ -54,7 +54,7 @@ class ContextSettings:
     signoff_line: float = 0.8
     bibliography: float = 4.0
     figure_full: float = 3.0
-    figure_surname: float = 2.0
+    figure_surname: float = 2.5
     form_given: float = 1.0
     form_surname: float = 0.5
     support_position: float = 2.5

@@ -60,7 +60,7 @@ class Place:
 
     zones (frozenset[str]): Names of zones; several may hold.
     before, after (str): Its line up to and after it, at most `WINDOW` characters.
-    line_before (str): The last line above that is not blank, if the name opens its own line; else empty.
+    line_before (str): The last line above that is not blank.
     sentence_before, sentence_after (str): The same within its sentence.
     """
 
@@ -192,19 +192,20 @@ class DocView:
         if low < start - WINDOW:
             before = CUT + before
         after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
-        opens = not any(c.isalnum() or c == MASK for c in self._masked(low, start, spans))
         above = self._above(n)
         return Place(
             zones=self._zones(n, start, before, after, masked[n]),
             before=before,
             after=after,
-            line_before=masked.get(above, "")[-WINDOW:] if opens and above >= 0 else "",
+            line_before=masked.get(above, "")[-WINDOW:] if above >= 0 else "",
             sentence_before=_last_sentence(before),
             sentence_after=_first_sentence(after),
         )
 
     def _zones(self, n: int, start: int, before: str, after: str, line: str) -> frozenset[str]:
         zones = set()
+        if not any(c.isalnum() or c == MASK for c in before):
+            zones.add("opens")
         if not _WORD.search(line.replace(MASK, " ")):
             zones.add("alone")
         if n in self.header:
@@ -232,7 +233,9 @@ def is_running(line: str) -> bool:
     stripped = line.rstrip()
     if len(stripped) > 120 and lower >= 3:
         return True
-    return lower >= 7 or (lower >= 4 and stripped.endswith((".", "!", "?", ":", ".”", '."')))
+    return (
+        lower >= 7 or (lower >= 3 and stripped.endswith((".", "!", "?", ".”", '."'))) or (lower >= 4 and stripped.endswith(":"))
+    )
 
 
 def _is_lead(before: str, after: str) -> bool:
@@ -240,7 +243,8 @@ def _is_lead(before: str, after: str) -> bool:
     small = ("by", "and", "of", "the", "on", "in", "for")
     if re.search(r"[.!?] ", before) or any(word[0].islower() and word not in small for word in _WORD.findall(before)):
         return False
-    return re.match(rf"\s{{2,}}|\s*[-–—|:/,_(.]|\s+[A-Z]|\s*\Z|\s*{MASK}", after) is not None
+    follows = rf"\s{{2,}}|\s*[-–—|:/_(]|\s*[,.]?\s+(?!I\b)[A-Z\d]|\s*[.,]?\s*\Z|,? ?(?:and |& )?{MASK}"
+    return re.match(follows, after) is not None
 
 
 def _last_sentence(text: str) -> str:
