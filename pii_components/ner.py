@@ -88,7 +88,7 @@ def score_pii(examples: Iterable[Example], *, spans_key: str = SPANS_KEY, **kwar
     scores = Scorer.score_spans(
         examples,
         attr=f"spans_{spans_key}",
-        getter=lambda doc, _: doc.spans[spans_key] if spans_key in doc.spans else [],
+        getter=lambda doc, _: doc.spans.get(spans_key, []),
         has_annotation=lambda doc: spans_key in doc.spans,
         allow_overlap=True,
         labeled=True,
@@ -149,7 +149,7 @@ class PiiTokenClassifier(TrainablePipe):
         self.vocab = vocab
         self.model = model
         self.name = name
-        self.cfg = {
+        self.cfg: dict[str, Any] = {
             "labels": [],
             "spans_key": spans_key,
             "thresholds": dict(thresholds),
@@ -312,7 +312,7 @@ class PiiTokenClassifier(TrainablePipe):
         gold = numpy.zeros(len(doc), dtype="i8")
         weights = numpy.full(len(doc), cfg.get("O", 1.0), dtype="f4")
         for group in (key, UNLABELLED_KEY):
-            for span in eg.reference.spans[group] if group in eg.reference.spans else ():
+            for span in eg.reference.spans.get(group, ()):
                 exact = doc.char_span(span.start_char, span.end_char)
                 if group == UNLABELLED_KEY or exact is None or span.label_ not in column:
                     wide = doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
@@ -336,7 +336,7 @@ def count_misaligned(examples: Iterable[Example], key: str = SPANS_KEY) -> int:
     for eg in examples:
         bad = sum(
             eg.predicted.char_span(s.start_char, s.end_char) is None
-            for s in (eg.reference.spans[key] if key in eg.reference.spans else ())
+            for s in eg.reference.spans.get(key, ())
         )
         spans, docs = spans + bad, docs + bool(bad)
     if spans:

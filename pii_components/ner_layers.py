@@ -155,7 +155,7 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
     xp = model.ops.xp
     window, overlap, size = model.attrs["window"], model.attrs["overlap"], model.attrs["batch_size"]
     plans = []  # per document: (length, starts, weights)
-    pieces = []
+    pieces: list[Any] = []
     for x in X:
         length = x.dataXd.shape[0]
         starts = window_starts(length, window=window, overlap=overlap)

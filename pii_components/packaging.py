@@ -10,7 +10,7 @@ import logging
 import shutil
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import spacy
 from spacy.language import Language
@@ -66,9 +66,10 @@ def renew_vocab(nlp: Language, config: Config) -> Language:
     nlp (Language): A trained pipeline. config (Config): Its config.
     RETURNS (Language): A new pipeline with the same weights and settings.
     """
-    fresh = Language.from_config(config) if nlp.lang is None else spacy.util.get_lang_class(nlp.lang).from_config(config)
+    fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
     for name, pipe in nlp.pipeline:
-        fresh.get_pipe(name).from_bytes(pipe.to_bytes(exclude=["vocab"]), exclude=["vocab"])
+        target: Any = fresh.get_pipe(name)
+        target.from_bytes(cast(Any, pipe).to_bytes(exclude=["vocab"]), exclude=["vocab"])
         for label in getattr(pipe, "labels", ()):
             fresh.vocab.strings.add(label)
     return fresh
@@ -84,7 +85,7 @@ def assemble(model: Path, *, settings: dict[str, dict[str, Any]] | None = None) 
     settings = settings or {}
     nlp = spacy.load(model)
     if thresholds := settings.get("pii_ner", {}).get("thresholds"):
-        nlp.get_pipe("pii_ner").cfg["thresholds"] = dict(thresholds)
+        cast(Any, nlp.get_pipe("pii_ner")).cfg["thresholds"] = dict(thresholds)
     config = nlp.config.copy()
     if thresholds:
         config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
@@ -94,7 +95,9 @@ def assemble(model: Path, *, settings: dict[str, dict[str, Any]] | None = None) 
     return fresh
 
 
-def package(model: Path, out: Path, *, settings: dict[str, dict[str, Any]] | None = None, performance: dict | None = None) -> Path:
+def package(
+    model: Path, out: Path, *, settings: dict[str, dict[str, Any]] | None = None, performance: dict | None = None
+) -> Path:
     """Write the package folder that `spacy.load("en_pii_edu")` finds.
 
     model (Path): A pipeline as `spacy train` saved it.

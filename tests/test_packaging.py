@@ -96,4 +96,3 @@ def test_shipped_pipeline_loads_by_name_in_a_fresh_process():
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "['transformer', 'pii_ner', 'pii_ruler', 'pii_context', 'hips_surrogate']" in out.stdout
     assert __version__ in out.stdout
-

@@ -1,5 +1,7 @@
 """`pii_ruler`: valid and invalid values side by side, what it does to the model's proposals, and how it is saved."""
 
+import doctest
+import importlib
 import json
 import subprocess
 import sys
@@ -484,3 +486,9 @@ def test_no_network_and_no_cache_folder(monkeypatch, tmp_path):
 
 def test_tokenizer_factory_is_registered():
     assert spacy.registry.tokenizers.get("pii_edu.StudentTokenizer.v1") is create_student_tokenizer
+
+
+@pytest.mark.parametrize("name", ["patterns", "shapes", "urls", "validators", "normalize"])
+def test_examples_in_docstrings_hold(name):
+    result = doctest.testmod(importlib.import_module(f"pii_components.{name}"))
+    assert (result.failed, result.attempted > 0) == (0, True)

@@ -7,7 +7,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 
-WORDS = "my name is ana lopez by submitted reflection the a of and thank you name : mail write to in said".split()
+WORDS = "my name is ana lopez by submitted reflection the a of and thank you name : mail write to in said".split()  # noqa: SIM905
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,:;!?'\"()-_@/&"
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 

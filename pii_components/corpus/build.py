@@ -180,10 +180,15 @@ def build(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0) -> dic
     for split in SPLITS:
         base = RECIPES[split]
         recipe = Recipe(
-            max(1, round(base.fillings * scale)), base.clean_share, round(base.carriers * scale), round(base.clean_carriers * scale), base.whole
+            max(1, round(base.fillings * scale)),
+            base.clean_share,
+            round(base.carriers * scale),
+            round(base.clean_carriers * scale),
+            base.whole,
         )
         blocks = {
-            kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == split] for kind, found in fragments.items()
+            kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == split]
+            for kind, found in fragments.items()
         }
         mine = [t for t in templates if split_of(t.id) == split]
         sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed)]

@@ -25,7 +25,13 @@ _PLACES = {
     "LOCATION_NAME": ("Green Valley", "Brookfield", "Franklin County", "Lake Marion", "Elm Park"),
     "OTHER_NAME": ("Bluebird", "Northstar", "Harvest Fair", "Eagle Club"),
 }
-_DETAILS = {"PHONE_NUMBER": "phone", "EMAIL_ADDRESS": "email", "ADDRESS_NAME": "address", "STREET_ADDRESS": "address", "PERSONAL_URL_HERE": "url"}
+_DETAILS = {
+    "PHONE_NUMBER": "phone",
+    "EMAIL_ADDRESS": "email",
+    "ADDRESS_NAME": "address",
+    "STREET_ADDRESS": "address",
+    "PERSONAL_URL_HERE": "url",
+}
 _MARK = re.compile(r"\b(" + "|".join((*_MARKS, *_PLACES, *_DETAILS)) + r")\b")
 _ANY_MARK = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\bGeneric_[A-Z][a-z]+\b|[<\[][A-Za-z_ ]*(?:name|url|link|URL)[A-Za-z_ ]*[>\]]")
 
@@ -47,7 +53,11 @@ def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
     """
     parts: list[Part] = []
     at, seen_generic = 0, 0
-    signed = re.search(r"(?:incerely|egards|ruly|student|hank you|thanks|love)[^\n]{0,15}\n*\s*[-,]*\s*(?:PROPER_NAME|Generic_Name)\W*$", text, re.I)
+    signed = re.search(
+        r"(?:incerely|egards|ruly|student|hank you|thanks|love)[^\n]{0,15}\n*\s*[-,]*\s*(?:PROPER_NAME|Generic_Name)\W*$",
+        text,
+        re.I,
+    )
     for match in _MARK.finditer(text):
         mark = match[1]
         parts.append(text[at : match.start()])
@@ -68,7 +78,11 @@ def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
             if who == "student":
                 what = rng.choices(("full", "first", "initial_last", "middle"), (0.6, 0.3, 0.05, 0.05))[0]
             elif who == "instructor":
-                what = "last" if re.search(r"(?:M[rs]{1,2}s?|Dr|Prof\w*|Principal)\.?\s*$", text[: match.start()]) else rng.choice(("full", "last", "first"))
+                what = (
+                    "last"
+                    if re.search(r"(?:M[rs]{1,2}s?|Dr|Prof\w*|Principal)\.?\s*$", text[: match.start()])
+                    else rng.choice(("full", "last", "first"))
+                )
             parts.append(Slot(who, what))
     parts.append(text[at:])
     if any(isinstance(p, str) and _ANY_MARK.search(p) for p in parts):
@@ -102,5 +116,3 @@ def fill_carrier(text: str, table: NameTable, rng: random.Random) -> Filled | No
 def slots_in_llm_text(text: str) -> str:
     """RETURNS (str): Text in which `<personal_name>` and its like have become the marks of this module; others make it unusable."""
     return text.replace("<personal_name>", "STUDENT_NAME").replace("<personal_url>", "PERSONAL_URL_HERE")
-
-

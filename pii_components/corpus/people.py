@@ -117,7 +117,11 @@ def _handle(person: Person, rng: random.Random) -> str:
 
 
 def _email(person: Person, rng: random.Random) -> str:
-    domain = rng.choice(_MAIL) if rng.random() < 0.8 else f"{plain(person.last) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}"
+    domain = (
+        rng.choice(_MAIL)
+        if rng.random() < 0.8
+        else f"{plain(person.last) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}"
+    )
     local = _handle(person, rng)
     return f"{local.title() if rng.random() < 0.08 else local}@{domain}"
 
@@ -166,11 +170,20 @@ def _phone(person: Person, rng: random.Random) -> str:
 
 
 def _address(person: Person, rng: random.Random) -> str:
-    number = rng.choice((f"{rng.randint(1, 9999)}", f"{rng.randint(1, 300)}{rng.choice('ABC')}", f"{rng.randint(1, 99)}/{rng.randint(1, 9)}"))
+    number = rng.choice(
+        (f"{rng.randint(1, 9999)}", f"{rng.randint(1, 300)}{rng.choice('ABC')}", f"{rng.randint(1, 99)}/{rng.randint(1, 9)}")
+    )
     street = rng.choice(_STREETS)
     line = f"{street} {number}" if rng.random() < 0.2 else f"{number} {street}"
     if rng.random() < 0.25:
-        line += rng.choice((f", Apt {rng.randint(1, 40)}", f", Apt. {rng.randint(1, 40)}B", f" #{rng.randint(1, 90)}", f", Flat {rng.randint(1, 20)}"))
+        line += rng.choice(
+            (
+                f", Apt {rng.randint(1, 40)}",
+                f", Apt. {rng.randint(1, 40)}B",
+                f" #{rng.randint(1, 90)}",
+                f", Flat {rng.randint(1, 20)}",
+            )
+        )
     return line + (rng.choice((", ", ", ", "\n")) + rng.choice(_TOWNS) if rng.random() < 0.6 else "")
 
 

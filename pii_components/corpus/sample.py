@@ -21,7 +21,9 @@ def choose(templates: list[Template], number: int) -> list[Template]:
     templates (list[Template]): To choose from. number (int): How many.
     RETURNS (list[Template]): Sorted by id.
     """
-    left, seen, chosen = list(templates), set(), []
+    seen: set[str] = set()
+    chosen: list[Template] = []
+    left = list(templates)
     while left and len(chosen) < number:
         best = max(left, key=lambda t: (len({s.label for s in t.slots} - seen), len({s.label for s in t.slots}), t.id))
         seen |= {s.label for s in best.slots}

@@ -185,7 +185,5 @@ def paragraph_ends(filled: Filled) -> Sequence[int]:
     """RETURNS (Sequence[int]): Where a sentence ends outside a span, so that something can be set in after it."""
     inside = [(s, e) for s, e, _ in filled.spans]
     return [
-        m.start() + 1
-        for m in re.finditer(r"[.!?](?=\s)", filled.text)
-        if not any(s < m.start() + 1 < e for s, e in inside)
+        m.start() + 1 for m in re.finditer(r"[.!?](?=\s)", filled.text) if not any(s < m.start() + 1 < e for s, e in inside)
     ]

@@ -1,8 +1,8 @@
 """Essays with slots: `{{student.full}}`, `{{CITED=Jean Piaget}}` (assets/ESSAY_FORMAT.md).
 
-    >>> from pii_components.corpus.templates import parse_parts
-    >>> parse_parts("Hi, {{friend2.first|upper}}!")
-    ('Hi, ', Slot(who='friend2', what='first', case='upper', text=''), '!')
+>>> from pii_components.corpus.templates import parse_parts
+>>> parse_parts("Hi, {{friend2.first|upper}}!")
+('Hi, ', Slot(who='friend2', what='first', case='upper', text=''), '!')
 """
 
 import re
@@ -34,7 +34,9 @@ DETAILS = {
     "email": EMAIL, "username": USERNAME, "url": URL_PERSONAL, "id": ID_NUM, "phone": PHONE_NUM, "address": STREET_ADDRESS,
 }  # fmt: skip
 CASES = ("", "upper", "lower")
-_SLOT = re.compile(r"\{\{(?:(?P<role>[A-Z]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}")
+_SLOT = re.compile(
+    r"\{\{(?:(?P<role>[A-Z]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}"
+)
 SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
 
 
@@ -105,7 +107,11 @@ def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
             known = match["role"] in WHO_ROLES.values()
         else:
             slot = Slot(match["who"], match["what"], match["case"] or "")
-            known = match["who"].rstrip("0123456789") in WHO_ROLES and match["what"] in (*NAME_FORMS, *DETAILS) and slot.case in CASES
+            known = (
+                match["who"].rstrip("0123456789") in WHO_ROLES
+                and match["what"] in (*NAME_FORMS, *DETAILS)
+                and slot.case in CASES
+            )
         if not known:
             raise PiiError(Errors.E601, where=where, offset=match.start())
         parts.append(slot)

@@ -56,7 +56,9 @@ def test_details_are_linked_to_the_name_and_stay(table):
 def test_people_of_a_text_share_no_name(table):
     for seed in range(20):
         filler = Filler(table, random.Random(seed))
-        names = [part for who in ("student", "friend", "cited", "cited2") for p in [filler.person(who)] for part in (p.first, p.last)]
+        names = [
+            part for who in ("student", "friend", "cited", "cited2") for p in [filler.person(who)] for part in (p.first, p.last)
+        ]
         assert len(set(names)) == len(names)
 
 
@@ -75,7 +77,9 @@ def test_offsets_survive_everything(seed):
     rough = roughen(filled, rng)
     assert [rough.text[s:e].lower() for s, e, _ in rough.spans] == [v.lower() for v in values]
     whole = insert(rough, Filled("NEW", ((0, 3, "NAME_CITED"),)), 0)
-    assert whole.text[:3] == "NEW" and [whole.text[s:e] for s, e, _ in whole.spans[1:]] == [rough.text[s:e] for s, e, _ in rough.spans]
+    assert whole.text[:3] == "NEW" and [whole.text[s:e] for s, e, _ in whole.spans[1:]] == [
+        rough.text[s:e] for s, e, _ in rough.spans
+    ]
     pieces = crop(whole, rng, least=30, most=90)
     assert "".join(p.text for p in pieces) == whole.text
     kept = [p.text[s:e] for p in pieces for s, e, _ in p.spans]

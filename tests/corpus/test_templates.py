@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from pii_components.corpus.templates import WHO_ROLES, Slot, iter_words, parse_parts, read_fragments, read_template, read_templates
+from pii_components.corpus.templates import (
+    WHO_ROLES,
+    Slot,
+    iter_words,
+    parse_parts,
+    read_fragments,
+    read_template,
+    read_templates,
+)
 from pii_components.errors import PiiError
 from pii_components.labels import DIRECT_LABELS, LABELS, ROLES
 
@@ -24,7 +32,9 @@ def test_slots_are_read(text, slot):
     assert parse_parts(f"a {text} b") == ("a ", slot, " b")
 
 
-@pytest.mark.parametrize("text", ["{{student}}", "{{nobody.full}}", "{{student.shoe}}", "{{student.full|title}}", "{{STUDENT}}", "{{x", "}} y"])
+@pytest.mark.parametrize(
+    "text", ["{{student}}", "{{nobody.full}}", "{{student.shoe}}", "{{student.full|title}}", "{{STUDENT}}", "{{x", "}} y"]
+)
 def test_what_is_not_a_slot_is_a_coded_error(text):
     with pytest.raises(PiiError) as error:
         parse_parts(f"before {text} after")
@@ -32,7 +42,8 @@ def test_what_is_not_a_slot_is_a_coded_error(text):
 
 
 @pytest.mark.parametrize(
-    "slot, label", [(Slot("friend2", "nick"), "NAME_CONNECTED"), (Slot("student", "id"), "ID_NUM"), (Slot("CITED", "literal"), "NAME_CITED")]
+    "slot, label",
+    [(Slot("friend2", "nick"), "NAME_CONNECTED"), (Slot("student", "id"), "ID_NUM"), (Slot("CITED", "literal"), "NAME_CITED")],
 )
 def test_label_of_a_slot(slot, label):
     assert slot.label == label
@@ -70,5 +81,7 @@ def test_shipped_essays_are_genuinely_different(shipped):
         words = list(iter_words(t.parts))
         grams[t.id] = {tuple(words[i : i + 5]) for i in range(len(words) - 4)}
     ids = sorted(grams)
-    worst = max(len(grams[a] & grams[b]) / max(1, min(len(grams[a]), len(grams[b]))) for i, a in enumerate(ids) for b in ids[:i])
+    worst = max(
+        len(grams[a] & grams[b]) / max(1, min(len(grams[a]), len(grams[b]))) for i, a in enumerate(ids) for b in ids[:i]
+    )
     assert worst < 0.08  # two essays share less than one in twelve of their five-word runs
