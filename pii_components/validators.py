@@ -29,7 +29,7 @@ def _accept(hit: Hit, _: Context) -> Hit | None:
 
 def _email(hit: Hit, _: Context) -> Hit | None:
     local, _at, host = hit.value.partition("@")
-    lead = len(local) - len(re.sub(r"(?i)^(?:[.'-]+|e?-?mail[-_.])+", "", local))
+    lead = len(local) - len(re.sub(r"(?i)^(?:[.'-]+|e?-?mail[-_.:])+", "", local))
     local = local[lead:]
     labels = host.split(".")
     if not local or local.endswith(".") or ".." in local or any(not x or x.startswith("-") for x in labels):
