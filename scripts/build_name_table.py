@@ -235,7 +235,7 @@ def collect(
             and fold(name) not in common
             and not RUDE.search(fold(name))
             and rank < rival
-            and (REGION_OF[countries[0]] != "CN" or (CHINESE_GIVEN if given else CHINESE_SURNAME).fullmatch(fold(name)))
+            and (REGION_OF[countries[0]] != "CN" or bool((CHINESE_GIVEN if given else CHINESE_SURNAME).fullmatch(fold(name))))
             and (not given or gender != "")
         )
         row = TableRow(name, gender, countries, min(in_region, rank * 4).bit_length(), good)

@@ -10,7 +10,7 @@ import re
 
 from .generate import Context
 from .keys import pick
-from .persons import PARTICLES
+from .mentions import PARTICLES
 from .style import like, norm, other_char
 from .words import word_list, words
 

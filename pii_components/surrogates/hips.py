@@ -160,7 +160,7 @@ class HipsSurrogate(Pipe):
         docs (Iterable[Doc]): With `doc.spans`; run the pipeline up to this component over all documents first.
         RETURNS (int): How many words of names are known now.
         """
-        from .persons import read_mention
+        from .mentions import read_mention
 
         for doc in docs:
             for cand in read_spans(doc, self.cfg["spans_key"]):

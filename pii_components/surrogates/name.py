@@ -13,8 +13,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .keys import Chance
+from .mentions import FAMILY, GIVEN, Mention
 from .names import NameTable
-from .persons import FAMILY, GIVEN, Mention, Person, nicknames, nicknames_of, places_of
+from .persons import Person, nicknames, nicknames_of, places_of
 from .style import has_accent, is_letter, like, norm, other_shape, plain, script_region
 
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
@@ -178,7 +179,7 @@ def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
 def render(mention: Mention, named: Named, chance: Chance) -> str | None:
     """Write a mention with its owner's surrogate: in place, so that titles, commas, "_" and possessives stay.
 
-    mention (Mention): From `persons.read_mention`. named (Named): Its owner.
+    mention (Mention): From `mentions.read_mention`. named (Named): Its owner.
     chance (Chance): Key and scope, for numbers glued to a name.
     RETURNS (str | None): The new text; None if some word has no surrogate.
     """

@@ -21,9 +21,10 @@ from .generate import Context, Generator, canonical, distinct
 from .handle import letters, owner_of
 from .id_num import id_key, surrogate_id_num
 from .keys import Chance
+from .mentions import FAMILY, GIVEN, Mention, read_mention
 from .name import Named, name_people, render
 from .names import name_table
-from .persons import FAMILY, GIVEN, Mention, Person, link, read_mention, spell_initials
+from .persons import Person, link, spell_initials
 from .phone import phone_key, surrogate_phone
 from .style import norm
 from .url import surrogate_url

@@ -11,9 +11,10 @@ from pii_components.surrogates.email import surrogate_email
 from pii_components.surrogates.generate import Context, canonical, distinct
 from pii_components.surrogates.id_num import id_key, surrogate_id_num
 from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.mentions import read_mention
 from pii_components.surrogates.name import Named
 from pii_components.surrogates.names import name_table
-from pii_components.surrogates.persons import link, read_mention
+from pii_components.surrogates.persons import link
 from pii_components.surrogates.phone import phone_key, surrogate_phone
 from pii_components.surrogates.url import surrogate_url
 from pii_components.surrogates.username import surrogate_username

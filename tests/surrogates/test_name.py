@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.mentions import read_mention
 from pii_components.surrogates.name import Named, name_people, render
 from pii_components.surrogates.names import name_table
-from pii_components.surrogates.persons import link, read_mention, spell_initials
+from pii_components.surrogates.persons import link, spell_initials
 from pii_components.surrogates.style import norm
 
 from .conftest import KEY

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pii_components.surrogates.persons import link, nicknames, read_mention, spell_initials
+from pii_components.surrogates.mentions import read_mention
+from pii_components.surrogates.persons import link, nicknames, spell_initials
 
 
 def owners(*texts: str) -> list[int]:

@@ -1,0 +1,177 @@
+"""Reading one name: which of its words must change, and what each of them is.
+
+    >>> from pii_components.surrogates.mentions import read_mention
+    >>> [(w.norm, w.kind) for w in read_mention("Dr. Juan de la Cruz's").words]
+    [('juan', 'given'), ('cruz', 'family')]
+
+What is given, family, title or suffix comes from nameparser, except where it would keep a part of a name: "Dean" and "King" are
+names until shown otherwise.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .names import name_table
+from .style import is_letter, norm
+
+GIVEN, FAMILY, LONE = "given", "family", "lone"
+_GENDER_OF_TITLES = {
+    "M": "mr sir herr md mister",
+    "F": "mrs ms miss madam mme mlle frau sra",
+    "": "mx dr prof professor doctor",
+}
+TITLES = {title: gender for gender, text in _GENDER_OF_TITLES.items() for title in text.split()}
+SUFFIXES = {"jr", "sr", "ii", "iii", "iv", "phd", "md", "msc", "bsc", "mba", "esq", "edd", "rn", "cpa"}
+PARTICLES = frozenset(
+    [
+        "de",
+        "la",
+        "del",
+        "los",
+        "las",
+        "da",
+        "do",
+        "dos",
+        "das",
+        "di",
+        "du",
+        "van",
+        "von",
+        "der",
+        "den",
+        "ter",
+        "ten",
+        "zu",
+        "al",
+        "el",
+        "bin",
+        "binti",
+        "bint",
+        "ibn",
+        "y",
+        "e",
+    ]
+)
+# With a capital, "De La" is a particle, and the "Al" of Al de la Cruz a given name.
+_LEADING_PARTICLES, _SECOND_PARTICLES = frozenset({"de", "van", "von"}), frozenset({"la", "las", "los", "der", "den"})
+_POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
+_TITLE_BEFORE = re.compile(r"\b([^\W\d_]+)\.?\s*$")
+_SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
+_APOSTROPHES = "'’`´ʼ"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A part of a mention that says who somebody is.
+
+    start (int), end (int): Characters within the mention.
+    text (str): As written. norm (str): Folded; one letter for an initial.
+    kind (str): `GIVEN`, `FAMILY`, or `LONE` if nothing tells.
+    """
+
+    start: int
+    end: int
+    text: str
+    norm: str
+    kind: str
+
+    @property
+    def is_initial(self) -> bool:
+        return len(self.norm) == 1 and self.text.isascii()
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A name as it stands in a text.
+
+    text (str): The whole span. words (tuple[Word, ...]): What must change. gender (str): From its title, "F", "M" or "".
+    """
+
+    text: str
+    words: tuple[Word, ...]
+    gender: str = ""
+
+
+@lru_cache(maxsize=256)
+def read_mention(text: str, *, before: str = "") -> Mention:
+    """Take a name apart.
+
+    text (str): A span that holds one name, as found. before (str): The text before it, which may end with a title.
+    RETURNS (Mention): Its words; titles, suffixes, particles, a possessive and all that is no letter stay out of them.
+    """
+    from nameparser import parse
+
+    end = len(text)
+    possessive = _POSSESSIVE.search(text)
+    if possessive and len(text) > 3:
+        end = possessive.start()
+    pieces = _pieces(text[:end])
+    # nameparser reads spaces and commas; a view of the same length gives it those for "_", line breaks, digits.
+    view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
+    roles = {(t.span.start, t.span.end): t.role.value for t in parse(view).tokens if t.span is not None}
+    words: list[Word] = []
+    title = _TITLE_BEFORE.search(before[-20:])
+    titled = title is not None and norm(title[1]) in TITLES
+    gender = TITLES[norm(title[1])] if title and titled else ""
+    for start, stop in pieces:
+        word = norm(text[start:stop])
+        role = next((r for (a, b), r in roles.items() if a <= start < b), "middle")
+        at_start = not words
+        if word in TITLES and at_start and len(pieces) > 1:
+            gender, titled = TITLES[word] or gender, True
+            continue
+        if role == "suffix" and word in SUFFIXES and not at_start:
+            continue
+        if not word or _is_particle(text, (start, stop), pieces):
+            continue
+        kind = FAMILY if role in ("family", "maiden", "suffix") else GIVEN
+        if role == "middle" and len(word) > 1 and name_table().is_surname(word) and not name_table().is_given(word):
+            kind = FAMILY
+        words.append(Word(start, stop, text[start:stop], word, kind))
+    if len(words) == 1 and not titled:
+        words = [Word(w.start, w.end, w.text, w.norm, LONE) for w in words]
+    elif len(words) == 1:
+        words = [Word(w.start, w.end, w.text, w.norm, FAMILY) for w in words]
+    return Mention(text, tuple(words), gender)
+
+
+def _pieces(text: str) -> list[tuple[int, int]]:
+    """The words of a name: letters, with apostrophes inside; hyphenated names in halves, if the table lacks the whole."""
+    if _SPACED.fullmatch(text.strip()) and not re.search(r"\.\w\.", text):
+        # Letter-spaced capitals, "M A R I A": one word that has spaces in it.
+        lead = len(text) - len(text.lstrip())
+        return [(lead, len(text.rstrip()))]
+    found: list[tuple[int, int]] = []
+    i = 0
+    while i < len(text):
+        if not is_letter(text[i]):
+            i += 1
+            continue
+        j = i
+        while j < len(text) and (
+            is_letter(text[j]) or (text[j] in _APOSTROPHES and j + 1 < len(text) and is_letter(text[j + 1]))
+        ):
+            j += 1
+        if any(ch.isalpha() for ch in text[i:j]):
+            found.append((i, j))
+        i = max(j, i + 1)
+    merged: list[tuple[int, int]] = []
+    for start, stop in found:
+        if merged and text[merged[-1][1] : start] == "-" and name_table().is_given(text[merged[-1][0] : stop]):
+            merged[-1] = (merged[-1][0], stop)
+        else:
+            merged.append((start, stop))
+    return merged
+
+
+def _is_particle(text: str, piece: tuple[int, int], pieces: Sequence[tuple[int, int]]) -> bool:
+    """RETURNS (bool): Whether a word is the "de la" of de la Cruz; not the "Van" of Nguyen Van Anh or of Van Tran."""
+    words = [norm(text[a:b]) for a, b in pieces]
+    i = list(pieces).index(piece)
+    if words[i] not in PARTICLES or i == len(words) - 1:
+        return False
+    if i == 0:
+        return text[piece[0]].islower() or (words[0] in _LEADING_PARTICLES and words[1] in _SECOND_PARTICLES)
+    return "VN" not in name_table().regions(words[0])
