@@ -1,0 +1,81 @@
+"""The README is true: its commands are CI's, its snippets print what it says, its numbers are those of the metrics files."""
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from pii_components import __version__
+from pii_components.profiles import Profile
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+pytestmark = pytest.mark.skipif(not README.is_file(), reason="README.md is not in an installed wheel")
+SHIPPED = ROOT / "en_pii_edu" / f"en_pii_edu-{__version__}"
+
+
+def blocks(kind):
+    return re.findall(rf"```{kind}\n(.*?)```", README.read_text("utf8"), re.DOTALL)
+
+
+@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
+def test_python_snippet_prints_what_the_readme_says():
+    (code,), (expected,) = blocks("python"), blocks("text")
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert out.stdout == expected
+
+
+def test_second_command_is_what_ci_runs():
+    second = next(line for block in blocks("bash") for line in block.splitlines() if line.endswith("&& pytest"))
+    install = re.search(r"pip install .*?(?= &&)", second)[0]
+    ci = (ROOT / ".ci/run").read_text("utf8").splitlines()
+    assert install in ci and "pytest" in ci
+    assert (ROOT / "constraints.txt").read_text("utf8").startswith("torch==2.13.0\n")
+
+
+def test_commands_of_the_readme_exist():
+    help_text = subprocess.run([sys.executable, "-m", "pii_components.cli", "--help"], capture_output=True, text=True, check=True).stdout
+    for name in {m for block in blocks("bash") for m in re.findall(r"pii-edu (\w+)", block)}:
+        assert f"  {name}" in help_text
+    modules = {m for block in blocks("bash") for m in re.findall(r"python -m (pii_components[\w.]+)", block)}
+    assert all((ROOT / Path(*m.split("."))).with_suffix(".py").is_file() for m in modules)
+
+
+def test_table_of_labels_is_what_the_profiles_do():
+    rows = re.findall(r"^\| ([A-Z_]+) \| [^|]+ \| (\w+) \| (\w+) \| (\w+) \| (\w+) \| (\w+) \|$", README.read_text("utf8"), re.MULTILINE)
+    assert len(rows) == 11
+    profiles = [Profile.load(name) for name in ("crapii", "crapii_strict", "ets", "ferpa_strict", "tags_only")]
+    for label, *actions in rows:
+        assert [p.action(label) for p in profiles] == actions
+
+
+def test_numbers_are_those_of_the_metrics_files():
+    """Each row `| system | view | P | R | F1 | F5 (low to high) | ...` stands in a metrics file, digit by digit."""
+    text = README.read_text("utf8")
+    cited = re.findall(r"<!-- metrics: (\S+) (\S+) (\S+) -->\n\| ([^\n]+)", text)
+    assert cited
+    for file, system, view, row in cited:
+        report = json.loads((ROOT / file).read_text("utf8"))
+        scores = next(s for s in report["systems"] if s["name"] == system)["views"][view]
+        for number in re.findall(r"\d?\.\d{3}", row):
+            assert number in json.dumps(scores) or any(abs(float(number) - v) < 6e-4 for v in flat(scores)), (system, view, number)
+
+
+def flat(value):
+    if isinstance(value, dict):
+        for v in value.values():
+            yield from flat(v)
+    elif isinstance(value, list):
+        for v in value:
+            yield from flat(v)
+    elif isinstance(value, int | float):
+        yield float(value)
+
+
+def test_version_is_one():
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf8")
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["build-system"]["build-backend"] == "setuptools.build_meta"
