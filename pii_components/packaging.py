@@ -92,6 +92,7 @@ def assemble(model: Path, *, settings: dict[str, dict[str, Any]] | None = None) 
     fresh = renew_vocab(nlp, config)
     for rule in RULES:
         fresh.add_pipe(rule, config=settings.get(rule, {}))
+    fresh.add_pipe("doc_cleaner")  # spaCy's own: the encoder's output is a megabyte per essay and would go into every DocBin
     return fresh
 
 

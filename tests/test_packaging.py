@@ -36,7 +36,7 @@ def packaged(tmp_path_factory):
 def test_rules_stand_behind_the_trained_components(packaged):
     _, target, out = packaged
     nlp = spacy.load(target)
-    assert nlp.pipe_names == ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate"]
+    assert nlp.pipe_names == ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "doc_cleaner"]
     assert nlp.get_pipe("pii_ner").cfg["thresholds"] == {"NAME": 0.25}
     assert nlp.config["components"]["pii_ner"]["thresholds"] == {"NAME": 0.25}
     assert nlp.get_pipe("hips_surrogate").profile.name == "tags_only"
@@ -94,5 +94,5 @@ def test_shipped_pipeline_is_at_most_50_mb_and_holds_no_words():
 def test_shipped_pipeline_loads_by_name_in_a_fresh_process():
     code = "import spacy; nlp = spacy.load('en_pii_edu'); print(nlp.pipe_names); print(nlp.meta['version'])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "['transformer', 'pii_ner', 'pii_ruler', 'pii_context', 'hips_surrogate']" in out.stdout
+    assert "['transformer', 'pii_ner', 'pii_ruler', 'pii_context', 'hips_surrogate', 'doc_cleaner']" in out.stdout
     assert __version__ in out.stdout
