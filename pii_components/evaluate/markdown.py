@@ -1,0 +1,72 @@
+"""A metrics file as a Markdown table: `python -m pii_components.evaluate.markdown metrics/essays_sample.json`.
+
+README.md and MODEL_CARD.md hold its output between two marks; a test writes it again and compares. No number is copied by hand.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .command import run_command
+
+HEAD = ("system", "labels", "support", "P", "R", "F1", "F5 (95 % interval)", "PII left in", "clean essays touched")
+
+
+def cell(score: Mapping[str, Any], name: str, *, interval: bool = False) -> str:
+    """RETURNS (str): A number with three digits, with its interval if asked; a dash where there is no support."""
+    if name not in score:
+        return "-"
+    low, high = score[f"{name}_95"]
+    return f"{score[name]:.3f}" + (f" ({low:.3f} to {high:.3f})" if interval else "")
+
+
+def table_row(name: str, view: str, scores: Mapping[str, Any]) -> list[str]:
+    """RETURNS (list[str]): The cells of a system's row. name (str): Shown. view (str): Shown. scores (Mapping): One view."""
+    bag, cover = scores["bag"], scores["coverage"]
+    return [
+        name,
+        view,
+        str(bag["support"]),
+        cell(bag, "precision"),
+        cell(bag, "recall"),
+        cell(bag, "f1"),
+        cell(bag, "f5", interval=True),
+        f"{cover['incompletely_covered']} of {cover['documents_with_pii']}",
+        f"{cover['clean_touched']} of {cover['clean_documents']}",
+    ]
+
+
+def markdown_table(reports: Sequence[Mapping[str, Any]], *, subset: str = "") -> str:
+    """One row per report, system and set of labels.
+
+    reports (Sequence[Mapping[str, Any]]): What `compare` wrote. subset (str): A part of the data (seed_split); all if empty.
+    RETURNS (str): Lines of Markdown, without a line break at the end.
+    """
+    rows = [list(HEAD), ["---"] * len(HEAD)]
+    seen = set()
+    for report in reports:
+        for name, system in report["systems"].items():
+            ours = "pii_ner" in json.dumps(system["about"])
+            shown = f"{name}, profile {report['profile']}" if ours else name
+            part = system["subsets"][subset] if subset else system["views"]
+            for view in report["views"]:
+                if (shown, view) not in seen and view in part:
+                    seen.add((shown, view))
+                    rows.append(table_row(shown, view, part[view]))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def markdown(
+    *,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Metrics files that compare wrote.")],
+    subset: Annotated[str, typer.Option(help="A part of the data (seed_split).")] = "",
+) -> None:
+    """Print metrics files as a Markdown table."""
+    typer.echo(markdown_table([json.loads(path.read_text("utf8")) for path in files], subset=subset))
+
+
+if __name__ == "__main__":
+    run_command(markdown)
