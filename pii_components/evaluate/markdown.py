@@ -56,7 +56,12 @@ def markdown_table(reports: Sequence[Mapping[str, Any]], *, subset: str = "") ->
                 if (shown, view) not in seen and view in part:
                     seen.add((shown, view))
                     rows.append(table_row(shown, view, part[view]))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    ratios = {pair: ratio for report in reports for pair, ratio in report["speed_ratio"].items()} if not subset else {}
+    if ratios:
+        said = "; ".join(f"{pair} {ratio['words_per_second']:.2f}" for pair, ratio in ratios.items())
+        lines += ["", f"Words per second in the same run: {said}."]
+    return "\n".join(lines)
 
 
 def markdown(
