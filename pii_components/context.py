@@ -26,6 +26,7 @@ from .context_evidence import (
     Evidence,
     decide,
     folded_words,
+    is_addressed,
     logit,
     mention_evidence,
     model_scores,
@@ -196,9 +197,18 @@ class PiiContext(Pipe):
             evidence.append(cache[place])
         evidence = weigh_header(places, evidence, self.settings)
         mentions = [
-            Mention(i, c.start, form, own_scores(e)) for i, (c, form, e) in enumerate(zip(cands, forms, evidence, strict=True))
+            Mention(
+                i,
+                c.start,
+                form,
+                own_scores(e),
+                signs=bool(place.zones & {"header", "lead", "signoff"}) or any(x.anchor for x in e),
+                addressed=is_addressed(e),
+            )
+            for i, (c, form, place, e) in enumerate(zip(cands, forms, places, evidence, strict=True))
         ]
-        return _Names(cands, forms, places, evidence, link(mentions, margin=self.settings.split_margin))
+        persons = link(mentions, margin=self.settings.split_margin, signed=self.settings.split_signed)
+        return _Names(cands, forms, places, evidence, persons)
 
     def _accepted(self, names: _Names) -> list[bool]:
         """Whether each name is kept: strong enough by itself, or by the link to a mention that is."""

@@ -9,6 +9,7 @@ evidence from being counted over and over.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,13 @@ _FLOOR = 1e-3
 _MOST_MENTIONS = 9.0
 _SURE = 3.0  # evidence for CITED from which a first name alone no longer speaks against it
 _TITLES = ("title_header", "title_header_weak", "course_by", "degree_header")
+# "Dokuz Eylul University", "LYON FOR BEGINNERS": a lone word on such a line of the header is a place or a thing.
+_PLACE_AFTER = re.compile(
+    r" (?:[^\W\d_]+ ){0,2}(?:university|college|school|institute|academy|universidad|universit[àéäy]\w*|üniversitesi)\b"
+    r"|,? (?:city|street|road|avenue)\b| (?:for|in)\b"
+)
+_PLACE_BEFORE = re.compile(r"\b(?:university|college|school|institute|academy|city|universidad|université)(?: (?:of|de|in))? $")
+_ADDRESS = frozenset(("thanks_to", "mail_to", "small_letters"))  # cues of CONNECTED that fit a teacher as well
 _NO_SUPPORT = ("bibliography", "header_line", "signoff_line")  # a line of this kind holds other words too
 
 
@@ -114,6 +122,12 @@ def own_scores(evidence: Sequence[Evidence]) -> dict[str, float]:
     return total
 
 
+def is_addressed(evidence: Sequence[Evidence]) -> bool:
+    """RETURNS (bool): Whether what connects a name to the writer is only that it is thanked or written to."""
+    connected = {e.id for e in evidence if e.role == CONNECTED}
+    return bool(connected) and connected <= _ADDRESS
+
+
 def logit(p: float) -> float:
     """RETURNS (float): Log-odds of a probability, kept within that of .001 and .999."""
     p = min(max(p, _FLOOR), 1.0 - _FLOOR)
@@ -141,6 +155,8 @@ def name_logit(
     denied = 0.0 if anchored else sum(e.weight for e in evidence if e.role == NOT_NAME)
     if form.single and not anchored and not in_table(form.words[0]) and words().is_common(form.words[0]):
         denied += settings.common_word
+    if form.single and not anchored and "header" in place.zones and _is_place(place):
+        denied += settings.header_place
     support = max((e.weight for e in evidence if e.role != NOT_NAME and e.id not in _NO_SUPPORT), default=0.0)
     total += min(support, settings.support_cue)
     if "alone" in place.zones and place.zones & {"top", "signoff"}:
@@ -151,6 +167,10 @@ def name_logit(
     if roster and form.words and all(word in roster for word in form.words):
         total += settings.support_roster
     return total - denied
+
+
+def _is_place(place: Place) -> bool:
+    return bool(_PLACE_AFTER.match(place.after.lower()) or _PLACE_BEFORE.search(place.before.lower()))
 
 
 def person_evidence(

@@ -51,10 +51,18 @@ def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> l
                 starts = _ends_of(cue, lower)
             for at in starts:
                 span = _name_at(view, low + at, high, strict=cue.before is None)
+                if span and "small" in cue.zone and not _small_name(view, span):
+                    continue
                 if span and free_of(cands, *span) and free_of(found, *span) and _zone_fits(view, n, cue, span):
                     roles = tuple(1.0 if role == cue.role else 0.0 for role in ROLES)
                     found.append(Candidate(*span, label_for_role(cue.role), _FOUND_SCORE, f"cue:{cue.id}", cue.reason, roles))
     return [*found, *_find_alone(view, [*cands, *found])]
+
+
+def _small_name(view: DocView, span: tuple[int, int]) -> bool:
+    """Without capitals to go by, only given names that are no English word count."""
+    first, lists = view.words[span[0]], words()
+    return case_style(first) == "lower" and len(first) > 3 and name_table().is_given(first) and not lists.is_common(first)
 
 
 def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:

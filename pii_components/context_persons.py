@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .context_words import words as word_lists
-from .labels import CHARACTER, CITED, ROLES
+from .labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
 from .surrogates.names import fold
 
 KEPT = (CITED, CHARACTER)  # roles that stay as they are in every shipped profile
@@ -123,12 +123,16 @@ class Mention:
 
     index (int): Its number in the document. position (int): Its first token. form (Form): Its parts.
     own (dict[str, float]): What its own cues and zones say, per role.
+    signs (bool): Whether it heads or signs the text. addressed (bool): Whether it is thanked or written to, which a teacher may be
+        too, and nothing else connects it.
     """
 
     index: int
     position: int
     form: Form
     own: dict[str, float] = field(default_factory=dict)
+    signs: bool = False
+    addressed: bool = False
 
 
 def best_role(own: dict[str, float], margin: float) -> str:
@@ -137,11 +141,11 @@ def best_role(own: dict[str, float], margin: float) -> str:
     return ROLES[-ranked[0][1]] if ranked[0][0] - ranked[1][0] >= margin else ""
 
 
-def link(mentions: Sequence[Mention], *, margin: float) -> list[list[int]]:
+def link(mentions: Sequence[Mention], *, margin: float, signed: float | None = None) -> list[list[int]]:
     """Group mentions into persons.
 
     mentions (Sequence[Mention]): In the order of the text.
-    margin (float): See `ContextSettings.split_margin`.
+    margin (float), signed (float | None): See `ContextSettings.split_margin` and `split_signed`; None: the margin.
     RETURNS (list[list[int]]): Indices into `mentions`, one list per person, in the order of first mention.
     """
     groups = _link_full(mentions)
@@ -151,11 +155,21 @@ def link(mentions: Sequence[Mention], *, margin: float) -> list[list[int]]:
             by_word[word].append(number)
     forms = [{mentions[i].form for i in group} for group in groups]
     roles = [best_role(_sum(mentions[i].own for i in group), margin) for group in groups]
+    signers = {n for n, group in enumerate(groups) if roles[n] == STUDENT and any(mentions[i].signs for i in group)}
     # Bare and initialled forms, those that say most about themselves first, so that the others can follow them.
     rest = [m for m in mentions if not m.form.full]
     for m in sorted(rest, key=lambda m: (not m.form.words, not best_role(m.own, margin), not m.form.initials, m.index)):
         wanted = best_role(m.own, margin)
-        fitting = [n for n in _fitting(m.form, forms, by_word) if not wanted or not roles[n] or roles[n] == wanted]
+        clear = not wanted or signed is None or wanted not in KEPT or best_role(m.own, signed) == wanted
+        fitting = [
+            n
+            for n in _fitting(m.form, forms, by_word)
+            if not wanted
+            or not roles[n]
+            or roles[n] == wanted
+            or (not clear and n in signers)
+            or _addressed_teacher(m, wanted, roles[n], [mentions[i] for i in groups[n]])
+        ]
         if fitting:
             number = _nearest(m, fitting, groups, mentions)
             if not wanted and roles[number] in KEPT:
@@ -223,6 +237,13 @@ def _nearest(m: Mention, numbers: list[int], groups: list[list[int]], mentions: 
         return (1, min((mentions[i].position for i in groups[n]), default=0))
 
     return min(numbers, key=key)
+
+
+def _addressed_teacher(m: Mention, wanted: str, role: str, group: Sequence[Mention]) -> bool:
+    """Whether a teacher is thanked or written to: no reason to see two people."""
+    if (wanted, role) == (CONNECTED, INSTRUCTOR):
+        return m.addressed
+    return (wanted, role) == (INSTRUCTOR, CONNECTED) and all(other.addressed or not other.own.get(CONNECTED) for other in group)
 
 
 def _sum(parts: Iterable[dict[str, float]]) -> dict[str, float]:

@@ -27,6 +27,7 @@ class ContextSettings:
         correlated.
     repeat (float): Factor on each further time that the same cue speaks for the same person, 0 to 1.
     split_margin (float): By how much a bare name's own cues must speak for another role before it is another person.
+    split_signed (float): The same against a student who heads or signs the text by full name: what a citation has.
     header_alone, header_line (float): STUDENT, for a name alone on a line of the header, or beside other words there.
     signoff_alone, signoff_line (float): STUDENT, for a name alone on one of the last lines, or beside other words there.
     bibliography (float): CITED, for a line of a bibliography.
@@ -36,6 +37,7 @@ class ContextSettings:
         first and last name both in the name table, for a name of the class list. Cues add their weight, at most `support_cue`.
     support_cue (float): See above.
     common_word (float): Taken from a lone word that is English and no frequent name ("The", "Customers").
+    header_place (float): Taken from a lone word in the header beside "University", "City", "for" or "in", without a cue.
     header_lines, signoff_lines (int): Most lines, blank ones not counted, that a header or a sign-off may have.
     repair, find, propagate (bool): Whether edges are mended, strong cues find names, found names are marked everywhere.
     """
@@ -48,6 +50,7 @@ class ContextSettings:
     mention_growth: float = 0.5
     repeat: float = 0.5
     split_margin: float = 1.5
+    split_signed: float = 3.5
     header_alone: float = 3.0
     header_line: float = 1.2
     signoff_alone: float = 3.0
@@ -62,6 +65,7 @@ class ContextSettings:
     support_roster: float = 6.0
     support_cue: float = 2.5
     common_word: float = 3.0
+    header_place: float = 4.0
     header_lines: int = 16
     signoff_lines: int = 6
     repair: bool = True

@@ -52,6 +52,7 @@ _SENTENCE_END = re.compile(
     r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
+_SPEAKER = re.compile(r"\W*\w{1,20}:\s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,8 @@ class DocView:
             zones.add("opens")
         if not _WORD.search(line.replace(MASK, " ")):
             zones.add("alone")
+        if _is_small(line):
+            zones.add("small")
         if n in self.header:
             zones.add("header")
             if n in self.filled[:3]:
@@ -236,6 +239,13 @@ def is_running(line: str) -> bool:
     return (
         lower >= 7 or (lower >= 3 and stripped.endswith((".", "!", "?", ".”", '."'))) or (lower >= 4 and stripped.endswith(":"))
     )
+
+
+def _is_small(line: str) -> bool:
+    """Whether a line is in lower case throughout, the label of a speaker left out."""
+    label = _SPEAKER.match(line)
+    rest = line[label.end() :] if label else line
+    return not any(c.isupper() for c in rest) and sum(c.islower() for c in rest) >= 12
 
 
 def _is_lead(before: str, after: str) -> bool:
