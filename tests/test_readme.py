@@ -57,7 +57,8 @@ def test_table_of_labels_is_what_the_profiles_do():
 @pytest.mark.parametrize("name", ["README.md", "MODEL_CARD.md"])
 def test_numbers_are_those_of_the_metrics_files(name):
     """What stands between the marks is what the command in the first mark prints."""
-    tables = re.findall(r"<!-- (python -m pii_components\.evaluate\.markdown [^>]+) -->\n(.*?)\n<!-- end -->", (ROOT / name).read_text("utf8"), re.DOTALL)
+    marks = r"<!-- (python -m pii_components\.evaluate\.markdown [^>]+) -->\n(.*?)\n<!-- end -->"
+    tables = re.findall(marks, (ROOT / name).read_text("utf8"), re.DOTALL)
     assert tables
     for command, table in tables:
         words = command.split()[3:]
