@@ -87,6 +87,7 @@ def assemble(model: Path, *, settings: dict[str, dict[str, Any]] | None = None) 
     if thresholds := settings.get("pii_ner", {}).get("thresholds"):
         cast(Any, nlp.get_pipe("pii_ner")).cfg["thresholds"] = dict(thresholds)
     config = nlp.config.copy()
+    config["paths"] = dict.fromkeys(config["paths"])  # where it was trained is nobody's business
     if thresholds:
         config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
     fresh = renew_vocab(nlp, config)
