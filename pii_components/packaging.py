@@ -87,7 +87,8 @@ def assemble(model: Path, *, settings: dict[str, dict[str, Any]] | None = None) 
     if thresholds := settings.get("pii_ner", {}).get("thresholds"):
         cast(Any, nlp.get_pipe("pii_ner")).cfg["thresholds"] = dict(thresholds)
     config = nlp.config.copy()
-    config["paths"] = dict.fromkeys(config["paths"])  # where it was trained is nobody's business
+    # Where it was trained is nobody's business; spaCy checks the whole config, so a path may not become null either.
+    config["paths"] = {key: value and Path(value).name for key, value in config["paths"].items()}
     if thresholds:
         config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
     fresh = renew_vocab(nlp, config)
