@@ -1,0 +1,160 @@
+"""Near-duplicates: what counts as a copy, groups, the curve, and that order and blocks make no difference."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pii_components.corpus.duplicates import connected, content_words, find_duplicates, stop_words
+from pii_components.errors import PiiError
+
+pytest.importorskip("scipy")
+
+WORDS = [a + b for a in ("bra", "cle", "dro", "fni", "gru", "hol") for b in ("ban", "cot", "dim", "fek", "gul", "hap", "jos")]
+
+
+def essay(seed: int, n: int = 120) -> str:
+    rng = random.Random(seed)
+    return " ".join(rng.choice(WORDS) + rng.choice(WORDS) for _ in range(n))
+
+
+def brute(texts: list[str]) -> dict[tuple[int, int], float]:
+    """Every cosine, the slow way."""
+    sets = []
+    for text in texts:
+        words = content_words(text)
+        sets.append(set(zip(words, words[1:], words[2:], strict=False)))
+    result = {}
+    for i, a in enumerate(sets):
+        for j in range(i + 1, len(sets)):
+            if a and sets[j]:
+                result[i, j] = len(a & sets[j]) / (len(a) * len(sets[j])) ** 0.5
+    return result
+
+
+BASE = essay(1)
+CHANGED = [
+    ("same", BASE, True),
+    ("upper case", BASE.upper(), True),
+    ("accents", BASE.replace("a", "á").replace("o", "ö"), True),
+    ("white space", BASE.replace(" ", "\n\t "), True),
+    ("non-breaking spaces", BASE.replace(" ", "\u00a0"), True),
+    ("stop words between", BASE.replace(" ", " the "), True),
+    ("typographic stop words", BASE.replace(" ", " don’t "), True),
+    ("one word more", BASE + " finis", True),
+    ("one word changed", BASE.replace(BASE.split()[50], "changed", 1), True),
+    ("every tenth word changed", " ".join("changed" if i % 10 == 5 else w for i, w in enumerate(BASE.split())), False),
+    ("half of it", " ".join(BASE.split()[:60]), False),
+    ("words in another order", " ".join(sorted(BASE.split())), False),
+    ("another essay", essay(2), False),
+    ("empty", "", False),
+    ("two words", "bramble crumple", False),
+    ("stop words only", "the of and to " * 40, False),
+    ("no Latin letters", "学生作文" * 40, False),
+]
+
+
+@pytest.mark.parametrize(("name", "other", "copy"), CHANGED, ids=[row[0] for row in CHANGED])
+def test_what_counts_as_a_copy(name, other, copy):
+    found = find_duplicates([essay(7), BASE, other])
+    assert found.groups == (((1, 2),) if copy else ())
+    assert found.to_remove() == ({1, 2} if copy else set())
+    assert found.to_remove("first") == ({2} if copy else set())
+
+
+def test_no_text_is_like_an_empty_one():
+    found = find_duplicates(["", "", "the", "two words", "two words"])
+    assert found.pairs == () and found.highest == (0.0,) * 5
+
+
+def test_no_texts_at_all():
+    found = find_duplicates([])
+    assert found.groups == () and found.to_remove() == set() and found.curve()[-1][1] == 0.0
+
+
+def test_threshold_is_exclusive():
+    # 10 trigrams each, 9 of them shared: the cosine is .9 and not above it.
+    words = WORDS[:13]
+    texts = [" ".join(words[:12]), " ".join(words[:11] + ["otherwise9"])]
+    assert find_duplicates(texts).highest == (0.9, 0.9)
+    assert find_duplicates(texts).groups == ()
+    assert find_duplicates(texts, threshold=0.899).groups == ((0, 1),)
+
+
+def test_groups_are_chains():
+    words = BASE.split()
+    second = [*words[:-4], "a1", "b1", "c1", "d1"]
+    third = ["e1", "f1", "g1", "h1", *second[4:]]
+    found = find_duplicates([" ".join(words), essay(3), " ".join(second), " ".join(third)], threshold=0.95)
+    assert [pair[:2] for pair in found.pairs] == [(0, 2), (2, 3)]
+    assert found.groups == ((0, 2, 3),)
+    assert found.to_remove() == {0, 2, 3} and found.to_remove("first") == {2, 3}
+
+
+def test_equal_texts_pair_with_the_first_only():
+    found = find_duplicates([BASE] * 50 + [essay(2)])
+    assert len(found.pairs) == 49 and found.groups == (tuple(range(50)),)
+    assert found.highest[:50] == (1.0,) * 50 and found.highest[50] < 0.1
+
+
+def test_equals_brute_force():
+    rng = random.Random(5)
+    texts = [essay(i, n=rng.randrange(20, 90)) for i in range(12)]
+    for _ in range(20):
+        words = rng.choice(texts).split()
+        for _ in range(rng.randrange(6)):
+            words[rng.randrange(len(words))] = rng.choice(WORDS)
+        texts.append(" ".join(words))
+    expected = brute(texts)
+    found = find_duplicates(texts)
+    joined = connected(len(texts), (pair for pair, value in expected.items() if value > 0.9))
+    assert found.groups == joined and joined
+    for i, value in enumerate(found.highest):
+        assert value == pytest.approx(max(v for pair, v in expected.items() if i in pair), abs=1e-6)
+
+
+def test_blocks_and_length_bound_make_no_difference():
+    texts = [essay(i // 3, n=40 + i // 3 * 7) + f" word{i}" for i in range(60)]
+    whole = find_duplicates(texts)
+    assert len(whole.groups) == 20
+    for block in (1, 61, 500):
+        assert find_duplicates(texts, block=block) == whole
+    bounded = find_duplicates(texts, highest=False, block=50)
+    assert bounded.pairs == whole.pairs and bounded.highest == ()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40)), max_size=14), st.randoms(use_true_random=False))
+def test_order_of_texts_makes_no_difference(plan, rng):
+    texts = [essay(seed, n=60)[cut:] for seed, cut in plan]
+    order = list(range(len(texts)))
+    rng.shuffle(order)
+    before, after = find_duplicates(texts), find_duplicates([texts[i] for i in order])
+    assert {frozenset(group) for group in before.groups} == {frozenset(order[i] for i in group) for group in after.groups}
+    assert [before.highest[i] for i in order] == list(after.highest)
+    assert before.to_remove() == {order[i] for i in after.to_remove()}
+
+
+def test_curve_ends_at_one_and_never_falls():
+    curve = find_duplicates([BASE, BASE, essay(2), essay(3), ""]).curve(10)
+    shares = [share for _, share in curve]
+    assert shares == sorted(shares) and shares[-1] == 1.0 and shares[-2] == 0.6
+
+
+@pytest.mark.parametrize("threshold", [0, 1, -0.1, 1.5, float("nan")])
+def test_bad_thresholds(threshold):
+    with pytest.raises(PiiError) as err:
+        find_duplicates([BASE], threshold=threshold)
+    assert err.value.code == "E650"
+
+
+def test_bad_keep():
+    with pytest.raises(PiiError) as err:
+        find_duplicates([BASE, BASE]).to_remove("last")
+    assert err.value.code == "E650" and BASE[:10] not in str(err.value)
+
+
+def test_stop_words_are_folded_already():
+    assert {"the", "don't", "wouldn't", "they're", "herself"} <= stop_words()
+    assert all(word.isascii() and word == word.lower() for word in stop_words())
