@@ -2,6 +2,7 @@
 
     Reflection Ana Lopez    ->  Ana Lopez            Maria [Kowalska]      ->  Maria Kowalska
     Dr. Roe                 ->  Roe                  Ana's                 ->  Ana
+    Ana Lopez, DVM          ->  Ana Lopez
 
 Nothing is ever extended across a line break, and nothing but names is touched.
 """
@@ -73,7 +74,8 @@ def _shrink(view: DocView, c: Candidate) -> Candidate | None:
         word = view.words[end - 1]
         initial = word == "." and end - start >= 2 and is_initial(view.words[end - 2])
         heading = lists.is_heading(word) and (core() >= 2 or not table.is_surname(word))
-        if (is_word(word) or initial) and not heading:
+        credential = end - start >= 3 and view.words[end - 2] == "," and lists.is_credential(word)
+        if (is_word(word) or initial) and not heading and not credential:
             break
         end -= 1
     if start >= end:

@@ -21,13 +21,14 @@ _INITIAL = re.compile(r"[^\W\d_]\.?\Z")
 class Words:
     """The lists of resources/cues/words.toml, folded.
 
-    titles, headings, particles, suffixes, ambiguous, common, place_before (frozenset[str]): See there.
+    titles, headings, particles, suffixes, credentials, ambiguous, common, place_before (frozenset[str]): See there.
     """
 
     titles: frozenset[str]
     headings: frozenset[str]
     particles: frozenset[str]
     suffixes: frozenset[str]
+    credentials: frozenset[str]
     ambiguous: frozenset[str]
     common: frozenset[str]
     place_before: frozenset[str]
@@ -35,6 +36,10 @@ class Words:
     def is_title(self, word: str) -> bool:
         """RETURNS (bool): Whether this stands before a name ("Dr.", "Uncle")."""
         return fold(word).rstrip(".") in self.titles
+
+    def is_credential(self, word: str) -> bool:
+        """RETURNS (bool): Whether this stands behind a name and a comma and is no part of it ("MD", "Ph.D.")."""
+        return fold(word).replace(".", "") in self.credentials
 
     def is_heading(self, word: str) -> bool:
         """RETURNS (bool): Whether this belongs to a heading or a header ("Reflection", "Name")."""

@@ -6,7 +6,7 @@ Gold and predictions live in `doc.spans["pii"]`; a name's role is part of its la
 `doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
@@ -76,11 +76,14 @@ def make_pii_ner(
     )
 
 
-def score_pii(examples: Iterable[Example], *, spans_key: str = SPANS_KEY, **kwargs: Any) -> dict[str, Any]:
-    """Precision, recall, F1 and F5 of spans by position and label, over the labels that the gold documents hold.
+def score_pii(
+    examples: Iterable[Example], *, spans_key: str = SPANS_KEY, labels: Sequence[str] = (), **kwargs: Any
+) -> dict[str, Any]:
+    """Precision, recall, F1 and F5 of spans by position and label.
 
     examples (Iterable[Example]): Predicted and gold documents.
     spans_key (str): The span group.
+    labels (Sequence[str]): The labels that count, for gold that holds more than a model was made for; empty for all.
     RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` (beta 5, as CRAPII's task weighs recall), `pii_per_type`; None
         where nothing was annotated.
     """
@@ -88,7 +91,7 @@ def score_pii(examples: Iterable[Example], *, spans_key: str = SPANS_KEY, **kwar
     scores = Scorer.score_spans(
         examples,
         attr=f"spans_{spans_key}",
-        getter=lambda doc, _: doc.spans.get(spans_key, []),
+        getter=lambda doc, _: [span for span in doc.spans.get(spans_key, []) if not labels or span.label_ in labels],
         has_annotation=lambda doc: spans_key in doc.spans,
         allow_overlap=True,
         labeled=True,
@@ -306,15 +309,18 @@ class PiiTokenClassifier(TrainablePipe):
         return loss, gradients
 
     def _targets(self, eg: Example) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Gold column and weight per token of the predicted document. What does not align has weight 0."""
+        """Gold column and weight per token of the predicted document. What does not align has weight 0; what has a label that is
+        none of the model's is outside for it."""
         doc, key, cfg = eg.predicted, self.cfg["spans_key"], self.cfg["class_weights"]
         column = {label: 1 + 2 * i for i, label in enumerate(self.labels)}
         gold = numpy.zeros(len(doc), dtype="i8")
         weights = numpy.full(len(doc), cfg.get("O", 1.0), dtype="f4")
         for group in (key, UNLABELLED_KEY):
             for span in eg.reference.spans.get(group, ()):
+                if group == key and span.label_ not in column:
+                    continue
                 exact = doc.char_span(span.start_char, span.end_char)
-                if group == UNLABELLED_KEY or exact is None or span.label_ not in column:
+                if group == UNLABELLED_KEY or exact is None:
                     wide = doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
                     if wide is not None:
                         weights[wide.start : wide.end] = 0.0

@@ -149,6 +149,17 @@ def test_misaligned_and_unlabelled_gold_takes_no_part(trained):
         assert count_misaligned([eg]) == 1
 
 
+def test_gold_labels_that_are_not_the_models_are_outside_for_it(trained):
+    nlp, _ = trained
+    ner = nlp.get_pipe("pii_ner")
+    eg = gold(nlp, "Ana is 41", [(0, 3, "NAME_STUDENT"), (7, 9, "AGE")])
+    columns, weights = ner._targets(eg)
+    assert list(columns > 0) == [True, False, False] and all(weights > 0)
+    eg.predicted.spans["pii"] = [eg.predicted.char_span(0, 3, label="NAME_STUDENT")]
+    assert score_pii([eg])["pii_r"] == 0.5
+    assert ner.score([eg])["pii_r"] == 1.0 and "AGE" not in ner.score([eg])["pii_per_type"]
+
+
 def test_class_weight_scales_the_gradient():
     nlp = spacy.blank("en")
     ner = nlp.add_pipe("pii_ner", config={"class_weights": {"O": 0.5}})

@@ -34,6 +34,49 @@ _NICKS = {
     "francisco": "Paco", "jose": "Pepe", "guadalupe": "Lupe", "margaret": "Maggie", "thomas": "Tom", "joseph": "Joe", "benjamin": "Ben",
 }  # fmt: skip
 
+# Country, adjective, towns: for details that say where somebody is from.
+_PLACES = (
+    ("India", "Indian", ("Nagpur", "Kochi", "Indore", "Guwahati", "Mysuru")),
+    ("Brazil", "Brazilian", ("Recife", "Curitiba", "Goi\u00e2nia", "Bel\u00e9m")),
+    ("Nigeria", "Nigerian", ("Ibadan", "Enugu", "Kaduna", "Abeokuta")),
+    ("the Philippines", "Filipino", ("Cebu", "Davao", "Baguio", "Iloilo City")),
+    ("Mexico", "Mexican", ("Puebla", "M\u00e9rida", "Saltillo", "Oaxaca")),
+    ("Poland", "Polish", ("Gda\u0144sk", "Lublin", "\u0141\u00f3d\u017a", "Torun")),
+    ("Germany", "German", ("Bremen", "Kassel", "W\u00fcrzburg", "Chemnitz")),
+    ("Turkey", "Turkish", ("Bursa", "Konya", "Eskisehir", "Trabzon")),
+    ("Vietnam", "Vietnamese", ("Hue", "Da Nang", "Can Tho")),
+    ("China", "Chinese", ("Suzhou", "Xiamen", "Kunming", "Harbin")),
+    ("Ukraine", "Ukrainian", ("Lviv", "Poltava", "Odesa", "Chernivtsi")),
+    ("Egypt", "Egyptian", ("Mansoura", "Tanta", "Aswan")),
+    ("Canada", "Canadian", ("Moncton", "Red Deer", "Kingston, Ontario", "Saskatoon")),
+    ("Ireland", "Irish", ("Sligo", "Tralee", "Ennis")),
+    ("South Africa", "South African", ("Polokwane", "Bloemfontein", "George")),
+    ("the United States", "American", ("Toledo, Ohio", "Boise", "El Paso", "Macon, Georgia", "Fargo", "Tulsa", "Bangor, Maine")),
+    ("England", "English", ("Hull", "Swindon", "Kettering", "Preston")),
+    ("Indonesia", "Indonesian", ("Malang", "Makassar", "Padang")),
+    ("Pakistan", "Pakistani", ("Multan", "Sialkot", "Quetta")),
+    ("Colombia", "Colombian", ("Pereira", "Ibagu\u00e9", "Cali")),
+)
+_SCHOOL_WORDS = (
+    "Lakeside", "Northgate", "St. Brendan", "Hillcrest", "Meadow Park", "Jefferson", "Saraswati", "Santa Rita", "Queen Anne", "Westbury",
+    "Bluewater", "Al-Noor", "Rosa Parks", "Kingsway", "Sacred Heart", "Copernicus", "Riverbend", "Eastern Cape", "Simon Bolivar", "Oak Valley",
+)  # fmt: skip
+_SCHOOLS = (
+    "{} High School", "{} Middle School", "{} Community College", "{} University", "{} College", "{} Secondary School", "{} Polytechnic",
+    "University of {}", "{} Academy", "{} Institute of Technology", "{} Elementary", "{} Girls' School", "{} Business School",
+)  # fmt: skip
+_FIRM_WORDS = (
+    "Harbour", "Delta", "Blue Heron", "Summit", "Falcon", "Crescent", "Pioneer", "Silverline", "Greenfield", "Zenith", "Marigold", "Copperhill",
+    "Ashoka", "Pacifico", "Baltic", "Orbit", "Three Rivers", "Kestrel", "Sunrise", "Ironbridge",
+)  # fmt: skip
+_FIRMS = (
+    "{} Logistics", "{} Insurance", "{} General Hospital", "{} Foods", "{} Bank", "{} Consulting", "{} Textiles", "{} Dental Clinic", "{} Motors",
+    "{} Pharmacy", "{} Steel", "{} Software Pvt. Ltd.", "{} & Sons", "{} Construction", "{} Airways", "{} Care Home", "{} Energy", "{} Bakery",
+)  # fmt: skip
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
 
 def plain(name: str) -> str:
     """RETURNS (str): The letters of a name, lower case, without accents and marks: what goes into an e-mail address."""
@@ -74,6 +117,7 @@ class Person:
             "initials": f"{first[0]}.{last[0]}.",
             "nick": _NICKS.get(plain(first), first if len(first) < 5 else first[: 3 + len(first) % 2]),
             "under": "_".join(f"{first} {last}".split()),
+            "reverse": f"{last} {first}",
         }
         text = forms.get(slot.what)
         if text is None:
@@ -187,4 +231,46 @@ def _address(person: Person, rng: random.Random) -> str:
     return line + (rng.choice((", ", ", ", "\n")) + rng.choice(_TOWNS) if rng.random() < 0.6 else "")
 
 
-_DETAIL_MAKERS = {"email": _email, "username": _username, "url": _url, "id": _id, "phone": _phone, "address": _address}
+def _age(person: Person, rng: random.Random) -> str:
+    return str(rng.choice((rng.randint(12, 24), rng.randint(19, 48), rng.randint(30, 79))))
+
+
+def _birthday(person: Person, rng: random.Random) -> str:
+    year, month, day = rng.randint(1948, 2012), rng.randint(1, 12), rng.randint(1, 28)
+    name = _MONTHS[month - 1]
+    return rng.choice((
+        f"{name} {day}, {year}", f"{day} {name} {year}", f"{day:02}/{month:02}/{year}", f"{month}/{day}/{year % 100:02}", f"{year}-{month:02}-{day:02}",
+        f"{day}.{month}.{year}", f"{name[:3]}. {day}, {year}", f"{name} {day}", f"the {day}th of {name}" if 3 < day < 21 else f"{day} {name}",
+    ))  # fmt: skip
+
+
+def _home(person: Person, rng: random.Random) -> tuple[str, str, tuple[str, ...]]:
+    """RETURNS (tuple): Country, adjective and towns; the same three for one person, whichever is asked for first."""
+    number = person.details.setdefault("home", str(rng.randrange(len(_PLACES))))
+    return _PLACES[int(number)]
+
+
+def _town(person: Person, rng: random.Random) -> str:
+    return rng.choice(_home(person, rng)[2])
+
+
+def _country(person: Person, rng: random.Random) -> str:
+    return _home(person, rng)[0]
+
+
+def _nationality(person: Person, rng: random.Random) -> str:
+    return _home(person, rng)[1]
+
+
+def _school(person: Person, rng: random.Random) -> str:
+    return rng.choice(_SCHOOLS).format(rng.choice(_SCHOOL_WORDS))
+
+
+def _employer(person: Person, rng: random.Random) -> str:
+    return rng.choice(_FIRMS).format(rng.choice(_FIRM_WORDS))
+
+
+_DETAIL_MAKERS = {
+    "email": _email, "username": _username, "url": _url, "id": _id, "phone": _phone, "address": _address, "age": _age, "birthday": _birthday,
+    "town": _town, "country": _country, "nationality": _nationality, "school": _school, "employer": _employer,
+}  # fmt: skip

@@ -12,13 +12,20 @@ from pathlib import Path
 
 from ..errors import Errors, PiiError
 from ..labels import (
+    AGE,
     CHARACTER,
     CITED,
     CONNECTED,
+    DATE,
+    EDUCATION,
     EMAIL,
+    EMPLOYER,
     ID_NUM,
     INSTRUCTOR,
+    LABELS,
+    LOCATION,
     PHONE_NUM,
+    ROLES,
     STREET_ADDRESS,
     STUDENT,
     URL_PERSONAL,
@@ -28,14 +35,15 @@ from ..labels import (
 
 WHO_ROLES = {"student": STUDENT, "instructor": INSTRUCTOR, "friend": CONNECTED, "cited": CITED, "character": CHARACTER}
 NAME_FORMS = (
-    "full", "first", "last", "initial_last", "first_initial", "middle", "last_first", "last_initial", "initials", "nick", "under",
+    "full", "first", "last", "initial_last", "first_initial", "middle", "last_first", "last_initial", "initials", "nick", "under", "reverse",
 )  # fmt: skip
 DETAILS = {
     "email": EMAIL, "username": USERNAME, "url": URL_PERSONAL, "id": ID_NUM, "phone": PHONE_NUM, "address": STREET_ADDRESS,
+    "age": AGE, "birthday": DATE, "town": LOCATION, "country": LOCATION, "nationality": LOCATION, "school": EDUCATION, "employer": EMPLOYER,
 }  # fmt: skip
 CASES = ("", "upper", "lower")
 _SLOT = re.compile(
-    r"\{\{(?:(?P<role>[A-Z]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}"
+    r"\{\{(?:(?P<role>[A-Z_]+)=(?P<text>[^{}|]+)|(?P<who>[a-z]+[0-9]*)\.(?P<what>[a-z_]+)(?:\|(?P<case>[a-z]+))?)\}\}"
 )
 SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
 
@@ -44,7 +52,7 @@ SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
 class Slot:
     """A place where a person's name or detail goes.
 
-    who (str): Role word and number ("friend2"); the role itself ("CITED") for a literal.
+    who (str): Role word and number ("friend2"); for a literal the role itself ("CITED"), or a label ("LOCATION").
     what (str): A form of the name or a kind of detail; "literal" for a literal.
     case (str): "", "upper" or "lower".
     text (str): The text of a literal.
@@ -57,12 +65,16 @@ class Slot:
 
     @property
     def role(self) -> str:
-        """RETURNS (str): The role of the person."""
-        return self.who if self.what == "literal" else WHO_ROLES[self.who.rstrip("0123456789")]
+        """RETURNS (str): The role of the person; the empty string for a literal that is no name."""
+        if self.what == "literal":
+            return self.who if self.who in ROLES else ""
+        return WHO_ROLES[self.who.rstrip("0123456789")]
 
     @property
     def label(self) -> str:
         """RETURNS (str): The label of what fills the slot."""
+        if self.what == "literal" and self.who not in ROLES:
+            return self.who
         return DETAILS.get(self.what) or label_for_role(self.role)
 
 
@@ -104,7 +116,7 @@ def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
             parts.append(text[at : match.start()])
         if match["role"]:
             slot = Slot(match["role"], "literal", "", match["text"])
-            known = match["role"] in WHO_ROLES.values()
+            known = match["role"] in (*ROLES, *LABELS)
         else:
             slot = Slot(match["who"], match["what"], match["case"] or "")
             known = (

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from pii_components.corpus.check import check, main
 from pii_components.corpus.templates import (
     WHO_ROLES,
     Slot,
-    iter_words,
     parse_parts,
     read_fragments,
     read_template,
@@ -74,14 +74,61 @@ def test_shipped_essays_hold_every_direct_label_and_role(shipped):
     assert len(fragments) == 9 and all(len(blocks) >= 80 for blocks in fragments.values())
 
 
-def test_shipped_essays_are_genuinely_different(shipped):
-    templates, _ = shipped
-    grams = {}
-    for t in templates:
-        words = list(iter_words(t.parts))
-        grams[t.id] = {tuple(words[i : i + 5]) for i in range(len(words) - 4)}
-    ids = sorted(grams)
-    worst = max(
-        len(grams[a] & grams[b]) / max(1, min(len(grams[a]), len(grams[b]))) for i, a in enumerate(ids) for b in ids[:i]
-    )
-    assert worst < 0.08  # two essays share less than one in twelve of their five-word runs
+@pytest.mark.parametrize(
+    "source, label, role",
+    [
+        ("{{student2.reverse}}", "NAME_STUDENT", "STUDENT"),
+        ("{{friend.town}}", "LOCATION", "CONNECTED"),
+        ("{{CITED=Ada Lovelace}}", "NAME_CITED", "CITED"),
+        ("{{EMPLOYER=a two-van bakery}}", "EMPLOYER", ""),
+        ("{{ID_NUM=#0417}}", "ID_NUM", ""),
+    ],
+)
+def test_labels_of_slots_and_literals(source, label, role):
+    (slot,) = parse_parts(source)
+    assert (slot.label, slot.role) == (label, role)
+
+
+@pytest.mark.parametrize("source", ["{{TOWN=Leeds}}", "{{student.home}}", "{{pupil.full}}", "{{student.full|title}}", "{{student}}"])
+def test_slot_without_a_label_is_refused(source):
+    with pytest.raises(PiiError) as error:
+        parse_parts(f"I am {source}.", where="x.txt")
+    assert error.value.code == "E601" and "x.txt" in str(error.value)
+
+
+def write_essay(folder, ident, text):
+    (folder / "essays").mkdir(exist_ok=True)
+    (folder / "essays" / f"{ident}.txt").write_text(f"id: {ident}\n---\n{text}\n", "utf8")
+
+
+SAYS = "the river was low that spring and we walked across it on the stones with our shoes in our hands while {{friend.first}} sang"
+
+
+def test_check_finds_copies_broken_slots_and_bare_names(tmp_path):
+    write_essay(tmp_path, "one", f"At home {SAYS}.")
+    write_essay(tmp_path, "two", f"In town {SAYS.replace('friend', 'student')}!")
+    write_essay(tmp_path, "three", "Nothing here is like the others, and yesterday Maria Gomez rang from ana@example.org about the roof.")
+    write_essay(tmp_path, "four", "A slot {{student.shoe}} that nobody knows")
+    found = check(tmp_path)
+    assert [(a, b) for a, b, _ in found.near] == [("one", "two")] and found.failed
+    assert [err.code for err in found.broken] == ["E601"]
+    assert found.names == {"three": ["Maria Gomez", "ana@example.org"]}
+    assert (found.essays, found.clean, found.labels["NAME_CONNECTED"]) == (3, 1, 1)
+    assert "Gomez" not in str(found.to_dict())
+    (tmp_path / "accepted_names.txt").write_text("Maria Gomez\nana@example.org\n", "utf8")
+    assert not check(tmp_path).names
+    assert main([str(tmp_path)]) == 1
+
+
+def test_check_needs_essays(tmp_path):
+    with pytest.raises(PiiError) as error:
+        check(tmp_path)
+    assert error.value.code == "E603"
+
+
+def test_shipped_essays_pass_the_check():
+    if not ASSETS.is_dir():
+        pytest.skip("assets/ is not in an installed wheel")
+    found = check(ASSETS)
+    assert not found.failed, (found.broken, found.near)
+    assert not found.names, found.names
