@@ -1,8 +1,5 @@
 """The commands of `pii-edu`: options, help, and errors as one coded line each."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from importlib import metadata, resources
 from pathlib import Path
 from typing import Annotated
@@ -15,8 +12,9 @@ from ..errors import Errors, PiiError
 from ..profiles import Profile, shipped_profiles
 from . import deidentify as deidentifying
 from . import detect as detecting
+from .corpus import corpus_app
 from .engine import load_engine
-from .exit_codes import INTERRUPTED, REFUSED, STOPPED
+from .guard import guard
 from .keys import DEMO_KEY, load_key, write_key
 from .show import before_and_after, coloured, console, profiles_table, spans_table
 
@@ -35,6 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.add_typer(corpus_app, name="corpus")
 
 INPUT_HELP = "A .txt, .csv, .tsv, .jsonl or .json file, a folder of .txt, or - for standard input."
 PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict, or a TOML file."
@@ -64,28 +63,6 @@ OutOpt = Annotated[
     str, typer.Option("--out", "-o", help="OUTPUT, in the form of INPUT [./<INPUT>.deidentified; stdout for -].")
 ]
 SpansOpt = Annotated[str, typer.Option("--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables.")]
-
-
-@contextmanager
-def guard(debug: bool = False) -> Iterator[None]:
-    """Turn what goes wrong into one coded line and an exit code; with `debug`, unexpected errors are raised."""
-    err = console(stderr=True)
-    try:
-        yield
-    except PiiError as error:
-        err.print(str(error), markup=False)
-        raise typer.Exit(REFUSED) from None
-    except KeyboardInterrupt:
-        raise typer.Exit(INTERRUPTED) from None
-    except BrokenPipeError:
-        with suppress(OSError):
-            sys.stdout.close()
-        raise typer.Exit(STOPPED) from None
-    except Exception as error:
-        if debug or isinstance(error, typer.Exit | typer.Abort):
-            raise
-        err.print(str(PiiError(Errors.E533, type=type(error).__name__)), markup=False)
-        raise typer.Exit(STOPPED) from None
 
 
 def _version(value: bool) -> None:

@@ -15,28 +15,15 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 from ..errors import Errors, PiiError
-from .json_records import HALF_ESCAPE, open_json
+from .formats.record import LabelledText, ReadOptions
+from .json_records import open_json
 from .records import Record, Skip, Source, detect_encoding, has_half_pair, open_binary, reason_of
 from .tables import open_csv
 
 TABLE_SUFFIXES = (".csv", ".tsv")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledText:
-    """An essay with gold labels.
-
-    id (str): Its number in the data set. text (str): The essay. spans (tuple[tuple[int, int, str], ...]): First character, end
-    (exclusive), label; sorted, without overlaps.
-    """
-
-    id: str
-    text: str
-    spans: tuple[tuple[int, int, str], ...]
 
 
 @dataclass(slots=True)
@@ -173,55 +160,19 @@ def _open_folder(path: Path, encoding: str) -> FolderSource:
 
 def read_labelled(path: Path, *, on_skip: Callable[[Skip], None] | None = None) -> Iterator[LabelledText]:
     """Essays with gold labels, as CRAPII and Kaggle's PII task give them: `tokens`, `trailing_whitespace`, `labels` (BIO),
-    `full_text`, `document`; a .json array or .jsonl.
+    `full_text`, `document`; a .json array or .jsonl. `labelled.read_corpus` reads other forms too.
 
     path (Path): The file; it is streamed.
     on_skip (Callable[[Skip], None] | None): Called with every record that cannot be used; without it the first one raises.
     YIELDS (LabelledText): The text is `full_text` where there is one, and the spans are offsets in it.
-    RAISES (PiiError): E501 to E508; E520 to E522, E535 to E537 of a record.
+    RAISES (PiiError): E501 to E508; E520 to E523, E535 to E537, E624, E633 of a record.
     """
-    source = open_json(path, text_field="tokens")
-    for item in source.objects():
-        essay = item if isinstance(item, Skip) else _labelled(item[0], item[2])
-        if isinstance(essay, LabelledText):
-            yield essay
+    from .formats import kaggle
+
+    for item in kaggle.read(path, ReadOptions()):
+        if not isinstance(item, Skip):
+            yield item[1]
         elif on_skip is not None:
-            on_skip(essay)
+            on_skip(item)
         else:
-            raise essay.error
-
-
-def _labelled(number: int, values: dict[str, Any]) -> LabelledText | Skip:
-    tokens, spaces, labels = values.get("tokens"), values.get("trailing_whitespace"), values.get("labels")
-    for name, value in (("tokens", tokens), ("trailing_whitespace", spaces), ("labels", labels)):
-        if not isinstance(value, list):
-            return Skip.of(Errors.E522, number=number, name=name)
-    assert isinstance(tokens, list) and isinstance(spaces, list) and isinstance(labels, list)
-    if not len(tokens) == len(spaces) == len(labels):
-        return Skip.of(Errors.E535, number=number, n_tokens=len(tokens), n_spaces=len(spaces), n_labels=len(labels))
-    spans: list[tuple[int, int, str]] = []
-    pos, before = 0, "O"
-    parts: list[str] = []
-    for index, (token, space, label) in enumerate(zip(tokens, spaces, labels, strict=True)):
-        if not isinstance(token, str):
-            return Skip.of(Errors.E523, number=number, type=type(token).__name__)
-        if not isinstance(label, str) or not (label == "O" or (label[:2] in ("B-", "I-") and len(label) > 2)):
-            return Skip.of(Errors.E537, number=number, index=index)
-        end = pos + len(token)
-        if label.startswith("I-") and before[2:] == label[2:]:
-            spans[-1] = (spans[-1][0], end, label[2:])
-        elif label != "O":
-            spans.append((pos, end, label[2:]))
-        parts.append(token + (" " if space else ""))
-        pos, before = pos + len(parts[-1]), label
-    joined = "".join(parts)
-    text = values.get("full_text", joined)
-    if text != joined:
-        start = next(
-            (i for i, (a, b) in enumerate(zip(joined, str(text), strict=False)) if a != b), min(len(joined), len(str(text)))
-        )
-        return Skip.of(Errors.E536, number=number, start=start)
-    if has_half_pair(joined):
-        return Skip.of(Errors.E520, number=number, encoding=HALF_ESCAPE)
-    ident = values.get("document")
-    return LabelledText(id=str(number if ident is None else ident), text=text, spans=tuple(s for s in spans if s[0] < s[1]))
+            raise item.error

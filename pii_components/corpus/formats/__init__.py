@@ -1,0 +1,1 @@
+"""Forms of labelled corpora, one module per form. `corpus.labelled` is the way in."""

@@ -1,0 +1,244 @@
+"""What every reader of labelled texts gives and every writer takes, and what becomes of gold that does not fit its text.
+
+    spans, masked = settle(text, [(0, 9, "NAME_STUDENT"), (4, 12, "EMAIL")], number=1, tally=tally)
+    masked                                          # ((0, 12),): the two overlap, nobody knows which is right
+
+Gold that cannot be trusted is neither used nor dropped: the stretch it may stand in is masked, so that training and measuring
+pass over it. Everything that was masked is counted, with offsets, label and reason; never with text.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...errors import Errors, PiiError
+from ...labels import LABELS
+from ..records import has_half_pair
+
+GoldSpan = tuple[int, int, str]
+Stretch = tuple[int, int]
+
+# The label under which masked stretches stand in forms that know labels only; `doc.spans["pii_unlabelled"]` has it too.
+MASKED_LABEL = "UNLABELLED"
+# Why gold is masked.
+OVERLAP = "overlaps other gold"
+RANGE = "outside of the text"
+TEXT = "text does not match"
+TOKEN = "edge inside a token"
+IN_MASK = "touches a masked stretch"
+REASONS = (OVERLAP, RANGE, TEXT, TOKEN, IN_MASK)
+
+_PLAIN_LABEL = re.compile(r"[A-Z][A-Z0-9_-]{0,39}")
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """A text with gold labels.
+
+    id (str): Its number or name in the data set.
+    text (str): As it stands in the input.
+    spans (tuple[tuple[int, int, str], ...]): First character, end (exclusive), label; sorted, without overlaps.
+    masked (tuple[tuple[int, int], ...]): Stretches whose gold is not known; sorted, apart from each other and from spans.
+    meta (Mapping[str, Any]): Other fields of the record, values as JSON has them.
+    RAISES (PiiError): E635, if spans and stretches are not so; see `settle`.
+    """
+
+    id: str
+    text: str = field(repr=False)
+    spans: tuple[GoldSpan, ...] = ()
+    masked: tuple[Stretch, ...] = ()
+    meta: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
+
+    def __post_init__(self) -> None:
+        pos = 0
+        for start, end in sorted([*((start, end) for start, end, _ in self.spans), *self.masked]):
+            if not pos <= start < end <= len(self.text):
+                raise PiiError(Errors.E635, start=start, end=end, length=len(self.text))
+            pos = end
+        if list(self.spans) != sorted(self.spans) or list(self.masked) != sorted(self.masked):
+            raise PiiError(Errors.E635, start=0, end=0, length=len(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """Gold that was masked. number (int): Of the record, from 1. start, end (int): As given. label (str), reason (str): Which, why."""
+
+    number: int
+    start: int
+    end: int
+    label: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of one pass over a corpus.
+
+    documents (int), labels (Counter[str]): What came through. masked (list[Masked]): Gold that did not.
+    notes (Counter[str]): What else was seen: lines that are not read, offsets that were corrected.
+    """
+
+    documents: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    masked: list[Masked] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def count(self, essay: LabelledText) -> None:
+        """Count a document that came through."""
+        self.documents += 1
+        self.labels.update(show_label(label) for _, _, label in essay.spans)
+
+    def mask(self, number: int, span: GoldSpan, reason: str) -> None:
+        """Count gold that was masked."""
+        self.masked.append(Masked(number, span[0], span[1], show_label(span[2]), reason))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What a reader may need to know.
+
+    encoding (str): Of text files; a byte order mark overrules utf-8. text_field, id_field (str): Columns or fields; empty to find
+    usual ones. text_source (Path | None): Where the texts of an entity CSV are. tally (Tally): Is filled.
+    """
+
+    encoding: str = "utf-8"
+    text_field: str = ""
+    id_field: str = ""
+    text_source: Path | None = None
+    tally: Tally = field(default_factory=Tally)
+
+
+def show_label(label: str) -> str:
+    """RETURNS (str): The label for a report; "(another)" for what does not look like one, since it may be a person's text."""
+    return label if label in LABELS or _PLAIN_LABEL.fullmatch(label) else "(another)"
+
+
+def settle(
+    text: str,
+    found: Iterable[GoldSpan],
+    masked: Iterable[Stretch] = (),
+    *,
+    number: int,
+    tally: Tally,
+) -> tuple[tuple[GoldSpan, ...], tuple[Stretch, ...]]:
+    """Part gold that can be used from gold that is masked: outside of the text, overlapping, or in a stretch that is masked already.
+
+    text (str): The document. found (Iterable[GoldSpan]): As annotated, in any order; the same twice is once. masked
+    (Iterable[Stretch]): Stretches to mask. number (int): Of the record. tally (Tally): Gets what is masked.
+    RETURNS (tuple): Spans and stretches as `LabelledText` wants them.
+    """
+    stretches = [where for start, end in masked if (where := within(text, start, end))]
+    kept: list[GoldSpan] = []
+    listed = list(found)
+    for span in sorted(set(listed)):
+        if 0 <= span[0] < span[1] <= len(text):
+            kept.append(span)
+            continue
+        tally.mask(number, span, RANGE)
+        if where := within(text, span[0], span[1]):
+            stretches.append(where)
+    if len(set(listed)) < len(listed):
+        tally.notes["the same gold twice"] += len(listed) - len(set(listed))
+    spans: list[GoldSpan] = []
+    for group in _overlapping(kept):
+        if len(group) == 1:
+            spans.append(group[0])
+            continue
+        stretches.append((group[0][0], max(end for _, end, _ in group)))
+        for span in group:
+            tally.mask(number, span, OVERLAP)
+    free: list[GoldSpan] = []
+    merged = merge(stretches)
+    for span in spans:
+        if any(start < span[1] and end > span[0] for start, end in merged):
+            tally.mask(number, span, IN_MASK)
+            stretches.append(span[:2])
+        else:
+            free.append(span)
+    return tuple(free), merge(stretches)
+
+
+def _overlapping(spans: Sequence[GoldSpan]) -> list[list[GoldSpan]]:
+    """RETURNS (list[list[GoldSpan]]): Sorted spans in groups: those of a group hang together by overlaps."""
+    groups: list[list[GoldSpan]] = []
+    reach = 0
+    for span in spans:
+        if groups and span[0] < reach:
+            groups[-1].append(span)
+        else:
+            groups.append([span])
+        reach = max(reach, span[1])
+    return groups
+
+
+def within(text: str, start: int, end: int) -> Stretch | None:
+    """The part of a text that a stretch may mean.
+
+    RETURNS (Stretch | None): Its part in the text; for an empty one the word that it touches; where there is nothing, the whole
+    text, since the label may stand anywhere. None for an empty text.
+    """
+    start, end = min(start, end), max(start, end)
+    low, high = min(max(start, 0), len(text)), min(max(end, 0), len(text))
+    if start == end:
+        while low > 0 and not text[low - 1].isspace():
+            low -= 1
+        while high < len(text) and not text[high].isspace():
+            high += 1
+    if start > len(text) or end < 0 or low == high:
+        low, high = 0, len(text)
+    return (low, high) if low < high else None
+
+
+def merge(stretches: Iterable[Stretch]) -> tuple[Stretch, ...]:
+    """RETURNS (tuple[Stretch, ...]): Sorted; those that overlap or touch are one."""
+    out: list[Stretch] = []
+    for start, end in sorted(stretches):
+        if out and start <= out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return tuple(out)
+
+
+def parse_spans(value: Any, number: int) -> list[GoldSpan]:
+    """Spans of a record as JSON has them: `[start, end, label]` or `{"start": …, "end": …, "label": …}`.
+
+    RAISES (PiiError): E623, for anything else.
+    """
+    if not isinstance(value, list):
+        raise PiiError(Errors.E624, number=number, name="spans", expected="a list")
+    out: list[GoldSpan] = []
+    for index, item in enumerate(value):
+        if isinstance(item, dict):
+            item = [item.get("start"), item.get("end"), item.get("label")]
+        if not (isinstance(item, list) and len(item) == 3 and _is_int(item[0]) and _is_int(item[1]) and is_label(item[2])):
+            raise PiiError(Errors.E623, number=number, index=index)
+        out.append((item[0], item[1], item[2]))
+    return out
+
+
+def parse_masked(value: Any, number: int) -> list[Stretch]:
+    """Masked stretches of a record: a list of `[start, end]`; None where it has none.
+
+    RAISES (PiiError): E624, for anything else.
+    """
+    if value is None:
+        return []
+    pairs = isinstance(value, list) and all(
+        isinstance(item, list) and len(item) == 2 and _is_int(item[0]) and _is_int(item[1]) for item in value
+    )
+    if not pairs:
+        raise PiiError(Errors.E624, number=number, name="masked", expected="a list of [start, end]")
+    return [(start, end) for start, end in value]
+
+
+def is_label(value: object) -> bool:
+    """RETURNS (bool): Whether it can be a label in every form: a string, not empty, without white space, no half characters."""
+    return isinstance(value, str) and value != "" and not re.search(r"\s", value) and not has_half_pair(value)
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
