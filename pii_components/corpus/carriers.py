@@ -12,18 +12,23 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..labels import EDUCATION, LOCATION
 from ..surrogates.names import NameTable
-from .synthesis import Filled, Filler
+from .synthesis import Filled, Filler, Tally
 from .templates import Part, Slot
 
 # Mark -> who. PROPER_NAME stands at sign-offs and for people in the text; a sign-off is told by its line, see `_who`.
 _MARKS = {"STUDENT_NAME": "student", "TEACHER_NAME": "instructor", "PROPER_NAME": "friend", "Generic_Name": "character"}
-_PLACES = {
-    "SCHOOL_NAME": ("Lakeside", "Roosevelt", "Cedar Ridge", "St. Anne", "Northgate", "Jefferson", "Willow Creek", "Eastbrook"),
-    "Generic_School": ("Hillview", "Washington", "Riverside", "Oak Park", "Franklin", "Meadowlark"),
-    "Generic_City": ("Riverton", "Fairview", "Milford", "Ashland", "Boston", "Denver", "Salem", "Georgetown"),
-    "LOCATION_NAME": ("Green Valley", "Brookfield", "Franklin County", "Lake Marion", "Elm Park"),
-    "OTHER_NAME": ("Bluebird", "Northstar", "Harvest Fair", "Eagle Club"),
+# Mark -> label, and what may stand there. The writer's own school and town are indirect identifiers.
+_PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "SCHOOL_NAME": (
+        EDUCATION,
+        ("Lakeside", "Roosevelt", "Cedar Ridge", "St. Anne", "Northgate", "Jefferson", "Willow Creek", "Eastbrook"),
+    ),
+    "Generic_School": (EDUCATION, ("Hillview", "Washington", "Riverside", "Oak Park", "Franklin", "Meadowlark")),
+    "Generic_City": (LOCATION, ("Riverton", "Fairview", "Milford", "Ashland", "Boston", "Denver", "Salem", "Georgetown")),
+    "LOCATION_NAME": (LOCATION, ("Green Valley", "Brookfield", "Franklin County", "Lake Marion", "Elm Park")),
+    "OTHER_NAME": ("", ("Bluebird", "Northstar", "Harvest Fair", "Eagle Club")),
 }
 _DETAILS = {
     "PHONE_NUMBER": "phone",
@@ -63,7 +68,8 @@ def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
         parts.append(text[at : match.start()])
         at = match.end()
         if mark in _PLACES:
-            parts.append(rng.choice(_PLACES[mark]))
+            label, names = _PLACES[mark]
+            parts.append(Slot(label, "literal", "", rng.choice(names)) if label else rng.choice(names))
         elif mark in _DETAILS:
             parts.append(Slot("student", _DETAILS[mark]))
         else:
@@ -93,16 +99,19 @@ def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
 _TITLE_PAIR = re.compile(r"(?<![.!?\n] )(?<!^)\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
 
 
-def fill_carrier(text: str, table: NameTable, rng: random.Random) -> Filled | None:
+def fill_carrier(
+    text: str, table: NameTable, rng: random.Random, *, worn: float = 0.0, tally: Tally | None = None
+) -> Filled | None:
     """Fill an essay's marks, and leave unlabelled what looks like the name of somebody whom nobody labelled.
 
     text (str): An essay with or without marks. table (NameTable): Names. rng (random.Random): Where chance comes from.
+    worn (float), tally (Tally | None): As `Filler` takes them.
     RETURNS (Filled | None): None for an essay with marks of another kind.
     """
     parts = to_parts(text, rng)
     if not parts:
         return None
-    filled = Filler(table, rng).fill(parts)
+    filled = Filler(table, rng, worn=worn, tally=tally).fill(parts)
     unlabelled = tuple(
         match.span()
         for match in _TITLE_PAIR.finditer(filled.text)

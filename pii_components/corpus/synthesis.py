@@ -10,13 +10,15 @@ as the text) is put on top by `roughen`, which keeps the offsets.
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..labels import is_name
+from ..labels import INDIRECT_LABELS, is_name
 from ..surrogates.names import NameTable
 from .people import Person, invent_person
 from .templates import Part, Slot
+from .wear import wear
 
 Offsets = tuple[int, int, str]
 
@@ -32,6 +34,11 @@ class Filled:
     text: str
     spans: tuple[Offsets, ...] = ()
     unlabelled: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def direct(self) -> bool:
+        """RETURNS (bool): Whether there is a name or a direct identifier in it."""
+        return any(label not in INDIRECT_LABELS for _, _, label in self.spans)
 
     def __add__(self, other: "Filled") -> "Filled":
         shift = len(self.text)
@@ -53,26 +60,77 @@ class Filled:
         return Filled(self.text[start:end], tuple(spans), clipped)
 
 
+# Share of the cited authors who have the surname of the student: the name alone does not tell the two apart.
+_SAME_SURNAME = 0.05
+
+
+class Tally:
+    """How often each label, role, form, region and the like was filled in.
+
+    counts (dict[str, Counter[str]]): Kind ("label", "region") -> value -> times.
+    """
+
+    def __init__(self) -> None:
+        self.counts: dict[str, Counter[str]] = {}
+
+    def add(self, kind: str, value: str, times: int = 1) -> None:
+        """Count.
+
+        kind (str): What is counted. value (str): Its value. times (int): How often.
+        """
+        self.counts.setdefault(kind, Counter())[value] += times
+
+    def update(self, other: "Tally") -> None:
+        """Add the counts of another one."""
+        for kind, found in other.counts.items():
+            self.counts.setdefault(kind, Counter()).update(found)
+
+    def to_dict(self) -> dict[str, dict[str, int]]:
+        """RETURNS (dict[str, dict[str, int]]): Sorted by kind, most frequent value first."""
+        return {
+            kind: dict(sorted(found.items(), key=lambda kv: (-kv[1], kv[0]))) for kind, found in sorted(self.counts.items())
+        }
+
+
 class Filler:
     """Fills slots; one person per `who`, as long as the filler lives.
 
     table (NameTable): Where names come from. rng (random.Random): Where chance comes from.
     genders (Mapping[str, str]): "m", "f" or "x" per person.
+    worn (float): Share of the mentions and details that are worn, 0 to 1 (`wear.wear`).
+    tally (Tally | None): Counts what is filled in, for the report.
     """
 
-    def __init__(self, table: NameTable, rng: random.Random, *, genders: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        table: NameTable,
+        rng: random.Random,
+        *,
+        genders: Mapping[str, str] | None = None,
+        worn: float = 0.0,
+        tally: Tally | None = None,
+    ) -> None:
         self.table = table
         self.rng = rng
         self.genders = dict(genders or {})
+        self.worn = worn
+        self.tally = tally if tally is not None else Tally()
         self.people: dict[str, Person] = {}
         # A student who writes a name in lower case does so each time; CRAPII's 4,393 of 4,394 Title Case names teach none of this.
         self.style = rng.choices(("", "upper", "lower"), (0.86, 0.08, 0.06))[0]
 
     def person(self, who: str) -> Person:
-        """RETURNS (Person): The person of a slot; two people share no name."""
+        """RETURNS (Person): The person of a slot; two people share no name, but an author at times has the student's surname."""
         if who not in self.people:
             taken = frozenset(part for p in self.people.values() for part in (p.first, p.last))
-            self.people[who] = invent_person(self.rng, self.table, gender=self.genders.get(who, "x"), avoid=taken)
+            student = self.people.get("student")
+            shared = ""
+            if who.startswith("cited") and student is not None and self.rng.random() < _SAME_SURNAME:
+                shared = student.last
+                self.tally.add("hard negative", "author with the student's surname")
+            person = invent_person(self.rng, self.table, gender=self.genders.get(who, "x"), avoid=taken, surname=shared)
+            self.people[who] = person
+            self.tally.add("region", person.region)
         return self.people[who]
 
     def fill(self, parts: Iterable[Part]) -> Filled:
@@ -87,6 +145,10 @@ class Filler:
                 text += part
                 continue
             value = part.text if part.what == "literal" else self._value(part)
+            self.tally.add("label", part.label)
+            if part.role and is_name(part.label):
+                self.tally.add("role", part.role)
+            self.tally.add("form", f"{part.what} {part.case}".strip())
             spans.append((len(text), len(text) + len(value), part.label))
             text += value
         return Filled(text, tuple(spans))
@@ -94,7 +156,15 @@ class Filler:
     def _value(self, slot: Slot) -> str:
         if slot.role == "STUDENT" and not slot.case and is_name(slot.label) and self.style and self.rng.random() < 0.8:
             slot = replace(slot, case=self.style)
-        return self.person(slot.who).render(slot, self.rng)
+        person = self.person(slot.who)
+        value = person.render(slot, self.rng)
+        if slot.what in ("email", "username", "url"):
+            self.tally.add("linked to the name", f"{slot.what}: {'yes' if person.is_linked(slot.what) else 'no'}")
+        if self.worn and self.rng.random() < self.worn:
+            value, kind = wear(value, slot.label, self.rng)
+            if kind:
+                self.tally.add("wear", f"{'name' if is_name(slot.label) else slot.label}: {kind}")
+        return value
 
 
 def map_text(filled: Filled, change: Callable[[str], str]) -> Filled:

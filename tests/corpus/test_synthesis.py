@@ -46,18 +46,22 @@ def test_details_are_linked_to_the_name_and_stay(table):
     for seed in range(40):
         filler = Filler(table, random.Random(seed))
         person = filler.person("student")
-        email = person.render(Slot("student", "email"), random.Random(1))
+        email = person.render(Slot("student", "email"), random.Random(seed + 100))
         assert email == person.render(Slot("student", "email"), random.Random(2))
         local = plain(email.split("@")[0])
         hits += plain(person.first)[:1] in local and (plain(person.last) in local or plain(person.first) in local)
-    assert hits >= 38
+    assert 24 <= hits < 40  # three of four handles are built from the name
 
 
 def test_people_of_a_text_share_no_name(table):
     for seed in range(20):
         filler = Filler(table, random.Random(seed))
         names = [
-            part for who in ("student", "friend", "cited", "cited2") for p in [filler.person(who)] for part in (p.first, p.last)
+            part
+            for who in ("student", "friend", "instructor", "friend2")
+            for p in [filler.person(who)]
+            for part in (p.first, p.last)
+            if part
         ]
         assert len(set(names)) == len(names)
 

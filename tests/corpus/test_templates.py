@@ -14,9 +14,10 @@ from pii_components.corpus.templates import (
     read_templates,
 )
 from pii_components.errors import PiiError
-from pii_components.labels import DIRECT_LABELS, LABELS, ROLES
+from pii_components.labels import ID_NUM, LABELS, PHONE_NUM, ROLES, STREET_ADDRESS, USERNAME
 
 ASSETS = Path(__file__).parents[2] / "assets"
+needs_assets = pytest.mark.skipif(not ASSETS.is_dir(), reason="assets/ is not in an installed wheel")
 
 
 @pytest.mark.parametrize(
@@ -64,14 +65,19 @@ def shipped():
     return read_templates(ASSETS), read_fragments(ASSETS)
 
 
-def test_shipped_essays_hold_every_direct_label_and_role(shipped):
+def test_shipped_essays_hold_every_label_and_role(shipped):
     templates, fragments = shipped
-    assert len(templates) >= 60
-    labels = {slot.label for t in templates for slot in t.slots}
-    assert set(DIRECT_LABELS) <= labels <= set(LABELS)
-    assert {slot.role for t in templates for slot in t.slots} == set(ROLES) == set(WHO_ROLES.values())
+    assert {slot.label for t in templates for slot in t.slots} == set(LABELS)
+    assert {slot.role for t in templates for slot in t.slots} - {""} == set(ROLES) == set(WHO_ROLES.values())
     assert sum(not any(s.who.startswith("student") for s in t.slots) for t in templates) > len(templates) / 3
     assert len(fragments) == 9 and all(len(blocks) >= 80 for blocks in fragments.values())
+
+
+@needs_assets
+def test_shipped_essays_are_as_many_as_promised():
+    found = check(ASSETS)
+    assert found.essays >= 400 and found.clean >= 120
+    assert all(found.labels[label] >= 60 for label in (USERNAME, STREET_ADDRESS, PHONE_NUM, ID_NUM)), found.labels
 
 
 @pytest.mark.parametrize(
@@ -89,7 +95,9 @@ def test_labels_of_slots_and_literals(source, label, role):
     assert (slot.label, slot.role) == (label, role)
 
 
-@pytest.mark.parametrize("source", ["{{TOWN=Leeds}}", "{{student.home}}", "{{pupil.full}}", "{{student.full|title}}", "{{student}}"])
+@pytest.mark.parametrize(
+    "source", ["{{TOWN=Leeds}}", "{{student.home}}", "{{pupil.full}}", "{{student.full|title}}", "{{student}}"]
+)
 def test_slot_without_a_label_is_refused(source):
     with pytest.raises(PiiError) as error:
         parse_parts(f"I am {source}.", where="x.txt")
@@ -107,7 +115,11 @@ SAYS = "the river was low that spring and we walked across it on the stones with
 def test_check_finds_copies_broken_slots_and_bare_names(tmp_path):
     write_essay(tmp_path, "one", f"At home {SAYS}.")
     write_essay(tmp_path, "two", f"In town {SAYS.replace('friend', 'student')}!")
-    write_essay(tmp_path, "three", "Nothing here is like the others, and yesterday Maria Gomez rang from ana@example.org about the roof.")
+    write_essay(
+        tmp_path,
+        "three",
+        "Nothing here is like the others, and yesterday Maria Gomez rang from ana@example.org about the roof.",
+    )
     write_essay(tmp_path, "four", "A slot {{student.shoe}} that nobody knows")
     found = check(tmp_path)
     assert [(a, b) for a, b, _ in found.near] == [("one", "two")] and found.failed
@@ -126,9 +138,8 @@ def test_check_needs_essays(tmp_path):
     assert error.value.code == "E603"
 
 
+@needs_assets
 def test_shipped_essays_pass_the_check():
-    if not ASSETS.is_dir():
-        pytest.skip("assets/ is not in an installed wheel")
     found = check(ASSETS)
     assert not found.failed, (found.broken, found.near)
     assert not found.names, found.names
