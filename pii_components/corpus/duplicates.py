@@ -154,7 +154,7 @@ def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool 
             found.append((int(order[left[at]]), int(order[right[at]]), float(cosine[at])))
         start = stop
     origin = {number: i for i, number in enumerate(first) if number >= 0 and copies[i] == i}
-    pairs = [(*sorted((origin[i], origin[j])), round(value, 6)) for i, j, value in found]
+    pairs = [(min(origin[i], origin[j]), max(origin[i], origin[j]), round(value, 6)) for i, j, value in found]
     pairs += [(copies[i], i, 1.0) for i in range(n) if copies[i] != i]
     top: list[float] = []
     if highest:

@@ -1,0 +1,390 @@
+"""The steps from submissions to a corpus. Texts are made of invented sentences; PDFs are made here."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+pymupdf = pytest.importorskip("pymupdf", reason="needs the extra 'corpus'")
+pytest.importorskip("pycld2", reason="needs the extra 'corpus'")
+pytest.importorskip("sklearn", reason="needs the extra 'corpus'")
+
+from pii_components.cli import clean_run  # noqa: E402
+from pii_components.cli.app import app  # noqa: E402
+from pii_components.corpus.anomalies import COLUMNS, character_counts, columns_of, find_anomalies  # noqa: E402
+from pii_components.corpus.cleaning import STEPS, CleaningOptions, choose_submissions, clean, step_of  # noqa: E402
+from pii_components.corpus.language import detect_language  # noqa: E402
+from pii_components.corpus.pdf import open_submissions, read_pdf  # noqa: E402
+from pii_components.corpus.records import Record, Skip  # noqa: E402
+from pii_components.errors import PiiError  # noqa: E402
+
+SUBJECTS = [
+    "my team",
+    "the bakery",
+    "our group",
+    "the owner",
+    "a visitor",
+    "the river",
+    "each poster",
+    "the old bridge",
+    "our map",
+]
+VERBS = ["showed", "changed", "helped", "drew", "explained", "tested", "followed", "described", "needed", "answered"]
+THINGS = [
+    "a simple plan",
+    "the storage room",
+    "many small steps",
+    "two ideas",
+    "the first drawing",
+    "her question",
+    "a cheap model",
+]
+ENDS = [
+    "before the meeting",
+    "in the garden",
+    "without any money",
+    "after a long week",
+    "for the customers",
+    "during class",
+    "again",
+]
+SPANISH = (
+    "Este ensayo describe cómo nuestro equipo preparó la reunión con los clientes y qué aprendimos durante la semana. " * 5
+)
+
+
+def essay(seed: int, n: int = 12) -> str:
+    rng = random.Random(seed)
+    sentence = lambda: " ".join([rng.choice(SUBJECTS), rng.choice(VERBS), rng.choice(THINGS), rng.choice(ENDS)])  # noqa: E731
+    return " ".join(f"{part[0].upper()}{part[1:]}{rng.choice('..!')}" for part in (sentence() for _ in range(n)))
+
+
+def write_pdf(path: Path, text: str, *, pages: int = 1, password: str = "") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with pymupdf.open() as document:
+        for _ in range(pages):
+            document.new_page().insert_textbox((50, 50, 550, 780), text, fontsize=9)
+        options = {"encryption": pymupdf.PDF_ENCRYPT_AES_256, "user_pw": password, "owner_pw": "o"} if password else {}
+        document.save(path, **options)
+    return path
+
+
+def put_jsonl(path: Path, rows: list[dict]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def run(*args: object):
+    return CliRunner().invoke(app, ["corpus", "clean", *map(str, args)])
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def records(texts: list[str]) -> list[Record]:
+    return [Record(i, f"d{i}", text) for i, text in enumerate(texts, 1)]
+
+
+LOOSE = {"contamination": 0, "similarity": 0}
+REMOVALS = [
+    ("fine", essay(1), {}, None),
+    ("empty", "", {}, "E659"),
+    ("Spanish", SPANISH, {}, "E659"),
+    ("Spanish is wanted", SPANISH, {"language": "es"}, None),
+    ("English is not wanted", essay(1), {"language": "es"}, "E659"),
+    ("any language", SPANISH, {"language": ""}, None),
+    ("49 words", " ".join(essay(1).split()[:49]), {}, "E660"),
+    ("50 words", " ".join(essay(1).split()[:50]), {}, None),
+    ("few words are allowed", "This is a short answer about our class.", {"min_words": 0}, None),
+    ("too large", essay(1), {"max_bytes": 100}, "E654"),
+    ("no limit of size", essay(1), {"max_bytes": 0}, None),
+    ("signs that CLD2 refuses", essay(1) + "\x00\x7f\x85\ufffe", {}, None),
+    ("one letter only", "x " * 80, {}, "E659"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "options", "code"), REMOVALS, ids=[row[0] for row in REMOVALS])
+def test_what_goes_and_why(name, text, options, code):
+    cleaned = clean(records([text]), CleaningOptions(**LOOSE | options))
+    assert [item.code for item in cleaned.removed] == ([code] if code else [])
+    assert len(cleaned.records) == (not code)
+
+
+BAD_OPTIONS = [
+    {"max_bytes": -1}, {"max_pages": -1}, {"min_words": -5}, {"similarity": 1.0}, {"similarity": float("nan")}, {"contamination": 0.6},
+    {"contamination": -0.1}, {"pool_below": 2}, {"keep": "last"}, {"per_student": "first"}, {"language": "English"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", BAD_OPTIONS, ids=lambda options: f"{options}")
+def test_bad_thresholds(options):
+    with pytest.raises(PiiError) as err:
+        CleaningOptions(**options)
+    assert err.value.code == "E650" and next(iter(options)) in str(err.value)
+
+
+def test_table_counts_every_record_once():
+    texts = [essay(i) for i in range(30)] + [essay(3), SPANISH, "short", essay(4) + " Twice."]
+    items = [*records(texts), Skip.of("[E521] {number}", number=len(texts) + 1)]
+    cleaned = clean(items, CleaningOptions(contamination=0))
+    table = {step.name: (step.removed, step.remaining) for step in cleaned.steps()}
+    assert list(table) == [name for name, _ in STEPS]
+    assert table["records"] == (0, 35) and table["text"] == (1, 34) and table["language"] == (2, 32)
+    assert table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28)
+    assert {item.number for item in cleaned.removed} | {item.number for item in cleaned.records} == set(range(1, 36))
+
+
+def test_keep_first_spares_one_of_each_group():
+    cleaned = clean(records([essay(1), essay(2), essay(1), essay(1)]), CleaningOptions(contamination=0, keep="first"))
+    assert [item.number for item in cleaned.records] == [1, 2]
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.randoms(use_true_random=False))
+def test_order_of_records_makes_no_difference(rng):
+    items = records([essay(i % 20) for i in range(24)] + [SPANISH, "short"] + [essay(50, n=2)])
+    shuffled = items[:]
+    rng.shuffle(shuffled)
+    assert {r.id for r in clean(items, CleaningOptions()).records} == {r.id for r in clean(shuffled, CleaningOptions()).records}
+
+
+STUDENTS = [
+    ("latest by number", ["1", "5", "3"], "latest", {2, 4}),
+    ("latest by date", ["2024-01-02", "2024-01-10T08:00:00", "2024-01-03"], "latest", {2, 4}),
+    ("dates with time zones", ["2024-01-01T12:00:00+05:00", "2024-01-01T08:00:00Z", "2024-01-01T07:30:00"], "latest", {2, 4}),
+    ("equal times: the later record", ["1", "1", "1"], "latest", {3, 4}),
+    ("students with one only", ["1", "5", "3"], "only", {4}),
+]
+
+
+@pytest.mark.parametrize(("name", "times", "how", "expected"), STUDENTS, ids=[row[0] for row in STUDENTS])
+def test_one_submission_per_student(name, times, how, expected):
+    items = [Record(i, "", "", body=("s1", time)) for i, time in enumerate(times, 1)] + [Record(4, "", "", body=(None, "1"))]
+    assert choose_submissions(items, lambda r: r.body[0], lambda r: r.body[1], how=how) == expected
+
+
+def test_without_times_the_last_is_the_latest():
+    assert choose_submissions(records(["", "", ""]), lambda r: " s1 " if r.number < 3 else "s1") == {3}
+
+
+@pytest.mark.parametrize("time", ["yesterday", "", None, "nan", "inf"])
+def test_times_that_cannot_be_read(time):
+    with pytest.raises(PiiError) as err:
+        choose_submissions([Record(1, "", "", body=time)], lambda r: "s1", lambda r: r.body)
+    assert err.value.code == "E653" and "yesterday" not in str(err.value)
+
+
+# -- anomalies
+
+
+def garbled(text: str) -> str:
+    return "".join(chr(32 + (ord(sign) - 3) % 95) for sign in text)
+
+
+def test_anomalies_are_found():
+    texts = [essay(i, n=20) for i in range(400)]
+    bad = {17, 100, 333}
+    counts = np.stack([character_counts(garbled(text) if i in bad else text) for i, text in enumerate(texts)])
+    found = find_anomalies(counts, contamination=0.02)
+    assert set(np.flatnonzero(found)) >= bad and found.sum() == 8
+    order = np.random.default_rng(1).permutation(len(counts))
+    assert (find_anomalies(counts[order], contamination=0.02) == found[order]).all()
+    assert set(np.flatnonzero(find_anomalies(counts, contamination=0.02, pool_below=0))) >= bad
+
+
+def test_columns_are_the_ascii_signs():
+    assert len(COLUMNS) == 96 and len(character_counts("")) == 97
+    counts = character_counts("Éa a\n~\t€")
+    assert {COLUMNS[i]: int(n) for i, n in enumerate(counts[:-1]) if n} == {"E": 1, "a": 2, " ": 1, "\n": 1, "~": 1}
+    assert counts[-1] == 3  # the accent of É, tab and euro
+    assert columns_of(np.stack([counts, counts])).shape == (2, 0)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 20])
+def test_too_few_texts_for_anomalies(n):
+    counts = np.stack([character_counts(essay(i)) for i in range(n)]) if n else np.empty((0, 97), dtype=np.int32)
+    with pytest.raises(PiiError) as err:
+        find_anomalies(counts)
+    assert err.value.code == "E664"
+    assert "E664" in clean(records([essay(i) for i in range(n)]), CleaningOptions()).whole.note
+
+
+def test_bad_contamination():
+    with pytest.raises(PiiError) as err:
+        find_anomalies(np.ones((9, 97)), contamination=0.7)
+    assert err.value.code == "E650"
+
+
+# -- PDF
+
+
+def test_text_of_a_pdf(tmp_path):
+    item = read_pdf(write_pdf(tmp_path / "a.pdf", essay(1), pages=2).read_bytes(), 1, "a.pdf", max_pages=2)
+    assert isinstance(item, Record) and item.body == 2 and item.id == "a.pdf"
+    assert " ".join(item.text.split()) == f"{essay(1)} {essay(1)}"
+    assert detect_language(item.text) == "en"
+
+
+def test_pdfs_that_are_left_out(tmp_path):
+    folder = tmp_path / "in"
+    write_pdf(folder / "1_fine.pdf", essay(1))
+    write_pdf(folder / "2_long.PDF", essay(2), pages=6)
+    write_pdf(folder / "3_locked.pdf", essay(3), password="u")
+    write_pdf(folder / "4_scan.pdf", "")
+    (folder / "5_broken.pdf").write_bytes(b"%PDF-1.7\n" + bytes(range(256)) * 20)
+    (folder / "6_empty.pdf").write_bytes(b"")
+    (folder / "7_html.pdf").write_bytes(b"<html><body>Not found</body></html>")
+    (folder / "8_large.pdf").write_bytes(b"%PDF" * 50_000)
+    (folder / "9_cut.pdf").write_bytes((folder / "1_fine.pdf").read_bytes()[:300])
+    (folder / "sub").mkdir()
+    (folder / "sub" / "a.txt").write_text(essay(4), encoding="utf-8")
+    (folder / "sub" / "b.txt").write_text(" \n", encoding="utf-8")
+    (folder / "sub" / "c.txt").write_bytes(b"\xff\xfe\xff")
+    (folder / "notes.docx").write_bytes(b"PK")
+    source = open_submissions(folder, max_bytes=150_000, max_pages=5)
+    codes = [item.code if isinstance(item, Skip) else item.id for item in source]
+    assert codes[:8] == ["1_fine.pdf", "E655", "E656", "E658", *codes[4:7], "E654"]
+    assert set(codes[4:7]) <= {"E657", "E658"} and codes[8] in ("E657", "E658")
+    assert codes[9:] == ["sub/a.txt", "E530", "E520"] and source.n_others == 1
+
+
+OPENING = [("nothing", None, "E501"), ("folder", [], "E665"), ("folder", ["a.docx"], "E665")]
+
+
+@pytest.mark.parametrize(("name", "files", "code"), OPENING)
+def test_inputs_that_hold_nothing(tmp_path, name, files, code):
+    if files is not None:
+        (tmp_path / name).mkdir()
+        for file in files:
+            (tmp_path / name / file).write_bytes(b"x")
+    with pytest.raises(PiiError) as err:
+        open_submissions(tmp_path / name)
+    assert err.value.code == code
+
+
+# -- the command
+
+
+def test_clean_a_folder_of_pdf(tmp_path):
+    folder, out = tmp_path / "in", tmp_path / "out" / "clean.jsonl"
+    for i in range(6):
+        write_pdf(folder / f"{i}.pdf", essay(min(i, 4)))
+    write_pdf(folder / "long.pdf", essay(9), pages=6)
+    write_pdf(folder / "spanish.pdf", SPANISH)
+    write_pdf(folder / "short.pdf", "This is a short answer about the work of our class.")
+    (folder / "broken.pdf").write_bytes(b"nothing")
+    result = run(folder, "--out", out)
+    assert result.exit_code == 1, result.output
+    assert [row["id"] for row in lines(out)] == ["0.pdf", "1.pdf", "2.pdf", "3.pdf"]
+    assert lines(out)[0].keys() == {"id", "text", "pages"}
+    report = json.loads((out.parent / "clean.cleaning.json").read_text())
+    table = {step["name"]: (step["removed"], step["remaining"]) for step in report["steps"]}
+    assert table == {
+        "records": (0, 10), "student": (0, 10), "size": (0, 10), "pages": (1, 9), "text": (1, 8), "language": (1, 7), "words": (1, 6),
+        "duplicates": (2, 4), "anomalies": (0, 4),
+    }  # fmt: skip
+    assert {(item["id"], item["code"]) for item in report["removed"]} == {
+        ("4.pdf", "E661"), ("5.pdf", "E661"), ("broken.pdf", "E657"), ("long.pdf", "E655"), ("short.pdf", "E660"), ("spanish.pdf", "E659"),
+    }  # fmt: skip
+    assert "E664" in report["notes"][0] and report["near_duplicates"]["groups"] == [[5, 6]]
+    words = set(essay(0).split()) - {"a", "the", "again"}
+    assert not any(f'"{word}' in json.dumps(report) for word in words if len(word) > 5)
+    assert sorted(p.name for p in out.parent.iterdir()) == ["clean.cleaning.json", "clean.jsonl"]
+    assert "Deduplicated" in result.output
+
+
+def test_clean_a_table_by_student(tmp_path):
+    rows = ["number,student,when,text,note"]
+    rows += [f'{i},s{i % 3},2024-01-{10 - i:02},"{essay(i)}",n{i}' for i in range(1, 7)] + ['7,s1,2024,"open']
+    path = tmp_path / "in.csv"
+    path.write_text("\n".join(rows), encoding="utf-8")
+    result = run(
+        path, "--out", tmp_path / "o.jsonl", "--student-column", "student", "--time-column", "when", "--id-column", "number"
+    )
+    assert result.exit_code == 1, result.output
+    assert [(row["number"], row["student"], row["note"]) for row in lines(tmp_path / "o.jsonl")] == [
+        ("1", "s1", "n1"), ("2", "s2", "n2"), ("3", "s0", "n3"),
+    ]  # fmt: skip
+
+
+def test_json_objects_stay_as_they_were_written(tmp_path):
+    raw = f'{{"document": 7,\n   "score": 1.50, "full_text": "{essay(1)} \\u00e9", "x": [1,\n 2]}}'
+    path = tmp_path / "in.json"
+    path.write_text(f"[{raw}]", encoding="utf-8")
+    assert run(path, "--out", tmp_path / "o.jsonl").exit_code == 0
+    written = (tmp_path / "o.jsonl").read_text(encoding="utf-8")
+    assert written.count("\n") == 1 and "\\u00e9" in written and "1.50" in written
+    assert json.loads(written) == json.loads(raw)
+
+
+REFUSED = [
+    (["--student-column", "pupil"], "E652"),
+    (["--time-column", "pupil"], "E652"),
+    (["--text-column", "essay"], "E505"),
+    (["--similarity", "2"], "E650"),
+    (["--language", "Klingonian"], "E650"),
+    (["--resume"], "E513"),
+    (["--resume", "--overwrite"], "E540"),
+]
+
+
+@pytest.mark.parametrize(("args", "code"), REFUSED)
+def test_refused_before_anything_is_written(tmp_path, args, code):
+    path = put_jsonl(tmp_path / "in.jsonl", [{"id": 1, "text": essay(1)}])
+    result = run(path, "--out", tmp_path / "o.jsonl", *args)
+    assert result.exit_code == 2 and code in result.output
+    assert [p.name for p in tmp_path.iterdir()] == ["in.jsonl"]
+
+
+def test_places_that_are_taken(tmp_path):
+    path = put_jsonl(tmp_path / "in.jsonl", [{"text": essay(1)}])
+    assert "E509" in run(path, "--out", path).output
+    (tmp_path / "o.jsonl").write_text("mine")
+    assert "E510" in run(path, "--out", tmp_path / "o.jsonl").output
+    assert (tmp_path / "o.jsonl").read_text() == "mine"
+    assert run(path, "--out", tmp_path / "o.jsonl", "--overwrite").exit_code == 0
+    write_pdf(tmp_path / "in" / "a.pdf", essay(1))
+    assert "E509" in run(tmp_path / "in", "--out", tmp_path / "in" / "o.jsonl").output
+    assert "E651" in run(tmp_path / "in", "--out", tmp_path / "p.jsonl", "--student-column", "s").output
+
+
+@pytest.mark.parametrize("form", ["jsonl", "pdf"])
+def test_an_interrupted_run_ends_as_one_run(tmp_path, monkeypatch, form):
+    monkeypatch.setattr(clean_run, "_SAVE_EVERY", 4)
+    if form == "pdf":
+        path = tmp_path / "in"
+        for i in range(14):
+            write_pdf(path / f"{i:02}.pdf", essay(i % 12) if i != 5 else "short")
+    else:
+        path = put_jsonl(
+            tmp_path / "in.jsonl", [{"id": f"e{i}", "text": essay(i % 12) if i != 5 else "short"} for i in range(14)]
+        )
+    assert run(path, "--out", tmp_path / "whole.jsonl", "--quiet").exit_code == 0
+    real, calls = clean_run.check_record, []
+
+    def break_off(*args):
+        calls.append(1)
+        if len(calls) == 10:
+            raise KeyboardInterrupt
+        return real(*args)
+
+    monkeypatch.setattr(clean_run, "check_record", break_off)
+    result = run(path, "--out", tmp_path / "o.jsonl")
+    assert result.exit_code == 130 and "E534" in result.output and not (tmp_path / "o.jsonl").exists()
+    assert "E510" in run(path, "--out", tmp_path / "o.jsonl").output
+    assert "E514" in run(path, "--out", tmp_path / "o.jsonl", "--resume", "--min-words", 40).output
+    result = run(path, "--out", tmp_path / "o.jsonl", "--resume")
+    assert result.exit_code == 0, result.output
+    assert len(calls) == 10 + 6  # the eight that were safe are not done again
+    assert (tmp_path / "o.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert (tmp_path / "o.cleaning.json").read_bytes() == (tmp_path / "whole.cleaning.json").read_bytes()
+
+
+def test_codes_of_steps():
+    assert [step_of(code) for code in ("E654", "E655", "E657", "E521", "E659")] == ["size", "pages", "text", "text", "language"]
