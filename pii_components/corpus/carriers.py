@@ -42,11 +42,16 @@ _ANY_MARK = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\bGeneric_[A-Z][a-z]+\b|[<\[][A-
 
 
 def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
-    """YIELDS (tuple[str, str]): Id and text of each essay in a (gzipped) JSONL file with fields `id` and `text`."""
+    """YIELDS (tuple[str, str]): Id and text of each essay in a (gzipped) JSONL file with fields `id` and `text`.
+
+    A row with a `label` of its own is no carrier and is left out: it holds people whom nobody replaced by marks.
+    """
     opener = gzip.open if path.suffix == ".gz" else open
     with opener(path, "rt", encoding="utf8") as stream:
         for line in stream:
             row = json.loads(line)
+            if "label" in row or "labels" in row:
+                continue
             yield str(row.get("id", row.get("essay_id", ""))), row.get("text", row.get("full_text", ""))
 
 

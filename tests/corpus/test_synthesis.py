@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.corpus.carriers import fill_carrier, to_parts
+from pii_components.corpus.carriers import fill_carrier, iter_persuade, to_parts
 from pii_components.corpus.people import Person, plain
 from pii_components.corpus.synthesis import Filled, Filler, crop, insert, map_text, roughen
 from pii_components.corpus.templates import NAME_FORMS, Slot, parse_parts
@@ -107,6 +107,17 @@ def test_map_text_leaves_spans_alone():
 def test_marks_of_a_carrier_become_slots(text, who):
     parts = to_parts(text, random.Random(0))
     assert [p.who.rstrip("0123456789") for p in parts if isinstance(p, Slot)] == who
+
+
+def test_rows_with_labels_are_no_carriers(tmp_path):
+    path = tmp_path / "some.jsonl"
+    path.write_text('{"id": 1, "text": "a"}\n{"text": "Ana Roe", "start": 0, "label": "NAME_STUDENT"}\n{"text": "c"}\n', "utf8")
+    assert list(iter_persuade(path)) == [("1", "a"), ("", "c")]
+
+
+def test_schools_and_towns_of_a_carrier_are_indirect(table):
+    filled = fill_carrier("I go to SCHOOL_NAME in Generic_City with OTHER_NAME.", table, random.Random(0))
+    assert [label for _, _, label in filled.spans] == ["EDUCATION", "LOCATION"] and not filled.direct
 
 
 def test_a_carrier_with_an_unknown_mark_is_left_out(table):
