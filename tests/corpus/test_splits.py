@@ -1,0 +1,261 @@
+"""Splits: the paper's counts, folds that keep students and copies together, and the command. Texts are invented."""
+
+import json
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from pii_components.cli.app import app
+from pii_components.corpus.formats.entities import read_entities
+from pii_components.corpus.records import Skip
+from pii_components.corpus.splits import (
+    CRAPII_DOCUMENTS,
+    PAPER_PARTS,
+    check_ids,
+    count_parts,
+    group_documents,
+    paper_split,
+    stratified_folds,
+)
+from pii_components.errors import PiiError
+
+TRUE_ENTITIES = Path(__file__).resolve().parents[3] / "shared" / "data" / "peers" / "true_entities.csv"
+
+
+def test_counts_of_the_paper():
+    parts = paper_split(CRAPII_DOCUMENTS)
+    assert {name: len(part) for name, part in parts.items()} == {"base_train": 5_672, "verifier_train": 3_403, "test": 13_613}
+    assert sorted(i for part in parts.values() for i in part) == list(range(22_688))
+    assert 379 not in parts["test"] and 4777 not in parts["test"]  # the examples in the paper's prompt
+
+
+@pytest.mark.skipif(not TRUE_ENTITIES.exists(), reason="the true entities of the JEDM paper are not beside this checkout")
+def test_entities_of_the_paper():
+    labels: list[Counter[str]] = [Counter() for _ in range(22_688)]
+    for row in read_entities(TRUE_ENTITIES):
+        assert not isinstance(row, Skip)
+        labels[int(row.document)][row.label.split("_")[0]] += 1
+    counts = count_parts(paper_split(CRAPII_DOCUMENTS), labels)
+    names = ("NAME", "URL", "EMAIL", "PHONE")
+    found = {part: [*(c.spans[name] for name in names), sum(c.spans.values()), c.with_pii] for part, c in counts.items()}
+    assert found == {
+        "base_train": [1091, 76, 29, 3, 1199, 774],
+        "verifier_train": [693, 66, 21, 3, 783, 481],
+        "test": [2610, 212, 62, 9, 2893, 1867],
+    }
+
+
+@given(st.integers(6, 3000))
+def test_the_same_shares_for_any_number(n):
+    parts = paper_split(n)
+    assert tuple(parts) == PAPER_PARTS and all(parts.values())
+    assert sorted(i for part in parts.values() for i in part) == list(range(n))
+    assert len(parts["base_train"]) == n // 4
+    assert len(parts["verifier_train"]) == int((n - n // 4) * 0.2)
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, -3])
+def test_too_few_documents_for_the_paper(n):
+    with pytest.raises(PiiError) as err:
+        paper_split(n)
+    assert err.value.code == "E669"
+
+
+GROUPS = [
+    ("nothing known", 3, (), (), ((0,), (1,), (2,))),
+    ("students", 4, ("a", "b", "a", ""), (), ((0, 2), (1,), (3,))),
+    ("unknown students are nobody's", 3, ("", "", ""), (), ((0,), (1,), (2,))),
+    ("copies", 4, (), ((1, 3),), ((0,), (1, 3), (2,))),
+    ("a chain of both", 5, ("a", "b", "a", "c", "b"), ((2, 3), (3, 4)), ((0, 1, 2, 3, 4),)),
+    ("no documents", 0, (), (), ()),
+]
+
+
+@pytest.mark.parametrize(("name", "n", "students", "copies", "expected"), GROUPS, ids=[row[0] for row in GROUPS])
+def test_what_stays_together(name, n, students, copies, expected):
+    assert group_documents(n, students=students, copies=copies) == expected
+
+
+def corpus(rng: random.Random, n: int) -> tuple[list[Counter], list[str], list[str]]:
+    """Labels, students and ids: one label common, one rare; one document in three has any; some students wrote several."""
+    labels = []
+    for _ in range(n):
+        found: Counter[str] = Counter()
+        if rng.random() < 0.3:
+            found["NAME_STUDENT"] = rng.choice([1, 1, 1, 2, 6])
+        if rng.random() < 0.08:
+            found["EMAIL"] = 1
+        if rng.random() < 0.02:
+            found["PHONE_NUM"] = 1
+        labels.append(found)
+    return labels, [f"s{rng.randrange(n)}" for _ in range(n)], [f"d{i}" for i in range(n)]
+
+
+def test_labels_are_spread_evenly():
+    labels, students, ids = corpus(random.Random(3), 2000)
+    groups = group_documents(2000, students=students)
+    fold_of = stratified_folds(groups, labels, ids=ids, folds=5)
+    counts = count_parts({str(f): [i for i, g in enumerate(fold_of) if g == f] for f in range(5)}, labels, groups)
+    for label in ("NAME_STUDENT", "EMAIL", "PHONE_NUM"):
+        spread = [c.spans[label] for c in counts.values()]
+        assert max(spread) - min(spread) <= 1, (label, spread)
+    assert max(c.documents for c in counts.values()) - min(c.documents for c in counts.values()) <= 1
+    assert sum(c.groups for c in counts.values()) == len(groups)
+
+
+def test_a_rare_label_is_in_as_many_folds_as_it_can():
+    labels = [Counter(ID_NUM=1) if i in (3, 40, 77) else Counter() for i in range(100)]
+    fold_of = stratified_folds(group_documents(100), labels, ids=[str(i) for i in range(100)], folds=4)
+    assert len({fold_of[i] for i in (3, 40, 77)}) == 3 and sorted(Counter(fold_of).values()) == [25] * 4
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(10, 60), st.integers(2, 6), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_no_group_is_in_two_folds_and_order_makes_no_difference(n, folds, seed, rng):
+    labels, students, ids = corpus(rng, n)
+    copies = [tuple(sorted(rng.sample(range(n), 2))) for _ in range(rng.randrange(4))]
+    groups = group_documents(n, students=students, copies=copies)
+    if len(groups) < folds:
+        return
+    fold_of = stratified_folds(groups, labels, ids=ids, folds=folds, seed=seed)
+    assert set(fold_of) == set(range(folds))
+    for things in (*groups, *copies, *([i for i in range(n) if students[i] == s] for s in students)):
+        assert len({fold_of[i] for i in things}) == 1
+    order = list(range(n))
+    rng.shuffle(order)
+    place = {old: new for new, old in enumerate(order)}
+    moved = group_documents(n, students=[students[i] for i in order], copies=[[place[i] for i in c] for c in copies])
+    again = stratified_folds(moved, [labels[i] for i in order], ids=[ids[i] for i in order], folds=folds, seed=seed)
+    assert again == [fold_of[i] for i in order]
+
+
+def test_another_seed_gives_other_folds():
+    labels, students, ids = corpus(random.Random(1), 200)
+    groups = group_documents(200, students=students)
+    first, second = (stratified_folds(groups, labels, ids=ids, seed=seed) for seed in (0, 1))
+    assert first != second and first == stratified_folds(groups, labels, ids=ids, seed=0)
+
+
+@pytest.mark.parametrize(("folds", "n"), [(1, 5), (0, 5), (6, 5), (2, 1), (2, 0)])
+def test_impossible_folds(folds, n):
+    with pytest.raises(PiiError) as err:
+        stratified_folds(group_documents(n), [Counter()] * n, ids=[str(i) for i in range(n)], folds=folds)
+    assert err.value.code == "E667"
+
+
+def test_equal_ids_are_named_by_number():
+    with pytest.raises(PiiError) as err:
+        check_ids(["a", "Some Name", "b", "Some Name"])
+    assert err.value.code == "E666" and "2 and 4" in str(err.value) and "Some Name" not in str(err.value)
+
+
+# -- the command
+
+
+def run(*args: object):
+    return CliRunner().invoke(app, ["corpus", "split", *map(str, args)])
+
+
+def lines(path: Path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def words(seed: int, n: int = 60) -> str:
+    rng = random.Random(seed)
+    return " ".join("".join(rng.choice("bdfgklmnprst") + rng.choice("aeiou") for _ in range(3)) for _ in range(n))
+
+
+@pytest.fixture
+def labelled(tmp_path) -> Path:
+    rows = []
+    for i in range(40):
+        text = f"Ina Vell wrote this. {words(i if i != 30 else 12)}"
+        spans = [[0, 8, "NAME_STUDENT"]] if i % 3 == 0 else []
+        rows.append({"id": f"e{i}", "text": text, "spans": spans, "student": f"s{i // 2}"})
+    path = tmp_path / "in.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_folds_of_a_labelled_corpus(labelled, tmp_path):
+    pytest.importorskip("scipy", reason="needs the extra 'corpus'")
+    out = tmp_path / "folds.jsonl"
+    result = run(labelled, "--out", out, "--folds", 4, "--student-column", "student", "--parts", tmp_path / "parts")
+    assert result.exit_code == 0, result.output
+    fold = {row["id"]: row["fold"] for row in lines(out)}
+    assert list(fold) == [f"e{i}" for i in range(40)] and set(fold.values()) == {0, 1, 2, 3}
+    assert all(fold[f"e{i}"] == fold[f"e{i + 1}"] for i in range(0, 40, 2)) and fold["e12"] == fold["e30"]
+    report = json.loads((tmp_path / "folds.split.json").read_text())
+    assert report["groups"] == 19 and report["documents"] == 40
+    spans = [part["spans"]["NAME_STUDENT"] for part in report["parts"].values()]
+    assert sum(spans) == 14 and max(spans) - min(spans) <= 1
+    written = {name: lines(tmp_path / "parts" / f"{name}.jsonl") for name in report["parts"]}
+    assert {row["id"]: int(name[-1]) for name, rows in written.items() for row in rows} == fold
+    assert "NAME_STUDENT" in result.output and "Ina" not in result.output + json.dumps(report)
+
+
+def test_the_split_of_the_paper_for_a_table(tmp_path):
+    path, out = tmp_path / "in.csv", tmp_path / "split.jsonl"
+    path.write_text("number,text\n" + "".join(f"n{i},{words(i)}\n" for i in range(40)), encoding="utf-8")
+    result = run(path, "--out", out, "--method", "paper", "--id-column", "number", "--parts", tmp_path / "parts")
+    assert result.exit_code == 0, result.output
+    expected = {f"n{i}": name for name, part in paper_split(40).items() for i in part}
+    assert {row["id"]: row["split"] for row in lines(out)} == expected
+    assert [row["number"] for row in lines(tmp_path / "parts" / "test.jsonl")] == [i for i in expected_order(expected)]
+    first = (out.read_bytes(), (tmp_path / "split.split.json").read_bytes())
+    assert run(path, "--out", out, "--method", "paper", "--id-column", "number", "--overwrite").exit_code == 0
+    assert (out.read_bytes(), (tmp_path / "split.split.json").read_bytes()) == first
+
+
+def expected_order(split: dict[str, str]) -> list[str]:
+    return sorted((name for name, part in split.items() if part == "test"), key=lambda name: int(name[1:]))
+
+
+REFUSED = [
+    (["--method", "random"], "E668"),
+    (["--folds", "1"], "E667"),
+    (["--folds", "99"], "E667"),
+    (["--student-column", "pupil"], "E652"),
+    (["--similarity", "1.5"], "E650"),
+    (["--out", "taken.jsonl"], "E510"),
+    (["--out", "in.jsonl"], "E509"),
+    (["--parts", "full"], "E510"),
+]
+
+
+@pytest.mark.parametrize(("args", "code"), REFUSED)
+def test_refused_before_anything_is_written(labelled, tmp_path, monkeypatch, args, code):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken.jsonl").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    before = sorted(p.name for p in tmp_path.rglob("*"))
+    result = run("in.jsonl", *([] if "--out" in args else ["--out", "o.jsonl"]), *args)
+    assert result.exit_code == 2 and code in result.output, result.output
+    assert sorted(p.name for p in tmp_path.rglob("*")) == before
+
+
+def test_records_that_cannot_be_read_are_counted(tmp_path):
+    path = tmp_path / "in.jsonl"
+    rows = [json.dumps({"id": i, "text": words(i), "spans": []}) for i in range(8)]
+    path.write_text("\n".join([*rows[:4], "{broken", *rows[4:]]), encoding="utf-8")
+    result = run(path, "--out", tmp_path / "o.jsonl", "--folds", 2, "--similarity", 0)
+    assert result.exit_code == 1 and len(lines(tmp_path / "o.jsonl")) == 8
+    assert json.loads((tmp_path / "o.split.json").read_text())["skipped"] == {
+        "count": 1,
+        "records": [{"record": 5, "code": "E521"}],
+    }
+
+
+def test_equal_ids_are_refused(tmp_path):
+    path = tmp_path / "in.jsonl"
+    path.write_text(
+        "".join(json.dumps({"id": i % 7, "text": words(i), "spans": []}) + "\n" for i in range(8)), encoding="utf-8"
+    )
+    result = run(path, "--out", tmp_path / "o.jsonl")
+    assert result.exit_code == 2 and "E666" in result.output and "1 and 8" in result.output
