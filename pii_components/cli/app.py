@@ -14,6 +14,7 @@ from . import deidentify as deidentifying
 from . import detect as detecting
 from .corpus import corpus_app
 from .engine import load_engine
+from .evaluate import evaluate_app
 from .guard import guard
 from .keys import DEMO_KEY, load_key, write_key
 from .show import before_and_after, coloured, console, profiles_table, spans_table
@@ -34,6 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(corpus_app, name="corpus")
+app.add_typer(evaluate_app, name="evaluate")
 
 INPUT_HELP = "A .txt, .csv, .tsv, .jsonl or .json file, a folder of .txt, or - for standard input."
 PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict, or a TOML file."
