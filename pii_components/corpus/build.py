@@ -12,7 +12,8 @@ import logging
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import spacy
@@ -24,7 +25,9 @@ from ..ner import UNLABELLED_KEY
 from ..spans import SPANS_KEY
 from ..surrogates.names import NameTable, name_table
 from .carriers import fill_carrier, iter_persuade, slots_in_llm_text
-from .synthesis import Filled, Filler, crop, insert, paragraph_ends, roughen
+from .negatives import hard_negative
+from .splits import CRAPII_DOCUMENTS, paper_split
+from .synthesis import Filled, Filler, Tally, crop, insert, paragraph_ends, roughen
 from .templates import Part, Template, read_fragments, read_templates
 
 logger = logging.getLogger(__name__)
@@ -34,6 +37,7 @@ SPLITS = ("train", "dev", "test")
 # What may be set into an essay, and how often (share of the documents). Two thirds of what results holds no student's name: real
 # essays hold one in 15 of 100, and a detector that expects one in each sees one in each.
 _INSIDE = {"selfintro": 0.12, "connected": 0.18, "cited": 0.15, "characters": 0.08, "negatives": 0.20, "contacts": 0.13}
+_HARD_NEGATIVE = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class Recipe:
     fillings (int): Times that each essay of ours is filled. clean_share (float): Share of the stretches without labels that is kept.
     carriers (int): Carriers with marks at most. clean_carriers (int): Carriers without marks at most.
     whole (bool): Whole texts, neither roughened nor cut: for dev and test.
+    worn (float): Share of the mentions and details that are worn (`wear.wear`).
     """
 
     fillings: int
@@ -50,10 +55,11 @@ class Recipe:
     carriers: int
     clean_carriers: int
     whole: bool = False
+    worn: float = 0.0
 
 
 RECIPES = {
-    "train": Recipe(fillings=13, clean_share=0.45, carriers=1000, clean_carriers=2500),
+    "train": Recipe(fillings=6, clean_share=0.45, carriers=1000, clean_carriers=2500, worn=0.07),
     "dev": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
     "test": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
 }
@@ -84,14 +90,21 @@ def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *,
             addition = filler.fill(rng.choice(blocks[kind]))
             gap = "\n\n" if "\n" in addition.text else rng.choice((" ", " ", "\n\n", "\n"))
             filled = insert(filled, addition, rng.choice(stops), before=gap, after="\n" if "\n" in gap else "")
+            filler.tally.add("set in", kind)
+    if (stops := paragraph_ends(filled)) and rng.random() < _HARD_NEGATIVE:
+        sentence, kind = hard_negative(rng)
+        filled = insert(filled, Filled(sentence), rng.choice(stops), before=rng.choice((" ", " ", "\n")))
+        filler.tally.add("hard negative", kind)
     draw = rng.random()
     if draw < header and blocks.get("headers"):
         joint = rng.choice(("\n", "\n", "\n\n", "\n\n", "\n\n\n", "  ", " \n"))
         filled = filler.fill(rng.choice(blocks["headers"])) + Filled(joint) + filled
+        filler.tally.add("set in", "headers")
     elif draw < header + 0.3 and blocks.get("headers_clean"):
         filled = filler.fill(rng.choice(blocks["headers_clean"])) + Filled(rng.choice(("\n", "\n\n", "  "))) + filled
     if rng.random() < header / 4 and blocks.get("signoffs"):
         filled = filled + Filled(rng.choice(("\n\n", "\n"))) + filler.fill(rng.choice(blocks["signoffs"]))
+        filler.tally.add("set in", "signoffs")
     return filled
 
 
@@ -100,24 +113,28 @@ def _pieces(filled: Filled, rng: random.Random, recipe: Recipe) -> Iterator[Fill
         yield filled
         return
     for piece in crop(roughen(filled, rng), rng):
-        if piece.text.strip() and (piece.spans or rng.random() < recipe.clean_share):
+        if piece.text.strip() and (piece.direct or rng.random() < recipe.clean_share):
             yield piece
 
 
-def from_essays(templates: Iterable[Template], blocks: Blocks, recipe: Recipe, table: NameTable, seed: int) -> Iterator[Filled]:
+def from_essays(
+    templates: Iterable[Template], blocks: Blocks, recipe: Recipe, table: NameTable, seed: int, tally: Tally | None = None
+) -> Iterator[Filled]:
     """YIELDS (Filled): Our own essays, each filled several times; an essay that names its writer gets no other head."""
     for template in templates:
         named = any(slot.who.startswith("student") for slot in template.slots)
         for n in range(recipe.fillings):
             rng = rng_for(seed, template.id, n)
-            filler = Filler(table, rng, genders=template.genders)
+            filler = Filler(table, rng, genders=template.genders, worn=recipe.worn, tally=tally)
             filled = filler.fill(template.parts)
             if n or not recipe.whole:
                 filled = dress(filled, filler, blocks, rng, header=0.08 if named else 0.35)
             yield from _pieces(filled, rng, recipe)
 
 
-def from_carriers(path: Path, split: str, blocks: Blocks, recipe: Recipe, table: NameTable, seed: int) -> Iterator[Filled]:
+def from_carriers(
+    path: Path, split: str, blocks: Blocks, recipe: Recipe, table: NameTable, seed: int, tally: Tally | None = None
+) -> Iterator[Filled]:
     """YIELDS (Filled): Essays of a JSONL file, marks filled; those without marks with something set into them."""
     left = {True: recipe.carriers, False: recipe.clean_carriers}
     model_written = "llm" in path.name  # few, but on the very assignment: filled twice
@@ -126,48 +143,76 @@ def from_carriers(path: Path, split: str, blocks: Blocks, recipe: Recipe, table:
         if split_of(f"{path.name}|{key}|{n}") != split or not any(left.values()):
             continue
         rng = rng_for(seed, path.name, key, n, *left.values())
-        filled = fill_carrier(slots_in_llm_text(text), table, rng)
-        if filled is None or not left[bool(filled.spans)]:
+        counts = Tally()
+        filled = fill_carrier(slots_in_llm_text(text), table, rng, worn=recipe.worn, tally=counts)
+        if filled is None or not left[filled.direct]:
             continue
-        left[bool(filled.spans)] -= 1
-        if not filled.spans or model_written:
+        left[filled.direct] -= 1
+        if tally is not None:
+            tally.update(counts)
+        if not filled.direct or model_written:
             if not recipe.whole and not model_written:
                 # One stretch of each, so that the budget goes to many writers.
                 filled = rng.choice(crop(filled, rng, least=500, most=1050)[:4])
-            filled = dress(filled, Filler(table, rng), blocks, rng, header=0.45 if model_written else 0.2)
+            filler = Filler(table, rng, worn=recipe.worn, tally=tally)
+            filled = dress(filled, filler, blocks, rng, header=0.45 if model_written else 0.2)
         yield from _pieces(filled, rng, recipe)
 
 
 def from_crapii(path: Path, split: str) -> Iterator[Filled]:
-    """YIELDS (Filled): Real labelled essays in CRAPII's JSON or JSONL form, whole."""
+    """YIELDS (Filled): Real labelled essays in CRAPII's JSON or JSONL form, whole, in the part where the JEDM paper has them."""
     from .readers import read_labelled
 
     for text in read_labelled(path):
-        if split_of(f"crapii|{text.id}") == split:
+        if crapii_split(text.id) == split:
             yield Filled(text.text, tuple(text.spans))
 
 
+def crapii_split(document: str) -> str:
+    """The part of the corpus in which a CRAPII essay belongs.
+
+    document (str): Its number in CRAPII.
+    RETURNS (str): "train" for the paper's base train, "dev" for its verifier train, "test" for its test and for an essay without such a
+        number: nobody knows that it is not of the test part.
+    """
+    parts = {"base_train": "train", "verifier_train": "dev"}
+    known = document.isdecimal() and int(document) < CRAPII_DOCUMENTS
+    return parts.get(_paper_parts()[int(document)], "test") if known else "test"
+
+
+@cache
+def _paper_parts() -> dict[int, str]:
+    return {number: part for part, numbers in paper_split(CRAPII_DOCUMENTS).items() for number in numbers}
+
+
 def to_doc(nlp: Language, filled: Filled) -> Doc:
-    """RETURNS (Doc): Tokens and `doc.spans`; a span between token boundaries takes in the tokens that it touches."""
+    """RETURNS (Doc): Tokens and `doc.spans`; a span that does not lie on token boundaries is masked: it goes to the unlabelled ones."""
     doc = nlp.make_doc(filled.text)
     spans: list[Span] = []
+    masked = list(filled.unlabelled)
     for start, end, label in filled.spans:
-        span = doc.char_span(start, end, label=label, alignment_mode="expand")
-        if span is not None and (not spans or spans[-1].end <= span.start):
+        span = doc.char_span(start, end, label=label)
+        if span is None or (spans and spans[-1].end > span.start):
+            masked.append((start, end))
+        else:
             spans.append(span)
     doc.spans[SPANS_KEY] = spans
-    rest = (doc.char_span(s, e, label="UNLABELLED", alignment_mode="expand") for s, e in filled.unlabelled)
+    rest = (doc.char_span(s, e, label="UNLABELLED", alignment_mode="expand") for s, e in sorted(masked))
     doc.spans[UNLABELLED_KEY] = [span for span in rest if span is not None]
     return doc
 
 
-def build(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0) -> dict[str, dict[str, int]]:
-    """Write train, dev and test as DocBins, and `stats.json`.
+Counts = dict[str, dict[str, int]]
+
+
+def build_corpus(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0) -> tuple[Counts, dict[str, Counts]]:
+    """Write train, dev and test as DocBins, `stats.json` and `distribution.json`: how often each label, role, form and region was filled in.
 
     assets (Path): Folder with essays/ and fragments/, and the user's own persuade/ and crapii/.
     out (Path): Folder for the .spacy files.
     seed (int): Of every choice. scale (float): Share of the carriers and of the fillings, above 0.
-    RETURNS (dict[str, dict[str, int]]): Per split: documents, tokens, documents without spans, spans per label.
+    RETURNS (tuple[Counts, dict[str, Counts]]): Per split: documents, tokens, documents without spans, spans that were masked since they
+        do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value (`synthesis.Tally`).
     RAISES (PiiError): E603, if there are no essays.
     """
     templates, fragments = read_templates(assets), read_fragments(assets)
@@ -176,27 +221,27 @@ def build(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0) -> dic
     table = name_table()
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
     out.mkdir(parents=True, exist_ok=True)
-    stats = {}
+    stats, distribution = {}, {}
     for split in SPLITS:
-        base = RECIPES[split]
-        recipe = Recipe(
-            max(1, round(base.fillings * scale)),
-            base.clean_share,
-            round(base.carriers * scale),
-            round(base.clean_carriers * scale),
-            base.whole,
+        base, tally = RECIPES[split], Tally()
+        recipe = replace(
+            base,
+            fillings=max(1, round(base.fillings * scale)),
+            carriers=round(base.carriers * scale),
+            clean_carriers=round(base.clean_carriers * scale),
         )
         blocks = {
             kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == split]
             for kind, found in fragments.items()
         }
         mine = [t for t in templates if split_of(t.id) == split]
-        sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed)]
+        sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed, tally)]
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
-            sources.append(from_carriers(path, split, blocks, recipe, table, seed))
+            sources.append(from_carriers(path, split, blocks, recipe, table, seed, tally))
         for path in sorted((assets / "crapii").glob("*.json*")):
             sources.append(from_crapii(path, split))
-        docs = [to_doc(nlp, filled) for source in sources for filled in source]
+        texts = [filled for source in sources for filled in source]
+        docs = [to_doc(nlp, filled) for filled in texts]
         rng_for(seed, split).shuffle(docs)
         DocBin(docs=docs, store_user_data=False).to_disk(out / f"{split}.spacy")
         labels = Counter(span.label_ for doc in docs for span in doc.spans[SPANS_KEY])
@@ -204,11 +249,14 @@ def build(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0) -> dic
             "documents": len(docs),
             "tokens": sum(map(len, docs)),
             "without_spans": sum(not doc.spans[SPANS_KEY] for doc in docs),
+            "masked": sum(len(f.spans) - len(doc.spans[SPANS_KEY]) for f, doc in zip(texts, docs, strict=True)),
             **dict(sorted(labels.items())),
         }
+        distribution[split] = tally.to_dict()
         logger.info("%s: %s", split, stats[split])
     (out / "stats.json").write_text(json.dumps(stats, indent=1) + "\n", "utf8")
-    return stats
+    (out / "distribution.json").write_text(json.dumps(distribution, indent=1) + "\n", "utf8")
+    return stats, distribution
 
 
 def main() -> None:
@@ -220,7 +268,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="share of the fillings and carriers (default 1)")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    build(args.assets, args.out, seed=args.seed, scale=args.scale)
+    build_corpus(args.assets, args.out, seed=args.seed, scale=args.scale)
 
 
 if __name__ == "__main__":

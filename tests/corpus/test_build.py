@@ -1,15 +1,20 @@
 """The corpus step: splits without leaks, the same bytes again, gold on token boundaries."""
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from pii_components.corpus.build import Recipe, build, from_essays, split_of
+from pii_components.corpus.build import SPLITS, Recipe, build_corpus, crapii_split, from_essays, split_of, to_doc
 from pii_components.corpus.reader import make_essay_corpus
+from pii_components.corpus.splits import CRAPII_DOCUMENTS, paper_split
+from pii_components.corpus.synthesis import Filled
 from pii_components.corpus.templates import read_fragments, read_templates
 from pii_components.errors import PiiError
+from pii_components.labels import LABELS, ROLES
 from pii_components.surrogates.names import name_table
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -32,11 +37,11 @@ def assets(tmp_path_factory):
 @pytest.fixture(scope="module")
 def built(assets, tmp_path_factory):
     out = tmp_path_factory.mktemp("corpus")
-    return out, build(assets, out, seed=1, scale=0.2)
+    return out, *build_corpus(assets, out, seed=1, scale=0.2)
 
 
 def test_stats_count_what_is_written(built):
-    out, stats = built
+    out, stats, distribution = built
     nlp = spacy.blank("en")
     for split in ("train", "dev", "test"):
         docs = list(DocBin().from_disk(out / f"{split}.spacy").get_docs(nlp.vocab))
@@ -47,8 +52,8 @@ def test_stats_count_what_is_written(built):
 
 
 def test_the_same_seed_builds_the_same_corpus(built, assets, tmp_path):
-    out, stats = built
-    assert build(assets, tmp_path, seed=1, scale=0.2) == stats
+    out, stats, distribution = built
+    assert build_corpus(assets, tmp_path, seed=1, scale=0.2) == (stats, distribution)
     nlp = spacy.blank("en")
     again, first = ([d.text for d in DocBin().from_disk(p / "train.spacy").get_docs(nlp.vocab)] for p in (tmp_path, out))
     assert again == first
@@ -64,12 +69,13 @@ def test_no_essay_is_in_two_splits():
 def test_every_filling_differs(assets):
     templates = read_templates(assets)[:4]
     recipe = Recipe(fillings=3, clean_share=1.0, carriers=0, clean_carriers=0)
-    texts = ["".join(p.text for p in [f]) for f in from_essays(templates, read_fragments(assets), recipe, name_table(), 1)]
-    assert len(set(texts)) == len(texts)
+    filled = list(from_essays(templates, read_fragments(assets), recipe, name_table(), 1))
+    with_names = [f.text for f in filled if f.spans]
+    assert len(set(with_names)) > 0.9 * len(with_names) > 10  # a stretch may hold a literal only
 
 
 def test_reader_shuffles_and_thins(built):
-    out, stats = built
+    out, stats, distribution = built
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
     read = make_essay_corpus(out / "train.spacy", shuffle=True, clean_share=0.0, seed=3)
     first, second = ([eg.reference.text for eg in read(nlp)] for _ in range(2))
@@ -85,5 +91,59 @@ def test_reader_without_a_file_is_a_coded_error(tmp_path):
 
 def test_build_without_essays_is_a_coded_error(tmp_path):
     with pytest.raises(PiiError) as error:
-        build(tmp_path, tmp_path / "out")
+        build_corpus(tmp_path, tmp_path / "out")
     assert error.value.code == "E603"
+
+
+def test_the_report_counts_what_was_filled_in(built):
+    out, stats, distribution = built
+    assert json.loads((out / "distribution.json").read_text("utf8")) == distribution
+    train = distribution["train"]
+    assert {"label", "role", "form", "region", "wear", "hard negative", "set in", "linked to the name"} <= set(train)
+    assert set(train["role"]) == set(ROLES)
+    # What was filled in was written or cut away or masked; nothing is written that was not filled in.
+    for label in LABELS:
+        assert stats["train"].get(label, 0) <= train["label"].get(label, 0)
+
+
+def test_dev_and_test_are_not_worn(built):
+    out, stats, distribution = built
+    assert "wear" not in distribution["dev"] and "wear" not in distribution["test"]
+
+
+def test_crapii_goes_where_the_paper_has_it(assets, tmp_path):
+    numbers = {part: ids[0] for part, ids in paper_split(CRAPII_DOCUMENTS).items()}
+    assert {part: crapii_split(str(n)) for part, n in numbers.items()} == {
+        "base_train": "train", "verifier_train": "dev", "test": "test",
+    }  # fmt: skip
+    assert [crapii_split(name) for name in ("", "essay", "22688", "-1", "99999")] == ["test"] * 5
+    folder = tmp_path / "assets"
+    shutil.copytree(assets, folder)
+    (folder / "crapii").mkdir()
+    rows = [
+        {
+            "document": n,
+            "full_text": f"Zyx {part}",
+            "tokens": ["Zyx", part],
+            "trailing_whitespace": [True, False],
+            "labels": ["B-NAME_STUDENT", "O"],
+        }
+        for part, n in numbers.items()
+    ]
+    (folder / "crapii" / "train.json").write_text(json.dumps(rows), "utf8")
+    build_corpus(folder, tmp_path / "out", seed=1, scale=0.1)
+    nlp = spacy.blank("en")
+    where = {
+        split: [
+            d.text for d in DocBin().from_disk(tmp_path / f"out/{split}.spacy").get_docs(nlp.vocab) if d.text.startswith("Zyx")
+        ]
+        for split in SPLITS
+    }
+    assert where == {"train": ["Zyx base_train"], "dev": ["Zyx verifier_train"], "test": ["Zyx test"]}
+
+
+def test_gold_between_token_boundaries_is_masked():
+    nlp = spacy.blank("en")
+    doc = to_doc(nlp, Filled("Ana Roesler is 41", ((0, 3, "NAME_STUDENT"), (4, 7, "NAME_STUDENT"), (15, 17, "AGE"))))
+    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("Ana", "NAME_STUDENT"), ("41", "AGE")]
+    assert [s.text for s in doc.spans["pii_unlabelled"]] == ["Roesler"]
