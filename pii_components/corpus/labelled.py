@@ -269,7 +269,12 @@ def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool)
     for origin in (path.resolve() for path in (source, *others) if path is not None):
         places = (target, partial_path(target))
         inside = origin.is_dir() and origin in target.parents
-        if origin in places or inside or target in origin.parents or any(p.exists() and p.samefile(origin) for p in places):
+        if (
+            origin in places
+            or inside
+            or target in origin.parents
+            or any(p.exists() and origin.exists() and p.samefile(origin) for p in places)
+        ):
             raise PiiError(Errors.E638)
     for place in (out, partial_path(out)):
         if place.exists() and not overwrite and not (place.is_dir() and not any(place.iterdir())):

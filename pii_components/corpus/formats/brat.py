@@ -96,7 +96,7 @@ def _labelled(number: int, ident: str, text: str, notes: str, tally: Tally) -> L
             raise PiiError(Errors.E629, number=number, line=line_number)
         parts = [(int(start), int(end)) for start, end in (pair.split(" ") for pair in offsets.split(";"))]
         if label == MASKED_LABEL:
-            lost.extend(parts)
+            lost.extend(_join(text, parts))
         elif all(0 <= s < e <= len(text) for s, e in parts) and plain(" ".join(text[s:e] for s, e in parts)) != plain(words):
             tally.mask(number, (parts[0][0], parts[-1][1], label), TEXT)
             lost.extend(where for s, e in parts if (where := within(text, s, e)))

@@ -5,8 +5,8 @@
 
 This is how the true entities of CRAPII were published with the JEDM paper. Texts come from another file (JSON, JSON Lines, CSV) or a
 folder of .txt, joined by id; a text without a row has no personal information of these types. Where an offset does not point at
-the words of its row, the same words close by are taken: white space was lost and made again more than once on the way. Where
-there are none, the stretch and every other place with these words are masked.
+the words of its row, the same words close by are taken, or far away where each place of them has its row: white space was lost
+and made again more than once on the way. Where there are none, the stretch and every other place with these words are masked.
 """
 
 import csv
@@ -89,13 +89,7 @@ def _row(number: int, cells: Mapping[str, str], codec: str, *, whole: bool) -> E
     if any(map(has_half_pair, cells.values())):
         return Skip.of(Errors.E520, number=number, encoding=codec)
     at = _POSITIONS.fullmatch(cells.get("positions", "").strip())
-    if (
-        not whole
-        or at is None
-        or not cells["file_idx"].strip()
-        or not cells["entity_text"].strip()
-        or not is_label(cells["type"])
-    ):
+    if not whole or at is None or not cells["file_idx"].strip() or not cells["entity_text"] or not is_label(cells["type"]):
         return Skip.of(Errors.E639, number=number)
     return EntityRow(number, cells["file_idx"].strip(), int(at[1]), int(at[2]), cells["type"], cells["entity_text"])
 
@@ -182,28 +176,40 @@ def place(text: str, rows: list[EntityRow], *, number: int, tally: Tally) -> tup
     text (str): The document. rows (list[EntityRow]): Its entities. number (int), tally (Tally): For what is masked.
     RETURNS (tuple[list[GoldSpan], list[Stretch]]): Spans, and stretches to mask.
     """
-    spans: list[GoldSpan] = []
-    lost: list[Stretch] = []
-    taken: set[Stretch] = set()
+    once = {(row.start, row.end, row.label, row.words): row for row in rows}
+    if len(once) < len(rows):
+        tally.notes["the same gold twice"] += len(rows) - len(once)
+        rows = list(once.values())
+    found: dict[EntityRow, Stretch] = {}
+    rest: dict[str, list[EntityRow]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: (row.start, row.end, row.number)):
+        if row.start >= 0 and text[row.start : row.end] == row.words:
+            found[row] = (row.start, row.end)
+        else:
+            rest[row.words].append(row)
+    taken = set(found.values())
+    for group in rest.values():
+        free = [at for at in occurrences(text, group[0].words) if at not in taken]
+        if len(free) == len(group) and all(_is_whole(text, *at) for at in free):
+            found.update(zip(group, free, strict=True))  # each place has its row, however far away
+            taken.update(free)
     drift = 0
     for row in sorted(rows, key=lambda row: (row.start, row.end, row.number)):
-        found = (row.start, row.end) if row.start >= 0 and text[row.start : row.end] == row.words else None
-        if found is None:
-            found = _nearest(text, row, row.start + drift, taken)
-            if found is not None:
-                tally.notes["offset corrected by the words close by"] += 1
-        if found is not None:
-            drift = found[0] - row.start
-            taken.add(found)
-            spans.append((*found, row.label))
-            continue
+        if row not in found and (at := _nearest(text, row, row.start + drift, taken)):
+            found[row] = at
+            taken.add(at)
+        if row in found:
+            drift = found[row][0] - row.start
+            tally.notes["offset corrected by the words close by"] += found[row] != (row.start, row.end)
+    lost: list[Stretch] = []
+    for row in (row for row in rows if row not in found):
         tally.mask(number, (row.start, row.end, row.label), TEXT)
         others = occurrences(text, row.words)
         lost.extend(others)
         inside = 0 <= row.start < row.end <= len(text)
         if (inside or not others) and (stretch := within(text, row.start, row.end)):
             lost.append(stretch)
-    return spans, lost
+    return [(*at, row.label) for row, at in found.items()], lost
 
 
 def _nearest(text: str, row: EntityRow, start: int, taken: set[Stretch]) -> Stretch | None:
@@ -227,9 +233,12 @@ def occurrences(text: str, words: str, low: int = 0, high: int | None = None) ->
     if not pattern:
         return []
     found = [match.span() for match in re.compile(pattern).finditer(text, low, len(text) if high is None else high)]
-    whole = [
-        (s, e)
-        for s, e in found
-        if not (s and text[s - 1].isalnum() and text[s].isalnum()) and not (text[e - 1].isalnum() and text[e : e + 1].isalnum())
-    ]
-    return whole or found
+    return [at for at in found if _is_whole(text, *at)] or found
+
+
+def _is_whole(text: str, start: int, end: int) -> bool:
+    """RETURNS (bool): Whether no word runs over an edge of the stretch."""
+    return not (
+        (start and text[start - 1].isalnum() and text[start].isalnum())
+        or (text[end - 1].isalnum() and text[end : end + 1].isalnum())
+    )

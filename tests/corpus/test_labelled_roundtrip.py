@@ -1,0 +1,154 @@
+"""Offsets of every label survive every reader and writer: properties. All texts are invented."""
+
+import shutil
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pii_components.corpus.formats.tokens import blank_pipeline
+from pii_components.corpus.labelled import FORMS, LabelledText, Tally, convert, read_corpus, write_corpus
+from pii_components.labels import DIRECT_LABELS, INDIRECT_LABELS, LABELS
+
+CHARACTER_FORMS = ("jsonl", "csv", "brat")
+TOKEN_FORMS = ("kaggle", "kaggle-jsonl", "bio", "spacy")
+FORMS_WRITTEN = CHARACTER_FORMS + TOKEN_FORMS
+PIECES = (
+    "Ina Sorel", "Jörn Übel", "李 小龍", "O'Brien-Łuk", "ina@example.edu", "+48 555 0100", "20418837", "@ina_s", "12 Elm St.\nOsk",
+    " ", "  ", "   ", "\n", "\r\n", "\t", "\u00a0", "\u2028", "\u0085", "\ufeff", "\u200b", "e\u0301", "😀", "\0", "\x1c", "\x0b",
+    "I am", "wrote", ".", ",", '"', "'", "\\", "{", "]", ";", "menu.Keep", "it", "don't", "http://x.org/~ina", "-", "_", "#1", "T1",
+)  # fmt: skip
+ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+TEXTS = st.lists(st.sampled_from(PIECES) | ANY, max_size=14).map("".join)
+META = st.dictionaries(st.sampled_from(["author", "course", "é"]), ANY | st.integers() | st.none(), max_size=2)
+SETTINGS = settings(max_examples=25, deadline=None)
+
+
+def take(draw, edges):
+    """Some pairs of neighbouring edges."""
+    chosen = sorted(draw(st.sets(st.sampled_from(edges), max_size=8))) if edges else []
+    pairs = [(a, b) for a, b in zip(chosen, chosen[1:], strict=False)]
+    return [pair for pair in pairs if draw(st.booleans())]
+
+
+@st.composite
+def essays(draw, *, on_tokens: bool):
+    """Documents with gold: at any character, or on tokens."""
+    out = []
+    for ident in draw(st.lists(st.integers(0, 99).map(str) | ANY.filter(bool), max_size=4, unique_by=str.lower)):
+        text = draw(TEXTS)
+        if on_tokens:
+            doc = blank_pipeline().make_doc(text)
+            tokens = take(draw, list(range(len(doc) + 1)))
+            pairs = [(doc[a].idx, doc[b - 1].idx + len(doc[b - 1])) for a, b in tokens]
+        else:
+            pairs = take(draw, list(range(len(text) + 1)))
+        spans = [(*pair, draw(st.sampled_from(LABELS))) for pair in pairs]
+        masked = []
+        if spans and draw(st.booleans()):
+            masked.append(spans.pop(draw(st.integers(0, len(spans) - 1)))[:2])
+        out.append(LabelledText(ident, text, tuple(spans), tuple(masked), draw(META)))
+    return out
+
+
+def through(found, *forms):
+    """Write and read in one form after another."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        tallies = []
+        for i, form in enumerate(forms):
+            tally = Tally()
+            write_corpus(found, folder / str(i), form, tally=tally)
+            tallies.append(tally)
+            if not found:
+                return found, tallies
+            reading = Tally()
+            found = list(read_corpus(folder / str(i), form, tally=reading))
+            assert not reading.masked
+        return found, tallies
+    finally:
+        shutil.rmtree(folder)
+
+
+def plain(found, *, meta=True):
+    """In an order of its own, since brat goes by name."""
+    return sorted((e.id, e.text, e.spans, e.masked, repr(e.meta) if meta else "") for e in found)
+
+
+NAMES_OF_ALL = LabelledText(
+    "all", " ".join(LABELS), tuple((" ".join(LABELS).index(x), " ".join(LABELS).index(x) + len(x), x) for x in LABELS)
+)
+AT_LINE_ENDS = LabelledText(
+    "9", "\ufeffIna\n\nSorel \r\n Bo\n", ((0, 10, "EMAIL"), (10, 11, "DATE"), (11, 14, "X"), (15, 17, "AGE")), ((17, 18),)
+)
+
+
+@pytest.mark.parametrize("form", CHARACTER_FORMS)
+@SETTINGS
+@example(found=[NAMES_OF_ALL, AT_LINE_ENDS, LabelledText("empty", ""), LabelledText("m", "Ina\nBo", (), ((0, 6),))])
+@given(found=essays(on_tokens=False))
+def test_offsets_at_any_character_survive(form, found):
+    back, (tally,) = through(found, form)
+    has_meta = form != "brat"
+    assert plain(back, meta=has_meta) == plain(found, meta=has_meta)
+    assert not tally.masked
+
+
+@pytest.mark.parametrize("form", TOKEN_FORMS)
+@SETTINGS
+@example(found=[NAMES_OF_ALL, LabelledText("empty", "")])
+@given(found=essays(on_tokens=True))
+def test_offsets_on_tokens_survive(form, found):
+    back, (tally,) = through(found, form)
+    assert plain(back) == plain(found)
+    assert not tally.masked
+
+
+@pytest.mark.parametrize("form", TOKEN_FORMS)
+@SETTINGS
+@example(found=[AT_LINE_ENDS])
+@given(found=essays(on_tokens=False))
+def test_offsets_inside_tokens_are_masked_and_counted(form, found):
+    back, (tally,) = through(found, form)
+    assert [(e.id, e.text, e.meta) for e in back] == [(e.id, e.text, e.meta) for e in found]
+    n_masked = Counter(m.number for m in tally.masked)
+    for number, (before, after) in enumerate(zip(found, back, strict=True), 1):
+        assert len(after.spans) + n_masked[number] == len(before.spans)
+        gold = {(label, before.text[start:end].strip(" ")) for start, end, label in before.spans}
+        assert {(label, after.text[start:end].strip(" ")) for start, end, label in after.spans} <= gold
+        hidden = {i for start, end in after.masked for i in range(start, end)}
+        kept = {i for start, end, _ in after.spans for i in range(start, end)}
+        for start, end in [*before.masked, *(span[:2] for span in before.spans)]:
+            # every character of the old gold is gold of a kept label, masked, or a space between two tokens
+            assert all(i in hidden or i in kept or before.text[i] == " " for i in range(start, end))
+
+
+@SETTINGS
+@given(found=essays(on_tokens=True), forms=st.permutations(FORMS_WRITTEN))
+def test_offsets_survive_all_forms_one_after_another(found, forms):
+    back, tallies = through(found, *forms)
+    assert plain(back, meta=False) == plain(found, meta=False)
+    assert not any(tally.masked for tally in tallies)
+
+
+@pytest.mark.parametrize("to_form", FORMS_WRITTEN)
+@pytest.mark.parametrize("from_form", [*FORMS_WRITTEN, "entities"])
+def test_every_label_from_every_form_to_every_form(tmp_path, from_form, to_form):
+    assert {*DIRECT_LABELS, *INDIRECT_LABELS} <= set(LABELS)
+    source, options = tmp_path / "in", {}
+    write_corpus([NAMES_OF_ALL], source, "jsonl" if from_form == "entities" else from_form)
+    if from_form == "entities":
+        rows = "".join(f'all,{label},{label},"({start}, {end})"\n' for start, end, label in NAMES_OF_ALL.spans)
+        (tmp_path / "e.csv").write_text("file_idx,entity_text,type,positions\n" + rows)
+        source.rename(tmp_path / "texts.jsonl")
+        source, options = tmp_path / "e.csv", {"text_source": tmp_path / "texts.jsonl"}
+    tally = convert(source, tmp_path / "out", from_form=from_form, to_form=to_form, **options)
+    assert tally.documents == 1 and tally.labels == dict.fromkeys(LABELS, 1) and not tally.masked
+    assert list(read_corpus(tmp_path / "out", to_form)) == [NAMES_OF_ALL]
+
+
+def test_all_forms_are_tried():
+    assert set(FORMS_WRITTEN) | {"entities"} == set(FORMS)
