@@ -3,6 +3,8 @@
 import typer
 
 from .corpus_build import ASSETS_EPILOG, BUILD_EPILOG, CHECK_EPILOG, assets, build, check
+from .corpus_chats import EPILOG as CHATS_EPILOG
+from .corpus_chats import chats
 from .corpus_clean import EPILOG as CLEAN_EPILOG
 from .corpus_clean import clean
 from .corpus_convert import EPILOG as CONVERT_EPILOG
@@ -19,3 +21,4 @@ corpus_app.command("build", epilog=BUILD_EPILOG)(build)
 corpus_app.command("check", epilog=CHECK_EPILOG)(check)
 corpus_app.command("assets", epilog=ASSETS_EPILOG)(assets)
 corpus_app.command("split", epilog=SPLIT_EPILOG)(split)
+corpus_app.command("chats", epilog=CHATS_EPILOG)(chats)

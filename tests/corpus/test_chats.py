@@ -1,0 +1,462 @@
+"""Chats: placeholders, people per group, reading, and that the authored set keeps to its own rules."""
+
+import csv
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections import Counter
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from pii_components.cli.app import app
+from pii_components.corpus.chat_files import Chat, Turn, parse_chat, read_chats
+from pii_components.corpus.chat_people import Person, form_of
+from pii_components.corpus.chat_table import Placeholder, load_table
+from pii_components.corpus.chats import count_placeholders, deal, fill_chat, fill_chats, make_chats
+from pii_components.corpus.culture_names import CULTURES, GENDERS, GROUPS, given_names, surnames
+from pii_components.errors import PiiError
+from pii_components.labels import LABELS
+from pii_components.surrogates.names import fold
+
+ASSETS = Path(__file__).parents[2] / "assets" / "chats"
+TALK = """teacher: Hi there <STUDENT>, I'm <TEACHER FULL NAME>. Is that <STUDENT SPELLED>?
+student: hi <TEACHER>, its <STUDENT FULL NAME>, not <STUDENT MISHEARD>, <AGE>, from <CITY>, now <CITY 2>
+student: <FRIEND> and <FRIEND 2> say hi, <FRIEND 2 SURNAME> is at <SCHOOL>. write to <EMAIL ADDRESS>
+"""
+
+
+@pytest.fixture(scope="module")
+def table():
+    return load_table()
+
+
+@pytest.fixture(scope="module")
+def authored(table):
+    return read_chats(ASSETS, table=table)
+
+
+def texts(filled, words):
+    return {filled.text[s:e] for (s, e, _), name in zip(filled.spans, filled.placeholders, strict=True) if name == words}
+
+
+def one(filled, words):
+    (text,) = texts(filled, words)
+    return text
+
+
+def code_of(call):
+    with pytest.raises(PiiError) as error:
+        call()
+    return error.value.code
+
+
+# The names
+
+
+def test_there_are_the_papers_ten_groups():
+    assert len(set(GROUPS)) == 10 and {c for _, c in GROUPS} == {"Africa", "Americas", "Asia", "Europe", "Oceania"}
+
+
+@pytest.mark.parametrize("gender, culture", GROUPS)
+def test_every_group_has_enough_names_in_english_letters(gender, culture):
+    for names in (given_names(gender, culture), surnames(culture)):
+        assert len(set(names)) == len(names) >= 250
+        assert all(re.fullmatch(r"[A-Z][A-Za-z]{2,13}", name) for name in names)
+
+
+def test_a_country_is_in_one_culture():
+    countries = [c for text in CULTURES.values() for c in text.split()]
+    assert len(countries) == len(set(countries)) == 105
+
+
+def test_a_given_name_is_hardly_of_both_genders():
+    for culture in CULTURES:
+        assert len(set(given_names("F", culture)) & set(given_names("M", culture))) == 0
+
+
+# The placeholders
+
+
+@pytest.mark.parametrize(
+    "words, meaning",
+    [
+        ("STUDENT", Placeholder("STUDENT", "called", "NAME_STUDENT")),
+        ("TEACHER", Placeholder("TEACHER", "called", "NAME_INSTRUCTOR")),
+        ("AGE", Placeholder("STUDENT", "age", "AGE")),
+        ("DATE", Placeholder("STUDENT", "date", "DATE")),
+        ("INSTAGRAM ACCOUNT", Placeholder("STUDENT", "username", "USERNAME")),
+        ("STUDENT NUMBER", Placeholder("STUDENT", "id", "ID_NUM")),
+        ("student’s", None),
+        ("TEACHER INSTAGRAM ACCOUNT", Placeholder("TEACHER", "username", "USERNAME")),
+        ("FRIEND 2 SURNAME", Placeholder("FRIEND 2", "last", "NAME_CONNECTED")),
+        ("FRIEND 1", Placeholder("FRIEND", "called", "NAME_CONNECTED")),
+        ("FRIEND 0", None),
+        ("OTHER TEACHER  FULL NAME", Placeholder("OTHER TEACHER", "full", "NAME_INSTRUCTOR")),
+        ("CITY 2", Placeholder("STUDENT", "town", "LOCATION", 2)),
+        ("AUNT AGE", Placeholder("AUNT", "age", "AGE")),
+        ("PARROT", None),
+        ("STUDENT SHOE", None),
+    ],
+)
+def test_a_placeholder_is_taken_apart(table, words, meaning):
+    assert table.resolve(words) == meaning
+
+
+@pytest.mark.parametrize(
+    "text, found",
+    [
+        ("<STUDENT>", ["STUDENT"]),
+        ("<STUDENT's MOTHER> <DATE 2>", ["STUDENT's MOTHER", "DATE 2"]),
+        ("i <3 it, List<T>, <h1>, Map<String>, a < B > c", []),
+    ],
+)
+def test_only_words_in_capitals_are_placeholders(table, text, found):
+    assert table.pattern.findall(text) == found
+
+
+def test_an_unknown_placeholder_is_a_coded_error_without_text():
+    chat = parse_chat("student: hi\nteacher: ask <JOHN SMITH>", "c1")
+    with pytest.raises(PiiError) as error:
+        fill_chat(chat, gender="F", culture="Asia", seed=1)
+    assert error.value.code == "E680"
+    assert "c1" in str(error.value) and "turn 2" in str(error.value) and "JOHN" not in str(error.value)
+    assert count_placeholders([chat]) == [("JOHN SMITH", 1, None)]
+
+
+def test_a_users_table_adds_people_details_values_and_brackets(tmp_path):
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'brackets = ["[", "]"]\n[speakers]\nteacher = ["Coach"]\n[persons]\n"NEIGHBOUR" = {role = "CONNECTED", age = [90, 90]}\n'
+        '[details]\n"LEVEL" = {values = ["B2"], label = ""}\n"TEAM" = {values = ["the Owls"], label = "OTHER"}\n',
+        "utf8",
+    )
+    table = load_table(own)
+    chat = parse_chat("coach: [NEIGHBOUR], [NEIGHBOUR AGE], is in [TEAM], [LEVEL], hi [STUDENT]", "c", table=table)
+    filled = fill_chat(chat, gender="M", culture="Europe", seed=1, table=table)
+    assert [label for *_, label in filled.spans] == ["NAME_CONNECTED", "AGE", "OTHER", "NAME_STUDENT"]
+    assert ", 90, is in the Owls, B2, hi " in filled.text and filled.text.startswith("teacher: ")
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        "= 1",
+        "colour = 1",
+        "persons = 3",
+        'brackets = ["<"]',
+        '[speakers]\nparrot = ["p"]',
+        '[persons]\n"A" = {role = "KING"}',
+        '[persons]\n"A" = {role = "STUDENT", gender = "x"}',
+        '[persons]\n"A" = {role = "STUDENT", age = [9, 2]}',
+        '[forms]\n"F" = "shoe"',
+        '[details]\n"D" = {make = "shoe"}',
+        '[details]\n"D" = {values = []}',
+        '[details]\n"D" = {values = ["x"]}',
+        '[details]\n"D" = {values = ["x"], label = "SHOE"}',
+        '[details]\n"D" = {values = ["x"], make = "age", label = "AGE"}',
+    ],
+)
+def test_a_malformed_table_is_a_coded_error(tmp_path, toml):
+    path = tmp_path / "bad.toml"
+    path.write_text(toml, "utf8")
+    assert code_of(lambda: load_table(path)) == "E686"
+
+
+def test_a_missing_table_is_a_coded_error(tmp_path):
+    assert code_of(lambda: load_table(tmp_path / "none.toml")) == "E501"
+
+
+# Filling
+
+
+@pytest.mark.parametrize("gender, culture", GROUPS)
+def test_people_have_names_of_their_group(gender, culture):
+    filled = fill_chat(parse_chat(TALK, "c"), gender=gender, culture=culture, seed=46)
+    first, last = one(filled, "STUDENT FULL NAME").split()
+    assert first == one(filled, "STUDENT") and first in given_names(gender, culture) and last in surnames(culture)
+    assert one(filled, "TEACHER FULL NAME").split()[0] == one(filled, "TEACHER") in given_names(gender, culture)
+    assert filled.people["STUDENT"] == {"role": "STUDENT", "gender": gender, "culture": culture}
+    assert re.sub(r"[^A-Z]", "", one(filled, "STUDENT SPELLED")) == first.upper()
+    assert fold(one(filled, "STUDENT MISHEARD")) != fold(first)
+    assert one(filled, "CITY") != one(filled, "CITY 2")
+
+
+@pytest.mark.parametrize("form, text", [
+    ("full", "Mereoni Waqa"), ("first", "Mereoni"), ("last", "Waqa"), ("nick", "Mere"), ("initials", "M.W."), ("misheard", "Mereani"),
+    ("spelled", "M-E-R-E-O-N-I"), ("spelled_last", "W-A-Q-A"),
+])  # fmt: skip
+def test_forms_of_a_name(form, text):
+    assert form_of(Person("Mereoni", "Waqa", "Mere", "Mereani", "-", "F"), form) == text
+
+
+def test_called_full_is_the_papers_way():
+    filled = fill_chat(parse_chat(TALK, "c"), gender="F", culture="Asia", seed=1, called="full")
+    assert one(filled, "STUDENT") == one(filled, "STUDENT FULL NAME")
+
+
+@pytest.mark.parametrize(
+    "turn, change",
+    [
+        ("hello <STUDENT>, i'm in <CITY>", str.lower),
+        ("yes I think I'm late <STUDENT>", str.lower),
+        ("HELLO <STUDENT> HELP", str.upper),
+        ("Hello <STUDENT>", str),
+        ("<STUDENT>!", str),
+        ("OK <STUDENT>", str),
+    ],
+)
+def test_case_of_the_surroundings(turn, change):
+    chat = Chat("c", (Turn("student", turn),))
+    written = fill_chat(chat, gender="M", culture="Americas", seed=3)
+    following = fill_chat(chat, gender="M", culture="Americas", seed=3, case="surroundings")
+    assert one(written, "STUDENT") in given_names("M", "Americas")
+    assert one(following, "STUDENT") == change(one(written, "STUDENT"))
+
+
+def test_an_address_keeps_its_case():
+    chat = Chat("c", (Turn("student", "mail me <EMAIL ADDRESS>"),))
+    args = {"gender": "M", "culture": "Africa", "seed": 3}
+    assert fill_chat(chat, **args).text == fill_chat(chat, **args, case="surroundings").text
+
+
+@pytest.mark.parametrize(
+    "change, code",
+    [
+        ({"gender": "x"}, "E685"),
+        ({"culture": "Atlantis"}, "E685"),
+        ({"called": "loudly"}, "E685"),
+        ({"case": "camel"}, "E685"),
+    ],
+)
+def test_unknown_options_are_coded_errors(change, code):
+    args = {"gender": "F", "culture": "Asia", "seed": 1, **change}
+    assert code_of(lambda: fill_chat(parse_chat(TALK, "c"), **args)) == code
+
+
+def test_no_two_people_share_a_name_and_no_name_stands_in_the_text(authored, table):
+    for gender, culture in GROUPS[::3]:
+        for filled in fill_chats(authored, gender=gender, culture=culture, seed=7, table=table):
+            names: dict[str, set[str]] = {}
+            for (start, end, label), words in zip(filled.spans, filled.placeholders, strict=True):
+                if label.startswith("NAME_") and not words.endswith(("SPELLED", "INITIALS")):
+                    parts = {fold(part) for part in filled.text[start:end].split()}
+                    names.setdefault(table.resolve(words).who, set()).update(parts)
+            assert not [pair for pair in combinations(names.values(), 2) if pair[0] & pair[1]]
+            rest = list(filled.text)
+            for start, end, _ in filled.spans:
+                rest[start:end] = "\0" * (end - start)
+            own = {fold(word) for word in re.findall(r"[^\W\d_]+", "".join(rest))}
+            assert not own & set().union(*names.values())
+
+
+def test_a_name_in_the_chats_own_words_is_passed_over():
+    words = " ".join(given_names("F", "Europe")[:-40])
+    chat = parse_chat(f"student: {words} and <STUDENT>", "c")
+    for seed in range(5):
+        assert one(fill_chat(chat, gender="F", culture="Europe", seed=seed), "STUDENT") in given_names("F", "Europe")[-40:]
+    full = parse_chat(f"student: {' '.join(given_names('F', 'Europe'))} and <STUDENT>", "c")
+    assert code_of(lambda: fill_chat(full, gender="F", culture="Europe", seed=1)) == "E689"
+
+
+_PIECES = st.sampled_from(
+    ["<STUDENT>", "<TEACHER NICKNAME>", "<FRIEND 2 FULL NAME>", "<AGE>", "<HOME ADDRESS>", "<PERSONAL PAGE>"]
+)
+_TURN = st.lists(st.one_of(_PIECES, st.text("aé \U0001f600<>:'\n", max_size=6)), min_size=1, max_size=6).map("".join)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_TURN, min_size=1, max_size=4), st.integers(0, 9), st.sampled_from(GROUPS))
+def test_spans_are_what_was_put_in_and_the_rest_stays(turns, seed, group):
+    chat = Chat("c", tuple(Turn("student", text) for text in turns))
+    filled = fill_chat(chat, gender=group[0], culture=group[1], seed=seed, case="surroundings")
+    assert all(a[1] <= b[0] for a, b in zip(filled.spans, filled.spans[1:], strict=False))
+    text = filled.text
+    for (start, end, label), words in reversed(list(zip(filled.spans, filled.placeholders, strict=True))):
+        assert text[start:end].strip() == text[start:end] != "" and label in LABELS
+        text = f"{text[:start]}<{words}>{text[end:]}"
+    assert text == "".join(f"student: {turn}\n" for turn in turns)
+
+
+# Groups
+
+
+@pytest.mark.parametrize("n, per_group, each", [(44, None, 4), (260, None, 26), (3, None, 1), (44, 9, 9), (44, 50, 50)])
+def test_every_group_has_as_many_chats(n, per_group, each):
+    chats = [Chat(f"c{i}", (Turn("student", "hi"),)) for i in range(n)]
+    dealt = deal(chats, per_group=per_group, seed=1)
+    assert Counter(group for _, group, _ in dealt) == dict.fromkeys(GROUPS, each)
+    assert len({(chat.id, group, number) for chat, group, number in dealt}) == len(dealt)
+    uses = Counter(chat.id for chat, _, _ in dealt)
+    assert max(uses.values()) - min((*uses.values(), *([0] if len(uses) < n else []))) <= 1
+    assert dealt == deal(chats[::-1], per_group=per_group, seed=1)
+    assert {number for *_, number in dealt} == ({1, 2} if each > n else {1})
+
+
+def test_the_same_chats_in_every_group_if_asked():
+    chats = [Chat(f"c{i}", (Turn("student", "hi <STUDENT>"),)) for i in range(20)]
+    dealt = deal(chats, per_group=6, seed=1, same_chats=True)
+    assert len({chat.id for chat, *_ in dealt}) == 6 and len(dealt) == 60
+
+
+def test_a_group_needs_a_chat():
+    assert code_of(lambda: deal([], per_group=0, seed=1)) == "E687"
+    assert list(make_chats([], seed=1)) == []
+
+
+def test_what_a_chat_becomes_depends_on_seed_id_and_group_alone(authored, table):
+    alone = fill_chats(authored[3:4], gender="F", culture="Africa", seed=46, table=table)
+    assert alone == fill_chats(authored, gender="F", culture="Africa", seed=46, table=table)[3:4]
+    assert alone != fill_chats(authored[3:4], gender="F", culture="Africa", seed=47, table=table)
+
+
+def test_the_same_in_a_fresh_process(authored, table):
+    code = (
+        "import hashlib, json, sys; from pathlib import Path; from pii_components.corpus.chat_files import read_chats;"
+        "from pii_components.corpus.chats import make_chats;"
+        "lines = [json.dumps(c.as_record()) for c in make_chats(read_chats(Path(sys.argv[1])), seed=46)];"
+        "print(hashlib.sha256(''.join(lines).encode()).hexdigest(), 'spacy' in sys.modules)"
+    )
+    here = hashlib.sha256("".join(json.dumps(c.as_record()) for c in make_chats(authored, seed=46, table=table)).encode())
+    run = subprocess.run([sys.executable, "-c", code, str(ASSETS)], capture_output=True, text=True, check=True)
+    assert run.stdout.split()[0] == here.hexdigest()
+
+
+# Reading
+
+
+def test_front_matter_and_lines_that_go_on():
+    chat = parse_chat("id: c\ngenre: g\nvoice: v\n---\nTeacher: one\n  two\n\nSTUDENT: three: four\r\n", "c")
+    assert chat == Chat("c", (Turn("teacher", "one\n  two"), Turn("student", "three: four")), "g", "v")
+    assert parse_chat("teacher: a\n---\nstudent: b", "c").turns == (Turn("teacher", "a\n---"), Turn("student", "b"))
+
+
+@pytest.mark.parametrize(
+    "text, code",
+    [
+        ("", "E682"),
+        ("id: c\n---\n", "E682"),
+        ("hello\nstudent: hi", "E681"),
+        ("parrot: hello", "E681"),
+        ("id: other\n---\nstudent: hi", "E692"),
+    ],
+)
+def test_malformed_chats_are_coded_errors(text, code):
+    assert code_of(lambda: parse_chat(text, "c")) == code
+
+
+def test_an_error_names_the_line_and_shows_no_text():
+    with pytest.raises(PiiError) as error:
+        parse_chat("id: c\n---\n\nMy name is Ina", "c")
+    assert "line 4" in str(error.value) and "Ina" not in str(error.value)
+
+
+ROWS = [("l1", "teacher", "Hi <STUDENT>,\nok?"), ("l1", "Student", "hi"), ("l2", "student", "bye <TEACHER>")]
+
+
+def write_rows(path, rows, names=("lesson", "role", "edited")):
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(dict(zip(names, row, strict=True))) + "\n" for row in rows), "utf8")
+        return
+    with path.open("w", encoding="utf8", newline="") as stream:
+        writer = csv.writer(stream, delimiter="\t" if path.suffix == ".tsv" else ",")
+        writer.writerows([names, *rows])
+
+
+@pytest.mark.parametrize("name", ["t.tsv", "t.csv", "t.jsonl"])
+def test_tables_are_one_chat_or_many(tmp_path, name):
+    write_rows(tmp_path / name, ROWS)
+    turns = tuple(Turn(speaker.lower(), text) for _, speaker, text in ROWS)
+    assert read_chats(tmp_path) == read_chats(tmp_path / name) == [Chat("t", turns)]
+    many = read_chats(tmp_path, chat_field="lesson", speaker_field="role", text_field="edited")
+    assert many == [Chat("l1", turns[:2]), Chat("l2", turns[2:])]
+
+
+@pytest.mark.parametrize(
+    "rows, options, code",
+    [
+        ([("l1", "parrot", "hi")], {}, "E683"),
+        (ROWS, {"speaker_field": "who"}, "E690"),
+        (ROWS, {"text_field": "said"}, "E691"),
+        (ROWS, {"chat_field": "said"}, "E691"),
+        ([("l1", "student")], {}, "E691"),
+        ([], {}, "E682"),
+    ],
+)
+def test_malformed_tables_are_coded_errors(tmp_path, rows, options, code):
+    write_rows(tmp_path / "t.csv", rows)
+    assert code_of(lambda: read_chats(tmp_path, **options)) == code
+
+
+def test_malformed_folders_are_coded_errors(tmp_path):
+    assert code_of(lambda: read_chats(tmp_path / "none")) == "E501"
+    assert code_of(lambda: read_chats(tmp_path)) == "E684"
+    (tmp_path / "a.txt").write_text("student: hi", "utf8")
+    (tmp_path / "a.tsv").write_text("role\ttext\nstudent\thi\n", "utf8")
+    assert code_of(lambda: read_chats(tmp_path)) == "E688"
+    (tmp_path / "a.tsv").unlink()
+    (tmp_path / "b.txt").write_bytes(b"student: \xff")
+    assert code_of(lambda: read_chats(tmp_path)) == "E691"
+
+
+# The authored set
+
+
+def test_the_authored_chats_keep_to_the_format(authored, table):
+    assert len(authored) >= 44
+    assert all(12 <= len(chat.turns) <= 60 and chat.genre and chat.voice for chat in authored)
+    assert all({turn.speaker for turn in chat.turns} == {"student", "teacher"} for chat in authored)
+    counts = count_placeholders(authored, table=table)
+    assert all(meaning for *_, meaning in counts)
+    used = {meaning.what for *_, meaning in counts}
+    assert {detail.make for detail in table.details.values()} <= used
+    assert set(table.forms.values()) - {"first"} <= used
+
+
+def test_no_turn_of_the_authored_chats_is_said_twice(authored):
+    shingles: dict[tuple[str, ...], str] = {}
+    for chat in authored:
+        for turn in chat.turns:
+            words = re.findall(r"[a-z']+", turn.text.lower())
+            for i in range(len(words) - 8):
+                assert shingles.setdefault(tuple(words[i : i + 9]), chat.id) == chat.id
+
+
+# The command
+
+
+def test_the_command_writes_lines_that_the_corpus_readers_read(tmp_path):
+    out = tmp_path / "made" / "chats.jsonl"
+    args = ["corpus", "chats", "--input", str(ASSETS), "--out", str(out), "--per-group", "3", "--seed", "46"]
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 0, result.output
+    rows = [json.loads(line) for line in out.read_text("utf8").splitlines()]
+    assert Counter((row["gender"], row["culture"]) for row in rows) == dict.fromkeys(GROUPS, 3)
+    assert {row["gender"] for row in rows} == set(GENDERS) and len({row["id"] for row in rows}) == 30
+    from pii_components.corpus.labelled import read_corpus
+
+    read = list(read_corpus(out))
+    assert [[list(span) for span in essay.spans] for essay in read] == [row["spans"] for row in rows]
+    assert not any(essay.masked for essay in read)
+    assert CliRunner().invoke(app, args).exit_code == 2
+    before = out.read_bytes()
+    assert CliRunner().invoke(app, [*args, "--overwrite"]).exit_code == 0 and out.read_bytes() == before
+
+
+def test_the_command_lists_placeholders(tmp_path):
+    (tmp_path / "a.txt").write_text("student: <PARROT> <STUDENT> <STUDENT>", "utf8")
+    result = CliRunner().invoke(app, ["corpus", "chats", "--input", str(tmp_path), "--list"])
+    assert result.exit_code == 0 and re.search(r"STUDENT\D+2\D", result.output) and "not in the table" in result.output
+
+
+@pytest.mark.parametrize("options", [[], ["--out", "x.jsonl", "--called", "x"], ["--out", "x.jsonl", "--input", "none"]])
+def test_the_command_refuses_in_one_coded_line(tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["corpus", "chats", "--input", str(ASSETS), *options])
+    assert result.exit_code == 2 and "[E" in result.output and not list(tmp_path.iterdir())
