@@ -1,0 +1,222 @@
+"""Clean 30,000 synthetic essays and write what it took: metrics/cleaning_30000.json.
+
+    python scripts/bench_cleaning.py [--essays 30000] [--pdfs 300] [--out metrics/cleaning_30000.json]
+
+Essays are sentences of assets/ in random order, one word in ten another one; their authors are invented. Planted are copies (some with
+words changed, some in larger groups), texts that are short, Spanish, French or German, or garbled as PDF text can be, and
+second submissions. The command `pii-edu corpus clean` runs in a process of its own; its seconds and its peak of memory are what counts.
+A folder of PDFs is cleaned too, for the seconds per file. Needs the extra `corpus`.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from pii_components.corpus.templates import read_templates  # noqa: E402
+from pii_components.evaluate.report import machine, versions  # noqa: E402
+
+FOREIGN = {
+    "es": (
+        "El equipo preparó un mapa mental antes de la reunión.",
+        "Aprendimos que una historia sencilla ayuda a los clientes.",
+        "La dueña de la panadería nos explicó sus problemas con el almacén.",
+        "Después dibujamos un prototipo de cartón y lo probamos en clase.",
+        "No fue fácil, pero cada semana encontramos una idea mejor.",
+        "Al final mostramos los resultados con muchas imágenes.",
+    ),
+    "fr": (
+        "Notre groupe a dessiné une carte avant la première réunion.",
+        "Nous avons appris que les histoires aident à expliquer un projet.",
+        "La boulangère nous a montré les problèmes de son entrepôt.",
+        "Ensuite nous avons construit un modèle en carton pour la classe.",
+        "Ce n'était pas facile, mais chaque semaine il y avait une meilleure idée.",
+        "À la fin, nous avons présenté les résultats avec beaucoup d'images.",
+    ),
+    "de": (
+        "Unsere Gruppe zeichnete vor dem ersten Treffen eine Karte.",
+        "Wir haben gelernt, dass Geschichten helfen, ein Projekt zu erklären.",
+        "Die Bäckerin zeigte uns die Schwierigkeiten mit ihrem Lager.",
+        "Danach bauten wir ein Modell aus Pappe und prüften es im Unterricht.",
+        "Es war nicht leicht, aber jede Woche fanden wir einen besseren Einfall.",
+        "Am Ende stellten wir die Ergebnisse mit vielen Bildern vor.",
+    ),
+}
+GARBLED: dict[str, Callable[[str, random.Random], str]] = {
+    "shifted": lambda text, rng: re.sub(
+        r"[a-zA-Z]", lambda m: m[0] if rng.random() < 0.7 else chr(33 + (ord(m[0]) + 7) % 60), text
+    ),
+    "glued": lambda text, rng: re.sub(r" (?=\w)", lambda m: " " if rng.random() < 0.2 else "", text),
+    "spaced": lambda text, rng: re.sub(r"\w+", lambda m: " ".join(m[0]) if rng.random() < 0.25 else m[0], text),
+    "codes": lambda text, rng: re.sub(r"\w+", lambda m: m[0] if rng.random() < 0.85 else f"(cid:{rng.randrange(200)})", text),
+    "lost": lambda text, rng: text.replace("e", ""),
+    "digraph": lambda text, rng: text.replace("io", "3").replace("th", "0"),
+}
+
+
+class Maker:
+    """Makes essays. seed (int): Another one makes others."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        sentences: set[str] = set()
+        for template in read_templates(ROOT / "assets"):
+            plain = "".join(part if isinstance(part, str) else "someone" for part in template.parts)
+            sentences.update(s.strip() for line in plain.split("\n") for s in re.split(r"(?<=[.!?])\s+", line))
+        self.sentences = sorted(s for s in sentences if 6 <= len(s.split()) <= 40)
+        self.words = sorted({word for s in self.sentences for word in s.split()})
+
+    def essay(self) -> str:
+        """RETURNS (str): 250 to 550 words."""
+        wanted, parts, size = self.rng.randrange(250, 550), [], 0
+        while size < wanted:
+            sentence = self.changed(self.rng.choice(self.sentences), 0.1)
+            parts.append(sentence)
+            size += len(sentence.split())
+        return re.sub(r"((?:\S+ ){80,120})", r"\1\n\n", " ".join(parts))
+
+    def changed(self, text: str, share: float) -> str:
+        """RETURNS (str): With other words for a share of the words."""
+        return " ".join(self.rng.choice(self.words) if self.rng.random() < share else word for word in text.split(" "))
+
+    def corpus(self, n: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
+        """RETURNS (tuple): Rows in random order; what was planted, id to kind."""
+        rows: list[tuple[str, str, str]] = []  # kind, student, text
+        share = lambda percent: max(2, int(n * percent / 100))  # noqa: E731
+        for _ in range(share(1)):  # pairs
+            text = self.essay()
+            rows += [("copy", "", text), ("copy", "", self.changed(text, 0.01))]
+        for _ in range(max(1, share(0.02))):  # larger groups
+            text = self.essay()
+            rows += [("copy", "", text if i % 2 else text.upper()) for i in range(12)]
+        for _ in range(share(1)):
+            rows.append(("short", "", " ".join(self.essay().split()[: self.rng.randrange(20, 50)])))
+        for _ in range(share(1)):
+            rows.append(("foreign", "", " ".join(self.rng.choices(FOREIGN[self.rng.choice(sorted(FOREIGN))], k=25))))
+        for i in range(share(1)):
+            name = sorted(GARBLED)[i % len(GARBLED)]
+            rows.append((f"garbled {name}", "", GARBLED[name](self.essay(), self.rng)))
+        for i in range(share(1)):
+            rows += [("older submission", f"twice{i}", self.essay()), ("", f"twice{i}", self.essay())]
+        rows += [("", "", self.essay()) for _ in range(n - len(rows))]
+        self.rng.shuffle(rows)
+        planted = {f"e{i}": kind for i, (kind, _, _) in enumerate(rows) if kind}
+        result = []
+        for i, (kind, student, text) in enumerate(rows):
+            when = "2024-05-01" if kind == "older submission" else "2024-06-01"
+            result.append({"id": f"e{i}", "student": student or f"s{i}", "when": when, "text": text})
+        return result, planted
+
+
+def clean(source: Path, out: Path, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """RETURNS (tuple): The report; and seconds of the clock, seconds of processor time, the peak of memory in MiB, and the load of
+    the machine before: where others work on it too, only processor time can be compared."""
+    command = [
+        sys.executable,
+        "-m",
+        "pii_components.cli",
+        "corpus",
+        "clean",
+        str(source),
+        "--out",
+        str(out),
+        "--quiet",
+        *options,
+    ]
+    load, start, before = os.getloadavg()[0], time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, cwd=ROOT)
+    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    cost = {
+        "seconds": round(seconds, 1),
+        "cpu_seconds": round(cpu, 1),
+        "peak_rss_mib": round(after.ru_maxrss / 1024),
+        "load_before": load,
+    }
+    return json.loads(out.with_name(out.stem + ".cleaning.json").read_text(encoding="utf-8")), cost
+
+
+def bench_texts(folder: Path, n: int, seed: int) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): What cleaning n essays took, and what was found of what was planted."""
+    rows, planted = Maker(seed).corpus(n)
+    source = folder / "essays.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    options = ("--id-column", "id", "--student-column", "student", "--time-column", "when")
+    report, cost = clean(source, folder / "clean.jsonl", *options)
+    removed = {item["id"]: item["step"] for item in report["removed"]}
+    kinds = Counter(planted.values())
+    return {
+        "essays": len(rows),
+        "words": sum(len(row["text"].split()) for row in rows),
+        **cost,
+        "steps": report["steps"],
+        "notes": report["notes"],
+        "near_duplicate_pairs": report["near_duplicates"]["pairs"],
+        "highest_similarity": report["near_duplicates"]["highest_similarity"],
+        "planted": {
+            kind: {
+                "planted": kinds[kind],
+                "found": sum(removed.get(name) is not None for name, k in planted.items() if k == kind),
+                "by_step": dict(sorted(Counter(removed[name] for name, k in planted.items() if k == kind and name in removed).items())),
+            }
+            for kind in sorted(kinds)
+        },
+        "removed_without_being_planted": dict(sorted(Counter(s for name, s in removed.items() if name not in planted).items())),
+    }  # fmt: skip
+
+
+def bench_pdfs(folder: Path, n: int, seed: int) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): What cleaning a folder of n PDFs of one page took."""
+    import pymupdf
+
+    maker = Maker(seed)
+    (folder / "pdf").mkdir()
+    for i in range(n):
+        with pymupdf.open() as document:
+            document.new_page().insert_textbox((40, 40, 560, 800), maker.essay(), fontsize=8)
+            document.save(folder / "pdf" / f"{i:05}.pdf")
+    report, cost = clean(folder / "pdf", folder / "pdf.jsonl")
+    del cost["peak_rss_mib"]  # of the larger of the two runs
+    return {"files": n, **cost, "remaining": report["steps"][-1]["remaining"]}
+
+
+def main() -> None:
+    """Make, clean, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--essays", type=int, default=30_000)
+    parser.add_argument("--pdfs", type=int, default=300)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=ROOT / "metrics" / "cleaning_30000.json")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        texts = bench_texts(folder, args.essays, args.seed)
+        pdfs = bench_pdfs(folder, args.pdfs, args.seed + 1) if args.pdfs else None
+    result = {
+        "command": f"python scripts/bench_cleaning.py --essays {args.essays} --pdfs {args.pdfs} --seed {args.seed}",
+        "machine": machine(),
+        "versions": versions(),
+        "texts": texts,
+        "pdfs": pdfs,
+    }
+    args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    print(
+        f"{texts['essays']} essays: {texts['seconds']} s ({texts['cpu_seconds']} s of processor), {texts['peak_rss_mib']} MiB; wrote {args.out}"
+    )
+
+
+if __name__ == "__main__":
+    main()
