@@ -24,7 +24,7 @@ PIECES = (
 ANY = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 TEXTS = st.lists(st.sampled_from(PIECES) | ANY, max_size=14).map("".join)
 META = st.dictionaries(st.sampled_from(["author", "course", "é"]), ANY | st.integers() | st.none(), max_size=2)
-SETTINGS = settings(max_examples=25, deadline=None)
+SETTINGS = settings(max_examples=15, deadline=None)
 
 
 def take(draw, edges):
