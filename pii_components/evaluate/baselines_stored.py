@@ -99,7 +99,7 @@ def located(document: GoldDocument, rows: Sequence[EntityRow]) -> list[Entity]:
     RETURNS (list[Entity]): Sorted; as many as different rows, also where the words are not in the text.
     """
     found: list[Entity] = []
-    for row in dict.fromkeys(rows):
+    for row in {(row.start, row.end, row.label, row.words): row for row in rows}.values():
         # One at a time: systems may predict the same stretch as two types, which gold may not.
         spans, _ = place(document.text, [row], number=row.number, tally=Tally())
         start, end = spans[0][:2] if spans else (max(row.start, 0), max(row.start, 0) + len(row.words))

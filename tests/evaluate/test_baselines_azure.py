@@ -1,0 +1,258 @@
+"""Azure AI Language: a small server on this machine that speaks its API, with its limits, refusals and offsets."""
+
+import json
+import logging
+import re
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import pytest
+
+from pii_components.errors import PiiError
+from pii_components.evaluate.azure import (
+    AZURE_FOUR,
+    KEY,
+    MARGIN,
+    MAX_CHARACTERS,
+    AzureSystem,
+    azure_labels,
+    check_endpoint,
+    windows,
+)  # fmt: skip
+from pii_components.evaluate.baselines import make_system
+from pii_components.evaluate.records import CRAPII_LABELS, GoldDocument
+from pii_components.evaluate.systems import run_system
+
+SECRET = "a-key-of-no-use"
+FINDS = [
+    ("Person", r"Dana Vell|Oskar Tamm"), ("Email", r"\S+@uni\.example"), ("PhoneNumber", r"555-01\d\d"),
+    ("USSocialSecurityNumber", r"000-12-3456"), ("Address", r"7 Elm Road"), ("Organization", r"Uni of Nowhere"),
+]  # fmt: skip
+
+
+class Service(ThreadingHTTPServer):
+    """What the service was asked, and how it shall answer next. refusals: (status, headers) for the next requests."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.requests: list[dict] = []
+        self.refusals: list[tuple[int, dict[str, str]]] = []
+        self.fails = ""
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    @property
+    def sizes(self) -> list[int]:
+        return [len(request["analysisInput"]["documents"]) for request in self.requests]
+
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_args):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if self.server.refusals:
+            return self.send(*self.server.refusals.pop(0), {"error": {"code": "Refused", "message": str(body)}})
+        if self.headers["Ocp-Apim-Subscription-Key"] != SECRET:
+            return self.send(401, {}, {"error": {"code": "401", "message": "Access denied."}})
+        documents = body["analysisInput"]["documents"]
+        if not self.path.startswith("/language/:analyze-text?") or body["kind"] != "PiiEntityRecognition":
+            return self.send(404, {}, {})
+        if len(documents) > 5:
+            return self.send(400, {}, {"error": {"code": "InvalidDocumentBatch", "message": "At most 5 documents."}})
+        self.server.requests.append(body)
+        good, bad = [], []
+        for document in documents:
+            text = document["text"]
+            if len(text) > 5120 or not text.strip() or (self.server.fails and self.server.fails in text):
+                bad.append({"id": document["id"], "error": {"code": "InvalidArgument", "message": text}})
+                continue
+            found = [
+                {"text": m[0], "category": kind, "offset": m.start(), "length": len(m[0]), "confidenceScore": 0.9}
+                for kind, pattern in FINDS
+                for m in re.finditer(pattern, text)
+            ]
+            good.append({"id": document["id"], "redactedText": "*", "entities": found, "warnings": []})
+        results = {"documents": good, "errors": bad, "modelVersion": "2023-09-01"}
+        return self.send(200, {}, {"kind": "PiiEntityRecognitionResults", "results": results})
+
+    def send(self, status, headers, data):
+        payload = json.dumps(data).encode()
+        self.send_response(status)
+        for name, value in ({"Content-Type": "application/json", "Content-Length": str(len(payload))} | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(payload)
+
+
+@pytest.fixture
+def service(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    server = Service()
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture
+def slept():
+    return []
+
+
+@pytest.fixture
+def connect(service, slept):
+    """Makes the baseline; waits are written down, not waited."""
+    pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
+    pytest.importorskip("azure.ai.textanalytics", reason='needs azure-ai-textanalytics: pip install "en_pii_edu[azure]"')
+    from azure.core.pipeline.transport import RequestsTransport
+
+    class Patient(RequestsTransport):
+        def sleep(self, duration):
+            slept.append(duration)
+
+    made = []
+
+    def make(**settings):
+        system = AzureSystem.connect(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings)
+        made.append(system)
+        return system
+
+    yield make
+    for system in made:
+        system.client.close()
+
+
+def offsets(entities):
+    return [(e.document, e.start, e.end, e.label) for e in entities]
+
+
+def filler(n: int) -> str:
+    return ("word " * (n // 5 + 1))[:n]
+
+
+def test_findings_have_crapiis_labels_and_pythons_offsets(connect, service):
+    text = "\U0001f600 Dana Vell of Uni of Nowhere, dana@uni.example, 555-0134, 000-12-3456, 7 Elm Road"
+    documents = [GoldDocument("7", text)]
+    wide, four = (run_system(connect(entities=entities), documents) for entities in ("wide", "four"))
+    assert [(e.text, e.label) for e in wide.entities] == [
+        ("Dana Vell", "NAME_STUDENT"), ("dana@uni.example", "EMAIL"), ("555-0134", "PHONE_NUM"), ("000-12-3456", "ID_NUM"),
+        ("7 Elm Road", "STREET_ADDRESS"),
+    ]  # fmt: skip
+    assert [e.label for e in four.entities] == ["NAME_STUDENT", "EMAIL", "PHONE_NUM"]
+    assert wide.about["remote"] and wide.about["entities"] == "wide"
+    asked = service.requests[0]["parameters"]
+    assert asked["stringIndexType"] == "UnicodeCodePoint"
+    assert asked["loggingOptOut"] is True
+
+
+def test_texts_go_five_at_a_time_and_come_back_in_order(connect, service):
+    documents = [GoldDocument(str(i), f"{'x' * i} Oskar Tamm") for i in range(1, 13)] + [GoldDocument("13", " \n")]
+    found = list(connect().find(documents))
+    assert service.sizes == [5, 5, 2]
+    assert [[(e.start, e.document) for e in entities] for entities in found[:12]] == [[(i + 1, str(i))] for i in range(1, 13)]
+    assert found[12] == []
+
+
+@pytest.mark.parametrize(
+    "at", [0, MAX_CHARACTERS - 2 * MARGIN, MAX_CHARACTERS - MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS]
+)
+def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, at):
+    text = filler(at) + " Dana Vell " + filler(MAX_CHARACTERS) + " Oskar Tamm"
+    found = list(connect().find([GoldDocument("1", text)]))[0]
+    assert [(e.text, e.start) for e in found] == [("Dana Vell", at + 1), ("Oskar Tamm", len(text) - 10)]
+    assert sum(service.sizes) >= 2
+
+
+@pytest.mark.parametrize("length", [0, 1, MAX_CHARACTERS, MAX_CHARACTERS + 1, 20_000])
+def test_the_middles_of_windows_cover_a_text_without_overlap(length):
+    made = list(windows(GoldDocument("1", "x" * length)))
+    assert [place for window in made for place in range(window.first, window.last)] == list(range(length))
+    assert all(len(window.text) <= MAX_CHARACTERS for window in made)
+
+
+@pytest.mark.parametrize(
+    ("refusals", "waits"),
+    [([(429, {"Retry-After": "7"})], [7]), ([(429, {"Retry-After": "2"})] * 3, [2] * 3), ([(503, {}), (429, {})], None)],
+)
+def test_a_refusal_for_now_is_tried_again_after_the_time_that_it_names(connect, service, slept, refusals, waits):
+    service.refusals = list(refusals)
+    (found,) = connect().find([GoldDocument("1", "By Oskar Tamm")])
+    assert offsets(found) == [("1", 3, 13, "NAME_STUDENT")]
+    assert not service.refusals
+    assert waits is None or slept == waits
+
+
+@pytest.mark.parametrize(
+    ("refusals", "key", "status"),
+    [([], "another", 401), ([(429, {"Retry-After": "1"})] * 20, SECRET, 429), ([(400, {})], SECRET, 400),
+     ([(307, {"Location": "http://127.0.0.1:9/"})], SECRET, 307)],
+)  # fmt: skip
+def test_a_refusal_for_good_is_an_error_without_text_or_key(connect, service, refusals, key, status):
+    service.refusals = list(refusals)
+    with pytest.raises(PiiError, match=rf"\[E748\].*status {status}") as error:
+        list(connect(key=key).find([GoldDocument("1", "By Oskar Tamm")]))
+    assert error.value.__cause__ is None and error.value.__suppress_context__
+    assert "Tamm" not in str(error.value) and key not in str(error.value)
+
+
+def test_a_document_that_the_service_refuses_is_no_document_without_findings(connect, service):
+    service.fails = "poison"
+    with pytest.raises(PiiError, match=r"\[E749\].*document 2 \(InvalidArgument\)"):
+        list(connect().find([GoldDocument("1", "By Oskar Tamm"), GoldDocument("2", "poison")]))
+
+
+def test_neither_texts_nor_the_key_reach_a_log(connect, service, caplog):
+    caplog.set_level(logging.DEBUG)
+    for name in ("azure", "azure.core", "urllib3", "presidio-analyzer"):
+        caplog.set_level(logging.DEBUG, logger=name)
+    service.refusals = [(429, {"Retry-After": "1"})]
+    list(connect().find([GoldDocument("1", "By Oskar Tamm, dana@uni.example")]))
+    assert caplog.records
+    logged = " ".join(f"{record.getMessage()} {record.args}" for record in caplog.records)
+    assert not re.search(rf"Tamm|dana@|{SECRET}", logged)
+
+
+def test_endpoint_and_key_come_from_the_environment(connect, service, monkeypatch, gold):
+    connect().client.close()  # skips without the packages
+    monkeypatch.setenv("AZURE_AI_ENDPOINT", service.endpoint)
+    monkeypatch.delenv(KEY, raising=False)
+    with pytest.raises(PiiError, match=rf"\[E746\].*: {KEY}\."):
+        make_system("azure")
+    monkeypatch.setenv(KEY, SECRET)
+    system = make_system("azure-four")
+    run = run_system(system, gold)
+    system.client.close()
+    assert (run.name, run.protected) == ("azure-four", {"NAME_STUDENT", "EMAIL"})
+    assert [e.text for e in run.entities] == ["Dana Vell", "dana@uni.example", "Oskar Tamm"]
+
+
+@pytest.mark.parametrize(
+    "endpoint", ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"]
+)
+def test_texts_do_not_travel_in_clear(endpoint):
+    with pytest.raises(PiiError, match=r"\[E747\]"):
+        check_endpoint(endpoint)
+    check_endpoint("https://name.cognitiveservices.azure.com/")
+
+
+def test_a_package_that_is_missing_is_a_coded_error(monkeypatch):
+    import sys
+
+    pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
+    monkeypatch.setitem(sys.modules, "azure.ai.textanalytics", None)
+    with pytest.raises(PiiError, match=r"\[E005\] azure-ai-textanalytics.*\[azure\]"):
+        AzureSystem.connect("https://example.org", SECRET)
+
+
+def test_types_have_crapiis_labels():
+    known = ("PERSON", "USSOCIALSECURITYNUMBER", "AZURESAS", "ORGANIZATION", "ADDRESS", "ALL")
+    wide = azure_labels("wide", known)
+    assert set(wide) == {*AZURE_FOUR, "USSOCIALSECURITYNUMBER", "ADDRESS"}
+    assert set(wide.values()) <= set(CRAPII_LABELS)
+    assert azure_labels("four", known) == AZURE_FOUR
