@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..about import __version__
+from ..corpus.labelled import FORMS
 from ..corpus.records import Record, Skip
 from ..errors import Errors, PiiError
 from ..profiles import Profile, shipped_profiles
@@ -15,9 +16,14 @@ from . import detect as detecting
 from .corpus import corpus_app
 from .engine import load_engine
 from .evaluate import evaluate_app
+from .evaluate_score import EPILOG as COMPARE_EPILOG
+from .evaluate_score import compare
 from .guard import guard
 from .keys import DEMO_KEY, load_key, write_key
+from .reidentify import EPILOG as REIDENTIFY_EPILOG
+from .reidentify import reidentify
 from .show import before_and_after, coloured, console, profiles_table, spans_table
+from .vault import vault_app
 
 MODEL = "en_pii_edu"
 SCOPES = ("document", "corpus")
@@ -35,8 +41,12 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(corpus_app, name="corpus")
+app.add_typer(vault_app, name="vault")
+app.command("reidentify", epilog=REIDENTIFY_EPILOG)(reidentify)
 app.add_typer(evaluate_app, name="evaluate")
+app.command("compare", epilog=COMPARE_EPILOG)(compare)
 
+LABEL_FORMS = ", ".join(form.name for form in FORMS.values() if form.writer)
 INPUT_HELP = "A .txt, .csv, .tsv, .jsonl or .json file, a folder of .txt, or - for standard input."
 PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict, or a TOML file."
 TEXT_HELP = "Column or field of the text [found where it has a usual name]."
@@ -64,6 +74,18 @@ DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors
 OutOpt = Annotated[
     str, typer.Option("--out", "-o", help="OUTPUT, in the form of INPUT [./<INPUT>.deidentified; stdout for -].")
 ]
+VaultOpt = Annotated[
+    str, typer.Option("--vault", help="Encrypted file that gets the way back (see reidentify); made, or added to.")
+]
+DeidVaultKeyOpt = Annotated[
+    str,
+    typer.Option("--vault-key-file", help="Key file of the vault [PII_EDU_VAULT_KEY, PII_EDU_VAULT_PASSPHRASE, --key-file]."),
+]
+DeidPassphraseOpt = Annotated[bool, typer.Option("--vault-passphrase", help="Ask for a passphrase that locks the vault.")]
+LabelsOutOpt = Annotated[
+    str, typer.Option("--labels-out", help="Write the new texts with their labels too, to train on; form by suffix.")
+]
+LabelsToOpt = Annotated[str, typer.Option("--labels-to", help=f"Form of --labels-out: {LABEL_FORMS}.")]
 SpansOpt = Annotated[str, typer.Option("--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables.")]
 
 
@@ -100,6 +122,11 @@ def deidentify(
     overwrite: OverwriteOpt = False,
     quiet: QuietOpt = False,
     debug: DebugOpt = False,
+    vault: VaultOpt = "",
+    vault_key_file: DeidVaultKeyOpt = "",
+    vault_passphrase: DeidPassphraseOpt = False,
+    labels_out: LabelsOutOpt = "",
+    labels_to: LabelsToOpt = "",
 ) -> None:
     """Replace personal information in INPUT; write OUTPUT and report.json.
 
@@ -126,6 +153,11 @@ def deidentify(
             overwrite=overwrite,
             quiet=quiet,
             debug=debug,
+            vault=vault,
+            vault_key_file=vault_key_file,
+            vault_passphrase=vault_passphrase,
+            labels_out=labels_out,
+            labels_to=labels_to,
         )
         code = deidentifying.deidentify(options, load_key(key_file), console(stderr=True))
     raise typer.Exit(code)

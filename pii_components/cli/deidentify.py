@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
@@ -19,13 +20,16 @@ from ..corpus.readers import open_source
 from ..corpus.records import Skip, Source, reason_of, safe_name
 from ..corpus.writers import open_writer, partial_path
 from ..errors import Errors, PiiError
+from ..vault import VaultKey
 from .engine import Engine, load_engine
 from .exit_codes import DONE, DONE_WITH_SKIPS, INTERRUPTED, REFUSED, STOPPED
 from .keys import Key
+from .labels_out import LabelsOut
 from .report import Report
 from .run import Run
 from .show import summary_table
 from .state import RunState, check_resume, load_state, state_path
+from .vault_options import check_apart, open_for_run, vault_key
 
 _SKIPS_SHOWN = 10
 
@@ -50,6 +54,11 @@ class Options:
     overwrite: bool = False
     quiet: bool = False
     debug: bool = False
+    vault: str = ""
+    vault_key_file: str = ""
+    vault_passphrase: bool = False
+    labels_out: str = ""
+    labels_to: str = ""
 
 
 def deidentify(options: Options, key: Key, console: Console) -> int:
@@ -59,12 +68,11 @@ def deidentify(options: Options, key: Key, console: Console) -> int:
     RETURNS (int): Exit code: 0 all done, 1 done but records were skipped, 3 stopped before the end. What cannot start raises.
     RAISES (PiiError): E5xx, before anything is written; E4xx of profile or key.
     """
+    _check_options(options)
     if options.source == "-" and options.out in ("", "-"):
         return _stdin_to_stdout(options, key, console)
     data = sys.stdin.buffer.read() if options.source == "-" else None
     path = Path(options.source)
-    if options.resume and options.overwrite:
-        raise PiiError(Errors.E540)
     source = open_source(
         path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding, drop=options.drop, data=data
     )
@@ -75,10 +83,18 @@ def deidentify(options: Options, key: Key, console: Console) -> int:
     )
     writer = open_writer(source, out)
     _check_places(source, out, options)
+    labels = LabelsOut(Path(options.labels_out), options.labels_to) if options.labels_out else None
+    secret = _vault_key(options, key) if options.vault else None
     old = load_state(state_path(out)) if options.resume else None
     report_file = _report_path(out, options, is_folder=source.kind == "folder")
     engine = load_engine(options.model, profile=options.profile, key=key.secret, scope=options.scope, debug=options.debug)
-    settings = _settings(source, engine, options)
+    vault = None
+    if secret is not None:
+        vault = open_for_run(Path(options.vault), secret, resume=options.resume, say=partial(console.print, markup=False))
+    settings = _settings(source, engine, options) | {
+        "vault": vault.vault_id if vault else "",
+        "--labels-out": f"{labels.form} {labels.out}" if labels else "",
+    }
     state, report = RunState(settings, key.fingerprint, replace=options.overwrite), Report()
     if old is not None:
         check_resume(old, settings, key.fingerprint)
@@ -89,6 +105,7 @@ def deidentify(options: Options, key: Key, console: Console) -> int:
         _tell_start(console, source, key, old)
     with _progress(console, source, quiet=options.quiet) as (on_progress, say):
         run = Run(source, writer, engine, report, state, options.batch_size, options.strict, on_progress)
+        run.vault, run.labels = vault, labels
         shown = [0]
 
         def on_skip(skip: Skip) -> None:
@@ -111,8 +128,17 @@ def deidentify(options: Options, key: Key, console: Console) -> int:
                 say(str(err))
                 return STOPPED if state.items else REFUSED
     source.close()
-    head = {"program": "pii-edu", "version": __version__, "model": engine.name, "profile": settings["profile"].split(" ")[0]}
+    head: dict[str, Any] = {
+        "program": "pii-edu",
+        "version": __version__,
+        "model": engine.name,
+        "profile": settings["profile"].split(" ")[0],
+    }
     head |= {"scope": settings["scope"], "key": key.origin, "format": source.kind, "encoding": source.encoding}
+    if vault is not None:
+        head["vault"] = {"id": vault.vault_id, "documents": vault.documents, "head": vault.head}
+    if labels is not None:
+        head["labels_out"] = labels.as_json()
     _write_report(report_file, report.as_json(head, source.others))
     if not options.quiet:
         _tell_end(console, report, source, out, report_file)
@@ -127,10 +153,15 @@ def _stdin_to_stdout(options: Options, key: Key, console: Console) -> int:
     item = next(iter(source))
     if isinstance(item, Skip):
         raise item.error
+    secret = _vault_key(options, key) if options.vault else None
     engine = load_engine(options.model, profile=options.profile, key=key.secret, scope=options.scope, debug=options.debug)
     result = engine.results([item])[0]
     if isinstance(result, Skip):
         raise result.error
+    if secret is not None:
+        say = partial(console.print, markup=False)
+        with open_for_run(Path(options.vault), secret, resume=False, say=say) as vault:
+            vault.append(result.release(item, engine.profile.scope))
     codec, bom = item.body[1]
     sys.stdout.buffer.write(bom + result.text.encode(codec))
     sys.stdout.buffer.flush()
@@ -139,10 +170,36 @@ def _stdin_to_stdout(options: Options, key: Key, console: Console) -> int:
     return DONE
 
 
+def _check_options(options: Options) -> None:
+    """RAISES (PiiError): E540, E472, E473, for options that do not go together."""
+    if options.resume and options.overwrite:
+        raise PiiError(Errors.E540)
+    if options.labels_out and options.source == "-" and options.out in ("", "-"):
+        raise PiiError(Errors.E473, option="--labels-out", needed="--out")
+    for given, option, needed in (
+        (options.labels_to, "--labels-to", options.labels_out or "--labels-out"),
+        (options.vault_key_file, "--vault-key-file", options.vault or "--vault"),
+        (options.vault_passphrase, "--vault-passphrase", options.vault or "--vault"),
+    ):
+        if given and needed.startswith("--"):
+            raise PiiError(Errors.E473, option=option, needed=needed)
+
+
+def _vault_key(options: Options, key: Key) -> VaultKey:
+    path = Path(options.vault)
+    return vault_key(
+        path if path.exists() else None,
+        key_file=options.vault_key_file,
+        ask=options.vault_passphrase,
+        shared=key,
+        names=("--vault-key-file", "--vault-passphrase"),
+    )
+
+
 def _check_places(source: Source, out: Path, options: Options) -> None:
     """Refuse to write on, in or around INPUT, and over what exists.
 
-    RAISES (PiiError): E509, E510, E513.
+    RAISES (PiiError): E472, E509, E510, E513.
     """
     target = out.resolve()
     if str(source.path) != "-":
@@ -152,6 +209,14 @@ def _check_places(source: Source, out: Path, options: Options) -> None:
         inside = source.kind == "folder" and (origin in target.parents or target in origin.parents)
         if same or inside:
             raise PiiError(Errors.E509)
+    places_of = {"input": None if str(source.path) == "-" else source.path, "output": out}
+    vault, labels = (Path(name) if name else None for name in (options.vault, options.labels_out))
+    if vault is not None:
+        check_apart("vault", vault, **places_of, labels=labels)
+    if labels is not None:
+        check_apart("file of labels", labels, **places_of)
+        if labels.exists() and not (options.overwrite or options.resume):
+            raise PiiError(Errors.E510, what=f"'{labels}'")
     if options.resume:
         return  # what exists was there before, or is what the interrupted run made
     if not options.overwrite:

@@ -15,10 +15,15 @@ from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from typing import TYPE_CHECKING, Any
 
+from ..alignment import OffsetMap
+from ..corpus.formats.record import GoldSpan
+from ..corpus.json_records import TOKEN_FIELDS
 from ..corpus.json_text import JsonBody
 from ..corpus.records import Record, Skip
 from ..errors import Errors, PiiError
 from ..profiles import Profile
+from ..vault_entries import Hidden, Release, hide, pack_tokens
+from .carry import bio, gold_of, moved
 
 if TYPE_CHECKING:  # spaCy takes seconds to import: a wrong option is told before that
     from spacy.language import Language
@@ -54,6 +59,8 @@ class Result:
     fields_with_found (tuple[str, ...]): Other fields in which a value that was replaced stands.
     notes (tuple[str, ...]): What the component says about a surrogate: that there was none, and so on.
     left_over (bool): Whether such a value stands once more in the text, where nothing was found.
+    hidden (tuple[Hidden, ...]): What was replaced, for the vault. labels (tuple[tuple[int, int, str], ...]): Start, end, label in
+    the new text of all that is labelled there: by the record where it has labels, else what was found.
     """
 
     text: str
@@ -64,6 +71,16 @@ class Result:
     fields_with_found: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_over: bool = False
+    hidden: tuple[Hidden, ...] = field(default=(), repr=False)
+    labels: tuple[tuple[int, int, str], ...] = ()
+
+    def release(self, record: Record, scope: str) -> Release:
+        """RETURNS (Release): The document for the vault. record (Record): Its original. scope (str): Of the profile."""
+        body = record.body
+        tokens = None
+        if self.fields and isinstance(body, JsonBody):
+            tokens = pack_tokens(*(body.value(name) for name in TOKEN_FIELDS))
+        return Release(record.id, record.text, self.text, self.hidden, scope, tokens)
 
 
 @dataclass(slots=True)
@@ -148,10 +165,15 @@ class Engine:
         words = len(record.text.split())
         if not self.replace:
             return Result(text=record.text, spans=spans, words=words)
-        text = doc._.deidentified
-        if not isinstance(text, str):
+        text, offsets = doc._.deidentified, doc._.pii_offsets
+        if not isinstance(text, str) or not isinstance(offsets, OffsetMap):
             return Skip.of(Errors.E527, number=record.number)
+        try:
+            gold = gold_of(record)
+        except PiiError as err:
+            return Skip(number=record.number, error=err)
         made = doc._.surrogate_spans or ()
+        labels_at = {(row["start_char"], row["end_char"]): row["label"] for row in made}
         values = {record.text[s.start_char : s.end_char] for s in spans if s.action != KEEP}
         return Result(
             text=text,
@@ -159,14 +181,16 @@ class Engine:
             words=words,
             surrogates=tuple((row["start_char"], row["end_char"], row["label"]) for row in made),
             notes=tuple(row["note"] for row in made if row["note"]),
-            fields=self._fields(record, doc, text) if text != record.text else {},
+            fields=self._fields(record, text, gold, offsets) if text != record.text else {},
             fields_with_found=tuple(
                 name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
             ),
             left_over=stands_elsewhere(record.text, values, spans),
+            hidden=hide(record.text, text, offsets, labels_at),
+            labels=moved([(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold, offsets),
         )
 
-    def _fields(self, record: Record, doc: "Doc", text: str) -> dict[str, Any]:
+    def _fields(self, record: Record, text: str, gold: list[GoldSpan] | None, offsets: OffsetMap) -> dict[str, Any]:
         """RETURNS (dict[str, Any]): Tokens of the new text, and the labels that the record had, on the new tokens."""
         body = record.body
         if not isinstance(body, JsonBody) or "tokens" not in body.at:
@@ -176,36 +200,9 @@ class Engine:
             "tokens": [token.text for token in new],
             "trailing_whitespace": [bool(token.whitespace_) for token in new],
         }
-        labels, tokens, spaces = body.value("labels"), body.value("tokens"), body.value("trailing_whitespace")
-        if labels is not None:
-            fields["labels"] = move_labels(tokens, spaces, labels, doc, new)
+        if gold is not None:
+            fields["labels"] = bio(moved(gold, offsets), new)
         return fields
-
-
-def move_labels(tokens: list[str], spaces: list[bool], labels: list[str], old: "Doc", new: "Doc") -> list[str]:
-    """Carry BIO labels over to the tokens of the new text.
-
-    tokens (list[str]), spaces (list[bool]), labels (list[str]): As the record had them. old (Doc): Has `pii_offsets`.
-    new (Doc): The new text in tokens.
-    RETURNS (list[str]): A label per token of `new`.
-    """
-    offsets = old._.pii_offsets
-    places: list[tuple[int, int, str]] = []
-    pos = 0
-    for token, space, label in zip(tokens, spaces, labels, strict=True):
-        if label != "O" and token:
-            start, end = offsets.span_to_new(pos, pos + len(token))
-            if places and label.startswith("I-") and places[-1][2] == label[2:]:
-                places[-1] = (places[-1][0], max(end, places[-1][1]), label[2:])
-            else:
-                places.append((start, end, label[2:]))
-        pos += len(token) + bool(space)
-    out = ["O"] * len(new)
-    for start, end, label in places:
-        inside = [token.i for token in new if token.idx < end and token.idx + len(token) > start]
-        for i in inside:
-            out[i] = f"I-{label}" if i > inside[0] else f"B-{label}"
-    return out
 
 
 def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bool:

@@ -5,7 +5,8 @@
 
 Every second or so the partial file is made safe and the state beside it says how much of it counts. A run that is taken up
 cuts the partial file off there, passes over the records that are done, and ends with the very file that one run would have
-written.
+written. A vault gets the documents of a batch, and they are on the disk, before any of them reaches the output; those that are
+there already are not added again when a run is taken up.
 """
 
 import time
@@ -17,7 +18,9 @@ from itertools import islice
 from ..corpus.records import Record, Skip, Source
 from ..corpus.writers import Writer
 from ..errors import Errors, PiiError
+from ..vault import Vault
 from .engine import Engine, Result
+from .labels_out import LabelsOut
 from .report import Report
 from .state import RunState, state_path
 
@@ -33,7 +36,7 @@ class Run:
     source (Source), writer (Writer), engine (Engine), report (Report), state (RunState): What it works with.
     batch_size (int): Records that are processed together. strict (bool): Whether the first skip ends the run.
     on_progress (Callable[[int], None]): Called with the position in the input. on_skip (Callable[[Skip], None]): Called with
-    each skip.
+    each skip. vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
     """
 
     source: Source
@@ -45,6 +48,8 @@ class Run:
     strict: bool = False
     on_progress: Callable[[int], None] = lambda position: None
     on_skip: Callable[[Skip], None] = lambda skip: None
+    vault: Vault | None = None
+    labels: LabelsOut | None = None
     _since: float = 0.0
     _halfway: bool = False
     _asked_to_stop: bool = False
@@ -57,6 +62,8 @@ class Run:
         be resumed.
         """
         self.writer.start(self.state.offset if resume else None)
+        if self.labels is not None:
+            self.labels.start(self.state.labels if resume else None)
         self._since = time.monotonic()
         if not resume:
             self._checkpoint()
@@ -74,21 +81,30 @@ class Run:
             self._leave()
             raise
         self._checkpoint()
+        if self.vault is not None:
+            self.vault.close()
+        if self.labels is not None:
+            self.labels.finish()
         self.writer.finish()
         state_path(self.writer.out).unlink(missing_ok=True)
+        if self.labels is not None:
+            self.labels.clear()
 
     def stop(self) -> None:
         """Stop after the batch at hand; for a signal's handler."""
         self._asked_to_stop = True
 
     def _process(self, batch: list[Record | Skip]) -> None:
-        results = iter(self.engine.results([item for item in batch if isinstance(item, Record)]))
+        records = [item for item in batch if isinstance(item, Record)]
+        results = iter(self._into_vault(records, self.engine.results(records)))
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)
             if isinstance(item, Record) and isinstance(result, Result):
                 self._halfway = True  # what is on disk and what is counted differ from here ...
                 try:
                     self.writer.write(item, result.text, result.fields)
+                    if self.labels is not None:
+                        self.labels.write(item.id, result.text, result.labels)
                 except PiiError as err:
                     if not err.code == "E538":
                         raise
@@ -104,10 +120,29 @@ class Run:
             self.state.items += 1
             self._halfway = False  # ... to here
 
+    def _into_vault(self, records: list[Record], results: list[Result | Skip]) -> list[Result | Skip]:
+        """RETURNS (list[Result | Skip]): The results; a skip where the vault could not promise that the original comes back."""
+        if self.vault is None:
+            return results
+        out: list[Result | Skip] = []
+        for record, result in zip(records, results, strict=True):
+            kept = result
+            if isinstance(result, Result):
+                try:
+                    self.vault.append(result.release(record, self.engine.profile.scope), sync=False)
+                except PiiError as err:
+                    if err.code != "E470":
+                        raise
+                    kept = Skip(number=record.number, error=PiiError(Errors.E470, document=record.number))
+            out.append(kept)
+        self.vault.sync()
+        return out
+
     def _checkpoint(self) -> None:
         now = time.monotonic()
         self.report.seconds, self._since = self.report.seconds + now - self._since, now
         self.state.offset = self.writer.sync()
+        self.state.labels = self.labels.sync() if self.labels is not None else 0
         self.state.report = self.report.dump()
         self.state.save(state_path(self.writer.out))
 
@@ -117,6 +152,10 @@ class Run:
             with suppress(PiiError):  # the reason for leaving matters more
                 self._checkpoint()
         self.writer.stop()
+        if self.labels is not None:
+            self.labels.stop()
+        if self.vault is not None:
+            self.vault.close(seal=False)
 
 
 def batches(items: Iterator[Record | Skip], size: int) -> Iterator[list[Record | Skip]]:
