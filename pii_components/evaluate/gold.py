@@ -1,4 +1,4 @@
-"""Gold documents from a labelled file: what `corpus.readers.read_labelled` gives, with tokens and split beside it.
+"""Gold documents from a labelled corpus in any form: text and entities, with tokens, split and masked stretches beside them.
 
 documents = read_gold(Path("essays.jsonl"))
 documents[0].entities, documents[0].split
@@ -6,53 +6,104 @@ documents[0].entities, documents[0].split
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from ..corpus.formats.kaggle import labelled
 from ..corpus.json_records import open_json
-from ..corpus.readers import read_labelled
+from ..corpus.labelled import LabelledText, Tally, guess_form, read_corpus
 from ..corpus.records import Skip, open_binary
 from ..errors import Errors, PiiError
 from .records import UNKNOWN_SPLIT, Entity, GoldDocument
 
+if TYPE_CHECKING:
+    from spacy.language import Language
 
-def read_gold(path: Path, *, exclude_labels: Iterable[str] = ()) -> list[GoldDocument]:
-    """Read a labelled file (CRAPII, Kaggle: `tokens`, `trailing_whitespace`, `labels`).
 
-    Where the file has `document` and `seed_split`, they become id and split.
+def read_gold(
+    path: Path,
+    *,
+    exclude_labels: Iterable[str] = (),
+    form: str = "",
+    text_source: Path | None = None,
+    encoding: str = "utf-8",
+    text_field: str = "",
+    id_field: str = "",
+    tally: Tally | None = None,
+) -> list[GoldDocument]:
+    """Read a labelled corpus in any form of `corpus.labelled`.
 
-    path (Path): A .json array or .jsonl.
+    Where records have `seed_split`, it becomes the split. CRAPII's form brings its own tokens; for the others spaCy's English
+    tokenizer makes them, which is the one that CRAPII's were made with.
+
+    path (Path): File or folder.
     exclude_labels (Iterable[str]): Gold labels that are left out, as if nobody had annotated them.
-    RETURNS (list[GoldDocument]): In the order of the file. A document without a number gets `#` and its place in the
-    file as id.
-    RAISES (PiiError): E703 for an empty file, E702 for two equal ids, E5xx for a file that cannot be read.
+    form (str): A name in `corpus.labelled.FORMS`; empty to guess. text_source, encoding, text_field, id_field: As in `read_corpus`.
+    tally (Tally | None): Gets what is masked, since it cannot be used.
+    RETURNS (list[GoldDocument]): In the order of the file. In CRAPII's form a document without a number gets `#` and its place in
+    the file as id.
+    RAISES (PiiError): E703 for an empty file, E702 for two equal ids, E5xx and E6xx for a corpus that cannot be read.
     """
+    if not path.exists():
+        raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
     excluded = frozenset(exclude_labels)
-    source = open_json(path, text_field="tokens")
+    counts = tally if tally is not None else Tally()
+    form = form or guess_form(path, encoding=encoding, text_field=text_field)
     documents: list[GoldDocument] = []
-    # The labelled reader checks the record and gives text and spans; its number, tokens and split are in the raw one.
-    for essay, item in zip(read_labelled(path), source.objects(), strict=True):
-        if isinstance(item, Skip):
-            raise item.error
-        number, _, values = item
-        ident = f"#{number}" if values.get("document") is None else str(values["document"])
-        documents.append(
-            GoldDocument(
-                id=ident,
-                text=essay.text,
-                entities=tuple(
-                    Entity(ident, start, end, label, essay.text[start:end])
-                    for start, end, label in essay.spans
-                    if label not in excluded
-                ),
-                tokens=token_offsets(values["tokens"], values["trailing_whitespace"]),
-                split=str(values.get("seed_split") or UNKNOWN_SPLIT),
-            )
-        )
+    if form.startswith("kaggle"):
+        for item in open_json(path, text_field="tokens", encoding=encoding).objects():
+            if isinstance(item, Skip):
+                raise item.error
+            number, _, values = item
+            essay = labelled(number, values, counts)
+            ident = f"#{number}" if values.get("document") is None else essay.id
+            tokens = token_offsets(values["tokens"], values["trailing_whitespace"])
+            documents.append(gold_document(essay, tokens, ident=ident, excluded=excluded))
+    else:
+        options: dict[str, Any] = {
+            "text_source": text_source,
+            "encoding": encoding,
+            "text_field": text_field,
+            "id_field": id_field,
+        }
+        for essay in read_corpus(path, form, tally=counts, **options):
+            documents.append(gold_document(essay, spacy_tokens(essay.text), ident=essay.id, excluded=excluded))
     if not documents:
         raise PiiError(Errors.E703, file=path.name)
     check_ids(documents)
     return documents
+
+
+def gold_document(
+    essay: LabelledText, tokens: tuple[tuple[int, int], ...], *, ident: str, excluded: frozenset[str] = frozenset()
+) -> GoldDocument:
+    """RETURNS (GoldDocument): A labelled text as gold. tokens (tuple): Offsets. ident (str): Id. excluded (frozenset[str]): Labels."""
+    return GoldDocument(
+        id=ident,
+        text=essay.text,
+        entities=tuple(
+            Entity(ident, start, end, label, essay.text[start:end])
+            for start, end, label in essay.spans
+            if label not in excluded
+        ),
+        tokens=tokens,
+        split=str(essay.meta.get("seed_split") or UNKNOWN_SPLIT),
+        masked=essay.masked,
+    )
+
+
+def spacy_tokens(text: str) -> tuple[tuple[int, int], ...]:
+    """RETURNS (tuple[tuple[int, int], ...]): Offsets of the tokens of spaCy's English tokenizer."""
+    return tuple((token.idx, token.idx + len(token)) for token in _english().tokenizer(text))
+
+
+@cache
+def _english() -> "Language":
+    import spacy
+
+    return spacy.blank("en")
 
 
 def check_ids(documents: Sequence[GoldDocument]) -> None:
@@ -93,9 +144,12 @@ def choose_splits(documents: Sequence[GoldDocument], splits: Sequence[str]) -> l
 
 
 def file_sha256(path: Path) -> str:
-    """RETURNS (str): Hexadecimal SHA-256 of a file: says which data a number belongs to."""
+    """RETURNS (str): Hexadecimal SHA-256 of a file, or of the files of a folder by name: says which data a number belongs to."""
     digest = sha256()
-    with open_binary(path) as file:
-        while chunk := file.read(1 << 20):
-            digest.update(chunk)
+    for part in sorted(part for part in path.rglob("*") if part.is_file()) if path.is_dir() else [path]:
+        if part is not path:
+            digest.update(part.relative_to(path).as_posix().encode() + b"\0")
+        with open_binary(part) as file:
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
     return digest.hexdigest()

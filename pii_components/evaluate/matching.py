@@ -9,8 +9,12 @@ resample.
 - `match_bag`: the same text with the same label, as often as it occurs (the JEDM paper; seeds/gpt4omini_jedm.txt,
   section 3.4, and its notebook): blind to the position.
 - `match_position`: the same offsets with the same label.
+- `match_overlap`: a shared character and the same label, one to one.
 - `match_tokens`: Kaggle's metric: the set of (document, token, BIO label); B- against I- is an error.
 - `cover`: blind to labels: is a character of a gold entity left in clear?
+
+Gold has masked stretches where nobody knows what stands there (`GoldDocument.masked`). `judged` takes predictions that touch one
+out of those that may be wrong; `match_overlap` and `match_tokens` are told where they are.
 """
 
 from collections import Counter
@@ -22,6 +26,9 @@ import numpy
 from .records import Entity
 
 TP, FP, FN = 0, 1, 2
+# Masked stretches, (first character, end), by document.
+Masks = Mapping[str, Sequence[tuple[int, int]]]
+NO_MASKS: Masks = {}
 _Keys = Iterable[tuple[str, str, Hashable]]
 
 
@@ -123,6 +130,63 @@ def match_position(
     return _tabulate(keys(gold), keys(predicted), documents, labels)
 
 
+def touches(entity: Entity, stretches: Iterable[tuple[int, int]]) -> bool:
+    """RETURNS (bool): Whether the entity shares a character with one of the stretches."""
+    return any(start < entity.end and end > entity.start for start, end in stretches)
+
+
+def judged(predicted: Iterable[Entity], masked: Masks) -> list[Entity]:
+    """RETURNS (list[Entity]): Predictions that touch no masked stretch, so that they can be called wrong."""
+    return [entity for entity in predicted if not touches(entity, masked.get(entity.document, ()))]
+
+
+def pair_overlaps(gold: Iterable[Entity], predicted: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
+    """Pair entities of the same document that share a character, each at most once.
+
+    From left to right, each gold entity takes the first prediction that is free; one with its very offsets comes first. Where
+    neither side overlaps with itself, no other choice makes more pairs.
+
+    gold (Iterable[Entity]), predicted (Iterable[Entity]): Labels are not looked at.
+    RETURNS (list[tuple[Entity, Entity]]): Gold with its prediction.
+    """
+    by_document: dict[str, list[Entity]] = {}
+    for entity in sorted(predicted, key=lambda e: (e.end, e.start, e.label)):
+        by_document.setdefault(entity.document, []).append(entity)
+    pairs = []
+    for entity in sorted(gold, key=lambda e: (e.end, e.start, e.label)):
+        free = by_document.get(entity.document, [])
+        near = [i for i, other in enumerate(free) if other.start < entity.end and other.end > entity.start]
+        if near:
+            exact = [i for i in near if (free[i].start, free[i].end) == (entity.start, entity.end)]
+            pairs.append((entity, free.pop((exact or near)[0])))
+    return pairs
+
+
+def match_overlap(
+    gold: Iterable[Entity],
+    predicted: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    labels: Sequence[str],
+    masked: Masks = NO_MASKS,
+) -> CountTable:
+    """Match of one gold entity with one prediction of the same label that shares a character with it.
+
+    masked (Masks): A prediction without a partner is no error if it touches one of these.
+    The others and the result as `match_bag`.
+    """
+    gold, predicted = list(gold), list(predicted)
+    pairs: list[tuple[Entity, Entity]] = []
+    for label in labels:
+        pairs += pair_overlaps((e for e in gold if e.label == label), (e for e in predicted if e.label == label))
+    # By identity: two systems' equal predictions are two.
+    met, taken = {id(entity) for entity, _ in pairs}, {id(entity) for _, entity in pairs}
+    hits: _Keys = [(e.document, e.label, "pair") for e, _ in pairs]
+    missed: _Keys = [(e.document, e.label, "missed") for e in gold if id(e) not in met]
+    wrong: _Keys = [(e.document, e.label, "wrong") for e in judged((e for e in predicted if id(e) not in taken), masked)]
+    return _tabulate([*hits, *missed], [*hits, *wrong], documents, labels)
+
+
 def match_tokens(
     gold: Iterable[Entity],
     predicted: Iterable[Entity],
@@ -130,24 +194,31 @@ def match_tokens(
     documents: Sequence[str],
     labels: Sequence[str],
     tokens: Mapping[str, Sequence[tuple[int, int]]],
+    masked: Masks = NO_MASKS,
 ) -> CountTable:
     """Match of (document, token, BIO label) as sets: the metric of CRAPII's Kaggle task, on the tokens of the gold file.
 
     tokens (Mapping[str, Sequence[tuple[int, int]]]): First character and end (exclusive) of the tokens of each
-    document.
+    document. masked (Masks): Tokens that touch one of these do not count.
     RETURNS (CountTable): Counts of tokens under their entity label. Where two predictions share a token, both count.
     """
 
     def keys(entities: Iterable[Entity]) -> _Keys:
-        return {key for e in entities for key in _bio_keys(e, tokens.get(e.document, ()))}
+        return {key for e in entities for key in _bio_keys(e, tokens.get(e.document, ()), masked.get(e.document, ()))}
 
     return _tabulate(keys(gold), keys(predicted), documents, labels)
 
 
-def _bio_keys(entity: Entity, tokens: Sequence[tuple[int, int]]) -> Iterable[tuple[str, str, Hashable]]:
+def _bio_keys(
+    entity: Entity, tokens: Sequence[tuple[int, int]], masked: Sequence[tuple[int, int]]
+) -> Iterable[tuple[str, str, Hashable]]:
     """Tokens that share a character with the entity; the first one is its beginning."""
     inside = tokens_of(entity, tokens)
-    return [(entity.document, entity.label, (i, "I" if n else "B")) for n, i in enumerate(inside)]
+    return [
+        (entity.document, entity.label, (i, "I" if n else "B"))
+        for n, i in enumerate(inside)
+        if not any(start < tokens[i][1] and end > tokens[i][0] for start, end in masked)
+    ]
 
 
 def tokens_of(entity: Entity, tokens: Sequence[tuple[int, int]]) -> list[int]:

@@ -48,6 +48,7 @@ class GoldDocument:
     entities (tuple[Entity, ...]): Sorted by position.
     tokens (tuple[tuple[int, int], ...]): First character and end (exclusive) of the tokens that the gold file gives.
     split (str): The part of the data set that it belongs to: `test`, `base_train`, `verifier_train`, `unknown`.
+    masked (tuple[tuple[int, int], ...]): Stretches whose gold is not known: what is found there is neither right nor wrong.
     """
 
     id: str
@@ -55,6 +56,7 @@ class GoldDocument:
     entities: tuple[Entity, ...] = ()
     tokens: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     split: str = UNKNOWN_SPLIT
+    masked: tuple[tuple[int, int], ...] = ()
 
     @property
     def n_words(self) -> int:

@@ -13,7 +13,7 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ import numpy
 from ..about import __version__
 from ..corpus.records import reason_of
 from ..errors import Errors, PiiError
-from .matching import CountTable, cover, match_bag, match_position, match_tokens
-from .metrics import Coverage, Estimate, Score, coverage, difference, resample, score
+from .exposure import Exposure, expose, exposure
+from .matching import CountTable, cover, judged, match_bag, match_overlap, match_position, match_tokens
+from .metrics import Coverage, Estimate, Score, coverage, difference, paired_p, resample, score
 from .records import CRAPII_LABELS, FOUR_LABELS, GoldDocument
 from .systems import Run
 
 FORMAT = 1
-MATCHINGS = ("bag", "position", "tokens")
+MATCHINGS = ("bag", "position", "overlap", "tokens")
 Views = Mapping[str, Sequence[str]]
 _PACKAGES = ("spacy", "numpy", "torch", "spacy-curated-transformers", "presidio-analyzer", "phonenumbers", "tldextract")
 
@@ -52,11 +53,19 @@ def count_tables(run: Run, documents: Sequence[GoldDocument], labels: Sequence[s
     ids = [doc.id for doc in documents]
     gold = [entity for doc in documents for entity in doc.entities]
     tokens = {doc.id: doc.tokens for doc in documents}
+    masked = masks(documents)
+    found = judged(run.entities, masked)
     return {
-        "bag": match_bag(gold, run.entities, documents=ids, labels=labels),
-        "position": match_position(gold, run.entities, documents=ids, labels=labels),
-        "tokens": match_tokens(gold, run.entities, documents=ids, labels=labels, tokens=tokens),
+        "bag": match_bag(gold, found, documents=ids, labels=labels),
+        "position": match_position(gold, found, documents=ids, labels=labels),
+        "overlap": match_overlap(gold, run.entities, documents=ids, labels=labels, masked=masked),
+        "tokens": match_tokens(gold, run.entities, documents=ids, labels=labels, tokens=tokens, masked=masked),
     }
+
+
+def masks(documents: Sequence[GoldDocument]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """RETURNS (dict[str, tuple[tuple[int, int], ...]]): Masked stretches of the documents that have some."""
+    return {doc.id: doc.masked for doc in documents if doc.masked}
 
 
 def split_rows(documents: Sequence[GoldDocument]) -> dict[str, numpy.ndarray]:
@@ -76,12 +85,17 @@ def system_report(
     RETURNS (dict[str, Any]): Plain data.
     """
     ids = [doc.id for doc in documents]
-    # "Clean" means: nobody annotated anything in it, whatever labels a view counts.
-    clean = numpy.asarray([not doc.entities for doc in documents])
-    covers = {
-        view: cover([e for doc in documents for e in doc.entities if e.label in labels], run.hidden, documents=ids)
-        for view, labels in views.items()
-    }
+    # "Clean" means: nobody annotated anything in it, whatever labels a view counts, and nobody had to leave anything open.
+    clean = numpy.asarray([not doc.entities and not doc.masked for doc in documents])
+    words, masked, known = [doc.n_words for doc in documents], masks(documents), [e for doc in documents for e in doc.entities]
+    covers, exposures = {}, {}
+    for view, labels in views.items():
+        wanted = [entity for entity in known if entity.label in labels]
+        covers[view] = replace(
+            cover(wanted, run.hidden, documents=ids),
+            predicted=cover((), judged(run.hidden, masked), documents=ids).predicted,
+        )
+        exposures[view] = expose(wanted, run.hidden, documents=ids, words=words, known=known, masked=masked)
 
     def part(rows: numpy.ndarray, *, whole: bool) -> dict[str, Any]:
         weights = resample(int(rows.sum()), n_resamples=n_resamples, seed=seed)
@@ -89,7 +103,7 @@ def system_report(
         for view, labels in views.items():
             scores = {
                 name: score(tables[name].select(rows=rows, labels=labels).per_document, weights)
-                for name in (MATCHINGS if whole else MATCHINGS[:2])
+                for name in (MATCHINGS if whole else ("bag", "position"))
             }
             out[view] = {name: plain(value) for name, value in scores.items()}
             if whole:
@@ -101,6 +115,8 @@ def system_report(
                     for label in labels
                 }
             out[view]["coverage"] = plain(coverage(covers[view].select(rows), clean[rows], weights))
+            if whole:
+                out[view]["exposure"] = plain(exposure(exposures[view], weights))
         return out
 
     rows = split_rows(documents)
@@ -144,7 +160,11 @@ def build_report(
 
     differences = {
         f"{names[0]} - {name}": {
-            view: {m: plain(difference(counts(names[0], view, m), counts(name, view, m), weights)) for m in MATCHINGS}
+            view: {
+                m: plain(difference(counts(names[0], view, m), counts(name, view, m), weights))
+                | {"p_f5": paired_p(counts(names[0], view, m), counts(name, view, m), weights)}
+                for m in MATCHINGS
+            }
             for view in views
         }
         for name in names[1:]
@@ -215,11 +235,11 @@ def machine() -> dict[str, Any]:
 def plain(value: Any) -> Any:
     """Plain data from records, rounded to four digits.
 
-    value (Any): Score, Coverage, Estimate, a dictionary of them, or None.
+    value (Any): Score, Coverage, Exposure, Estimate, a dictionary of them, or None.
     RETURNS (Any): Estimates as the value under their name, and the interval under `<name>_95`; what is None is left
     out.
     """
-    if isinstance(value, Score | Coverage):
+    if isinstance(value, Score | Coverage | Exposure):
         return plain({"support": value.support} | _fields(value) if isinstance(value, Score) else _fields(value))
     if isinstance(value, Mapping):
         out: dict[str, Any] = {}
@@ -233,7 +253,7 @@ def plain(value: Any) -> Any:
     return asdict(value)
 
 
-def _fields(value: Score | Coverage) -> dict[str, Any]:
+def _fields(value: Score | Coverage | Exposure) -> dict[str, Any]:
     return {name: getattr(value, name) for name in value.__slots__}
 
 

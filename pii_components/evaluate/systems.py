@@ -129,6 +129,7 @@ class PipelineSystem:
     """Our pipeline: `doc.spans["pii"]`.
 
     nlp (Language): Loaded. protects (Callable[[str], bool]): From a profile.
+    keep_roles (bool): Whether labels stay as they are; else names become CRAPII's (`crapii_label`).
     """
 
     nlp: Language
@@ -136,6 +137,7 @@ class PipelineSystem:
     name: str = "pii_edu"
     about: Mapping[str, Any] = field(default_factory=dict)
     batch_size: int = BATCH_SIZE
+    keep_roles: bool = False
 
     @classmethod
     def load(cls, model: str, *, protects: Callable[[str], bool], name: str = "pii_edu") -> "PipelineSystem":
@@ -149,8 +151,10 @@ class PipelineSystem:
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
         for gold, doc in zip(documents, self.nlp.pipe((d.text for d in documents), batch_size=self.batch_size), strict=True):
-            spans = doc.spans.get(SPANS_KEY, ())
-            yield [entity_of(gold, span.start_char, span.end_char, crapii_label(span.label_, self.protects)) for span in spans]
+            spans = [(span.start_char, span.end_char, span.label_) for span in doc.spans.get(SPANS_KEY, ())]
+            if not self.keep_roles:
+                spans = [(start, end, crapii_label(label, self.protects)) for start, end, label in spans]
+            yield [entity_of(gold, *span) for span in spans]
 
 
 def crapii_label(label: str, protects: Callable[[str], bool]) -> str:
