@@ -165,7 +165,7 @@ def from_crapii(path: Path, split: str) -> Iterator[Filled]:
 
     for text in read_labelled(path):
         if crapii_split(text.id) == split:
-            yield Filled(text.text, tuple(text.spans))
+            yield Filled(text.text, tuple(text.spans), tuple(text.masked))
 
 
 def crapii_split(document: str) -> str:
