@@ -52,11 +52,12 @@ def paper_report(peers: Peers, *, names: NameSource, resamples: int = 1000, seed
 def table6(peers: Peers) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): Counts by label and part, as computed and as printed."""
     computed = split_counts(peers)
-    rows = [
-        {"label": row["label"], "part": part, "printed": row[part], "computed": computed[str(row["label"])][part],
-         "equal": row[part] == computed[str(row["label"])][part]}
-        for row in printed(6) for part in row if part != "label"
-    ]  # fmt: skip
+    rows = []
+    for row in printed(6):
+        for part in (name for name in row if name != "label"):
+            n = computed.get(str(row["label"]), {}).get(part, 0)
+            shown = {"printed": row[part], "computed": n, "equal": row[part] == n}
+            rows.append({"label": row["label"], "part": part, **shown})
     return {"rows": rows, "equal": sum(row["equal"] for row in rows), "of": len(rows)}
 
 

@@ -1,0 +1,222 @@
+"""`pii-edu evaluate score` and its readers: forms of predictions, what is refused, roles and profiles. All names are invented."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from pii_components.cli.app import app
+from pii_components.evaluate.gold import read_gold
+
+TEXTS = {
+    "a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)",
+    "a2": "This is by Oskar Tamm",
+    "a3": "Nobody is named here",
+}
+GOLD = {
+    "a1": [[0, 9, "NAME_STUDENT"], [19, 35, "EMAIL"], [48, 53, "NAME_CITED"]],
+    "a2": [[11, 21, "NAME_STUDENT"]],
+    "a3": [],
+}
+FOUND = [("a1", 0, 9, "NAME_STUDENT"), ("a1", 48, 53, "NAME_STUDENT"), ("a2", 11, 16, "NAME_STUDENT")]
+WORDS = ("Dana", "Vell", "Oskar", "Tamm", "Smith")
+
+
+def lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf8")
+    return path
+
+
+def corpus(path, spans):
+    return lines(path, [{"id": ident, "text": text, "spans": spans.get(ident, [])} for ident, text in TEXTS.items()])
+
+
+def detected(path, found):
+    names = ("document", "start_char", "end_char", "label")
+    return lines(path, [dict(zip(names, row, strict=True)) for row in found])
+
+
+@pytest.fixture
+def gold(tmp_path):
+    return corpus(tmp_path / "gold.jsonl", GOLD)
+
+
+def score(*arguments):
+    found = CliRunner().invoke(app, ["evaluate", "score", *map(str, arguments), "--resamples", "5"])
+    assert not any(word in found.output for word in WORDS)
+    return found
+
+
+def as_corpus(path):
+    spans = {}
+    for ident, start, end, label in FOUND:
+        spans.setdefault(ident, []).append([start, end, label])
+    return corpus(path.with_suffix(".jsonl"), spans)
+
+
+def as_csv(path):
+    rows = "".join(f'{i},{TEXTS[i][s:e]},{label},"({s}, {e})"\n' for i, s, e, label in FOUND)
+    path = path.with_suffix(".csv")
+    path.write_text("file_idx,entity_text,type,positions\n" + rows, encoding="utf8")
+    return path
+
+
+def as_detected(path):
+    return detected(path.with_suffix(".jsonl"), FOUND)
+
+
+@pytest.mark.parametrize("form", [as_corpus, as_csv, as_detected])
+def test_predictions_in_every_form_score_the_same(form, gold, tmp_path):
+    out = tmp_path / "m.json"
+    found = score(gold, form(tmp_path / "found"), "--out", out)
+    assert found.exit_code == 0, found.output
+    report = json.loads(out.read_text())
+    (system,) = report["systems"].values()
+    view = system["views"]["all"]
+    # The cited author is kept by the profile: no gold; hiding him is a false alarm.
+    assert [view["bag"][n] for n in ("tp", "fp", "fn")] == [1, 2, 2]
+    assert [view["overlap"][n] for n in ("tp", "fp", "fn")] == [2, 1, 1]
+    assert view["coverage"]["incompletely_covered"] == 2
+    assert (view["exposure"]["false_alarms"], view["exposure"]["words"]) == (1, 18)
+    assert view["exposure"]["characters"] == 8 + 16 + 9
+    assert view["exposure"]["characters_in_clear"] == 16 + 4
+    roles = system["roles"]
+    assert roles["found"] == 3 and roles["accuracy"] == pytest.approx(0.6667)
+    assert roles["per_role"]["STUDENT"]["f1"] == 0.8
+    assert roles["per_role"]["CITED"]["recall"] == 0
+    assert {row["group"] for row in system["names"]["rows"]} >= {"Female"}
+    assert not any(word in out.read_text() for word in WORDS)
+    assert report["command"] == f"pii-edu evaluate score gold.jsonl {report['command'].split()[4]} --profile crapii"
+
+
+def test_perfect_predictions_have_no_errors(gold):
+    found = score(gold, gold)
+    assert found.exit_code == 0
+    assert "1.000" in found.output
+
+
+def test_two_systems_are_compared_in_pairs(gold, tmp_path):
+    out = tmp_path / "m.json"
+    found = score(gold, gold, "--against", as_detected(tmp_path / "found"), "--out", out)
+    assert found.exit_code == 0, found.output
+    gain = json.loads(out.read_text())["differences"]["gold - found"]["all"]["bag"]
+    assert gain["f5"] > 0 and 0 < gain["p_f5"] <= 1
+
+
+# What is wrong with the predictions -> its code
+BAD = {
+    "another document": ([("b9", 0, 9, "NAME_STUDENT")], "E720"),
+    "outside of the text": ([("a2", 11, 99, "NAME_STUDENT")], "E722"),
+    "turned round": ([("a2", 21, 11, "NAME_STUDENT")], "E722"),
+    "overlapping": ([("a1", 0, 9, "NAME_STUDENT"), ("a1", 5, 12, "EMAIL")], "E723"),
+    "overlapping, not the neighbour": ([("a1", 0, 30, "OTHER"), ("a1", 2, 3, "AGE"), ("a1", 5, 12, "EMAIL")], "E723"),
+    "unknown label": ([("a1", 0, 9, "PERSON")], "E724"),
+    "twice": ([("a1", 0, 9, "EMAIL"), ("a1", 0, 9, "EMAIL")], "E726"),
+    "no offsets": ([("a1", None, 9, "EMAIL")], "E729"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_predictions_that_do_not_fit_are_refused(case, gold, tmp_path):
+    rows, code = BAD[case]
+    found = score(gold, detected(tmp_path / "found.jsonl", rows), "--out", tmp_path / "m.json")
+    assert found.exit_code == 2
+    assert f"[{code}]" in found.output
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_overlaps_are_counted_if_asked(gold, tmp_path):
+    path = detected(tmp_path / "found.jsonl", BAD["overlapping"][0])
+    assert score(gold, path, "--allow-overlaps").exit_code == 0
+
+
+def test_labels_may_be_renamed(gold, tmp_path):
+    path = detected(tmp_path / "found.jsonl", BAD["unknown label"][0])
+    assert score(gold, path, "--map", "PERSON=NAME_STUDENT").exit_code == 0
+    found = score(gold, path, "--map", "PERSON=PLANET")
+    assert found.exit_code == 2 and "[E737]" in found.output
+
+
+BAD_CORPORA = {
+    "a document is missing": ([{"id": "a1", "text": TEXTS["a1"], "spans": []}], "E721"),
+    "another text": ([{"id": i, "text": t + "!", "spans": []} for i, t in TEXTS.items()], "E728"),
+    "the same id twice": ([{"id": "a1", "text": TEXTS["a1"], "spans": []}] * 2, "E702"),
+    "overlapping": ([{"id": i, "text": t, "spans": [[0, 4, "EMAIL"], [2, 6, "EMAIL"]]} for i, t in TEXTS.items()], "E723"),
+    "outside": ([{"id": i, "text": t, "spans": [[0, 400, "EMAIL"]]} for i, t in TEXTS.items()], "E722"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CORPORA)
+def test_a_corpus_of_predictions_must_be_that_of_the_gold(case, gold, tmp_path):
+    rows, code = BAD_CORPORA[case]
+    found = score(gold, lines(tmp_path / "found.jsonl", rows))
+    assert found.exit_code == 2
+    assert f"[{code}]" in found.output
+
+
+def test_keys_that_are_there_twice_in_a_record_are_refused(gold, tmp_path):
+    path = tmp_path / "twice.jsonl"
+    twice = '{"id": "a1", "text": "x", "text": "Nobody", "spans": []}\n'
+    path.write_text('{"id": "a0", "text": "x", "spans": []}\n' + twice, encoding="utf8")
+    found = score(path, gold)
+    assert found.exit_code == 2 and "[E522]" in found.output
+
+
+def test_gold_that_cannot_be_used_is_passed_over_and_told(tmp_path):
+    spans = GOLD | {"a2": [[11, 21, "NAME_STUDENT"], [16, 99, "EMAIL"]]}
+    gold = corpus(tmp_path / "gold.jsonl", spans)
+    assert [len(doc.masked) for doc in read_gold(gold)] == [0, 1, 0]
+    out = tmp_path / "m.json"
+    found = score(gold, as_detected(tmp_path / "found"), "--out", out)
+    assert found.exit_code == 0, found.output
+    report = json.loads(out.read_text())
+    assert report["masked"]["count"] == 2
+    view = report["systems"]["found"]["views"]["all"]
+    # Nothing in the second document counts: neither the miss nor the prediction.
+    assert [view["bag"][n] for n in ("tp", "fp", "fn")] == [1, 1, 1]
+    found = score(gold, as_detected(tmp_path / "found"), "--strict")
+    assert found.exit_code == 2 and "[E727]" in found.output
+
+
+def test_unknown_labels_of_gold_are_refused(tmp_path):
+    gold = corpus(tmp_path / "gold.jsonl", GOLD | {"a2": [[11, 21, "PERSON"]]})
+    found = score(gold, gold)
+    assert found.exit_code == 2 and "[E724]" in found.output
+
+
+@pytest.mark.parametrize("suffix", [".json", ".csv", ".spacy", ""])
+def test_gold_is_read_in_other_forms(gold, tmp_path, suffix):
+    from pii_components.corpus.labelled import convert
+
+    other = tmp_path / f"other{suffix}"
+    convert(gold, other)
+    assert score(other, gold if suffix != ".json" else other).exit_code == 0
+    assert [len(doc.entities) for doc in read_gold(other)] == [3, 1, 0]
+    assert all(doc.tokens for doc in read_gold(other))
+
+
+def test_compare_takes_systems_from_the_registry(gold, tmp_path):
+    found = CliRunner().invoke(app, ["compare", str(gold), "--systems", "no-such-system"])
+    assert found.exit_code == 2 and "[E740]" in found.output
+    found = CliRunner().invoke(app, ["compare", str(gold), "--list"])
+    assert found.exit_code == 0 and "presidio-md" in found.output.splitlines()
+
+
+def test_run_and_compare_from_a_pipeline(gold, tmp_path, nlp):
+    nlp.to_disk(tmp_path / "model")
+    out = tmp_path / "m.json"
+    common = ["--resamples", "5", "--out", str(out), "--quiet"]
+    found = CliRunner().invoke(app, ["evaluate", "run", str(gold), "--pipeline", str(tmp_path / "model"), *common])
+    assert found.exit_code == 0, found.output
+    report = json.loads(out.read_text())
+    assert report["command"] == "pii-edu evaluate run gold.jsonl --pipeline model --profile crapii"
+    assert report["systems"]["model"]["views"]["all"]["bag"]["tp"] == 2
+    systems = f"one={tmp_path / 'model'},two={tmp_path / 'model'}"
+    saved = tmp_path / "saved"
+    arguments = ["compare", str(gold), "--systems", systems, "--save-predictions", str(saved), *common]
+    found = CliRunner().invoke(app, arguments)
+    assert found.exit_code == 0, found.output
+    report = json.loads(out.read_text())
+    assert report["differences"]["one - two"]["all"]["bag"]["p_f5"] == 1
+    assert str(tmp_path) not in out.read_text()
+    assert score(gold, saved / "one.jsonl").exit_code == 0
