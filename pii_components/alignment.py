@@ -106,10 +106,10 @@ class OffsetMap:
     def span_to_new(self, start: int, end: int) -> tuple[int, int]:
         """RETURNS (tuple[int, int]): The stretch of the new text that holds what `[start, end)` of the old one became."""
         if start == end:
-            # What appeared from nothing: the empty stretch has no inside, so look the edit itself up.
-            for edit in self.edits:
-                if edit.start == edit.end == start:
-                    return edit.new_start, edit.new_end
+            # What appeared from nothing: the empty stretch has no inside, so look the edits themselves up.
+            here = [edit for edit in self.edits if edit.start == edit.end == start]
+            if here:
+                return here[0].new_start, here[-1].new_end
             return self.to_new(start, end=True), self.to_new(start, end=True)
         return self.to_new(start), self.to_new(end, end=True)
 

@@ -121,3 +121,35 @@ def test_originals_undo_the_replacement(case):
     new, offsets = apply_replacements(text, replacements)
     back = [Replacement(e.new_start, e.new_end, text[e.start : e.end]) for e in offsets.edits]
     assert apply_replacements(new, back)[0] == text
+
+
+def test_removals_side_by_side_come_back_together():
+    text, offsets = apply_replacements("a AnaLopez b", [Replacement(2, 5, ""), Replacement(5, 10, "")])
+    assert text == "a  b"
+    assert offsets.span_to_new(5, 10) == (2, 2)
+    assert offsets.span_to_old(2, 2) == (2, 10)
+
+
+@given(edited_texts())
+def test_each_edit_leads_there_and_back(case):
+    text, replacements = case
+    _, offsets = apply_replacements(text, replacements)
+    for e in offsets.edits:
+        if e.start < e.end and e.new_start < e.new_end:
+            assert offsets.span_to_new(e.start, e.end) == (e.new_start, e.new_end)
+            assert offsets.span_to_old(e.new_start, e.new_end) == (e.start, e.end)
+
+
+@given(edited_texts(), st.data(), st.booleans())
+def test_there_and_back_a_span_keeps_what_it_covered(case, data, from_new):
+    """Where nothing appeared from nothing nor vanished: what is inserted at an edge belongs to nobody."""
+    text, replacements = case
+    new, offsets = apply_replacements(text, [r for r in replacements if r.start < r.end and r.new])
+    one_way = offsets.inverse() if from_new else offsets
+    start, end = sorted(data.draw(st.tuples(*[st.integers(0, one_way.old_length)] * 2)))
+    if start < end:
+        again = one_way.span_to_old(*one_way.span_to_new(start, end))
+        assert again[0] <= start < end <= again[1]
+        if not any(e.start < x < e.end for e in one_way.edits for x in (start, end)):
+            assert again == (start, end)
+    assert len(new) == offsets.new_length
