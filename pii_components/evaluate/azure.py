@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from spacy.util import minibatch
@@ -131,10 +131,8 @@ class AzureSystem:
         entities (str): "four" or "wide", see `azure_labels`. name (str): In tables.
         RETURNS (AzureSystem): Ready. RAISES (PiiError): E746, E747, E005.
         """
-        missing = [variable for variable in (ENDPOINT, KEY) if not os.environ.get(variable)]
-        if missing:
-            raise PiiError(Errors.E746, name=name, missing=", ".join(missing))
-        return cls.connect(os.environ[ENDPOINT], os.environ[KEY], entities=entities, name=name)
+        endpoint, key = credentials(name)
+        return cls.connect(endpoint, key, entities=entities, name=name)
 
     @classmethod
     def connect(cls, endpoint: str, key: str, *, entities: str = "four", name: str = "azure", **options: Any) -> "AzureSystem":
@@ -165,7 +163,7 @@ class AzureSystem:
         }
         client = TextAnalyticsClient(endpoint, AzureKeyCredential(key), **settings | options)
         answers = FetchedAnswers()
-        recognizer = AzureAILanguageRecognizer(ta_client=answers)
+        recognizer = AzureAILanguageRecognizer(ta_client=cast(Any, answers))
         about = {
             "entities": entities,
             "remote": True,
@@ -211,6 +209,19 @@ class AzureSystem:
             code = getattr(getattr(err, "error", None), "code", None) or type(err).__name__
             # Not chained: what a server writes into its message is not in our hands.
             raise PiiError(Errors.E748, status=status, code=code, tries=RETRIES + 1) from None
+
+
+def credentials(name: str = "azure") -> tuple[str, str]:
+    """What the environment has.
+
+    name (str): The system's, for the message.
+    RETURNS (tuple[str, str]): Endpoint and key. RAISES (PiiError): E746, if one is missing, E747.
+    """
+    missing = [variable for variable in (ENDPOINT, KEY) if not os.environ.get(variable)]
+    if missing:
+        raise PiiError(Errors.E746, name=name, missing=", ".join(missing))
+    check_endpoint(os.environ[ENDPOINT])
+    return os.environ[ENDPOINT], os.environ[KEY]
 
 
 def check_endpoint(endpoint: str) -> None:

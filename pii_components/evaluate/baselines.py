@@ -13,11 +13,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import spacy
-
 from ..errors import Errors, PiiError
 from ..profiles import Profile
-from .baselines_spacy import OURS, PRESIDIO_MODELS, find_model, load_any, load_ours, load_presidio, load_spacy_ner, load_tok2vec
+from .azure import AzureSystem, credentials
+from .baselines_spacy import (
+    OURS,
+    PRESIDIO_MODELS,
+    find_model,
+    is_pipeline,
+    load_any,
+    load_ours,
+    load_presidio,
+    load_spacy_ner,
+    load_tok2vec,
+)
 from .baselines_stored import SUFFIXES, StoredSystem
 from .command import split_list
 from .systems import System
@@ -63,8 +72,6 @@ def _presidio(size: str, entities: str) -> Factory:
 
 def _presidio_of(entities: str) -> Factory:
     def make(spec: Spec, _setting: Setting) -> System:
-        if not spec.argument:
-            raise PiiError(Errors.E743, name=spec.kind, how="the folder of a spaCy pipeline, or the name of an installed one.")
         return load_presidio(spec.argument, entities=entities, name=spec.name)
 
     return make
@@ -79,23 +86,15 @@ def _tok2vec(spec: Spec, setting: Setting) -> System:
 
 
 def _spacy_ner(spec: Spec, _setting: Setting) -> System:
-    if not spec.argument:
-        raise PiiError(Errors.E743, name=spec.kind, how="the folder of a spaCy pipeline, or the name of an installed one.")
     return load_spacy_ner(spec.argument, name=spec.name)
 
 
 def _stored(spec: Spec, setting: Setting) -> System:
-    if not spec.argument:
-        raise PiiError(Errors.E743, name=spec.kind, how="a file that ends in " + " or ".join(SUFFIXES))
     return StoredSystem(Path(spec.argument), name=spec.name, data_sha256=setting.data_sha256)
 
 
 def _azure(entities: str) -> Factory:
     def make(spec: Spec, _setting: Setting) -> System:
-        from .azure import AzureSystem
-
-        if spec.argument:
-            raise PiiError(Errors.E742, name=spec.kind, got=Path(spec.argument).name)
         return AzureSystem.from_environment(entities=entities, name=spec.name)
 
     return make
@@ -113,8 +112,16 @@ SYSTEMS: dict[str, Factory] = {
     "azure-four": _azure("four"),
     "stored": _stored,
 }
-# Those that mean nothing without a path.
-WITH_PATH = ("pii-edu-tok2vec", "presidio", "presidio-four", "spacy", "stored")
+_A_PIPELINE = "the folder of a spaCy pipeline, or the name of an installed one."
+# Those that mean nothing without a path, and which one.
+WITH_PATH: dict[str, str] = {
+    "pii-edu-tok2vec": "train it with: weasel run train . --vars.config pii_tok2vec; it is then training/model-best",
+    "presidio": _A_PIPELINE,
+    "presidio-four": _A_PIPELINE,
+    "spacy": _A_PIPELINE,
+    "stored": "a file that ends in " + " or ".join(SUFFIXES),
+}
+_SIZES = {f"presidio-{size}{four}": size for size in PRESIDIO_MODELS for four in ("", "-four")}
 
 
 def make_system(spec: str | Spec, *, protects: Callable[[str], bool] | None = None, data_sha256: str = "") -> System:
@@ -127,6 +134,7 @@ def make_system(spec: str | Spec, *, protects: Callable[[str], bool] | None = No
     RAISES (PiiError): E740 if there is no such system, E741 to E751 if it lacks something, E005, E516, E517, E705.
     """
     asked = parse_spec(spec) if isinstance(spec, str) else spec
+    check_spec(asked)
     setting = Setting(protects or Profile.load("crapii").protects, data_sha256)
     if asked.kind:
         return SYSTEMS[asked.kind](asked, setting)
@@ -134,14 +142,15 @@ def make_system(spec: str | Spec, *, protects: Callable[[str], bool] | None = No
 
 
 def parse_systems(text: str) -> tuple[Spec, ...]:
-    """Read a list of systems, without loading any.
+    """Read a list of systems and check that each can be had, without loading any: the last of them may run hours later.
 
     text (str): Specs with commas between them.
-    RETURNS (tuple[Spec, ...]): In order. RAISES (PiiError): E740, E744.
+    RETURNS (tuple[Spec, ...]): In order. RAISES (PiiError): E740 to E747, E752, E501.
     """
     specs = tuple(parse_spec(part) for part in split_list(text))
     seen: set[str] = set()
     for spec in specs:
+        check_spec(spec)
         if spec.name in seen:
             raise PiiError(Errors.E744, name=spec.name)
         seen.add(spec.name)
@@ -162,9 +171,28 @@ def parse_spec(text: str) -> Spec:
     if kind in SYSTEMS:
         shown = Path(argument).stem if kind == "stored" else kind
         return Spec(name or shown or kind, kind, argument)
-    if text and (Path(text).exists() or spacy.util.is_package(text)):
+    if is_pipeline(text):
         return Spec(name or Path(text).name or text, "", text)
     raise PiiError(Errors.E740, got=Path(text).name or text, known=known_systems())
+
+
+def check_spec(spec: Spec) -> None:
+    """Check that a system is not without its path, its package or its environment variables, without loading it.
+
+    spec (Spec): As somebody asked for it. RAISES (PiiError): E741 to E743, E745 to E747, E752, E501.
+    """
+    if spec.kind in WITH_PATH and not spec.argument:
+        raise PiiError(Errors.E743, name=spec.kind, how=WITH_PATH[spec.kind])
+    if spec.kind == "stored":
+        StoredSystem(Path(spec.argument), name=spec.name)
+    elif spec.kind.startswith("azure"):
+        if spec.argument:
+            raise PiiError(Errors.E742, name=spec.kind, got=Path(spec.argument).name)
+        credentials(spec.kind)
+    elif spec.argument and not is_pipeline(spec.argument):
+        raise PiiError(Errors.E752, name=spec.name, got=Path(spec.argument).name)
+    elif spec.kind in _SIZES:
+        find_model(spec.kind, _SIZES[spec.kind], spec.argument)
 
 
 def known_systems() -> str:

@@ -71,6 +71,11 @@ def find_model(kind: str, size: str, path: str = "") -> str:
     raise PiiError(Errors.E741, name=kind, package=model.package, how=model.how)
 
 
+def is_pipeline(model: str) -> bool:
+    """RETURNS (bool): Whether there is a path or an installed spaCy pipeline of this name; it is not loaded."""
+    return bool(model) and (Path(model).exists() or spacy.util.is_package(model))
+
+
 def _made_for_spacy(package: str) -> bool:
     """RETURNS (bool): Whether it is installed with a version of spaCy's: others have put packages of these names (999.9.9) on PyPI,
     and loading a pipeline runs its code."""
@@ -117,11 +122,8 @@ def load_tok2vec(model: str, *, protects: Callable[[str], bool], name: str) -> P
     Rules that ours has and a freshly trained one lacks are added, so that the two differ in their encoder only.
 
     model (str): Path of a trained one. protects (Callable[[str], bool]): From a profile. name (str): In tables.
-    RETURNS (PipelineSystem): Ready. RAISES (PiiError): E743 without a path, E706 if it is another kind of pipeline, E516, E517.
+    RETURNS (PipelineSystem): Ready. RAISES (PiiError): E706 if it is another kind of pipeline, E516, E517.
     """
-    if not model:
-        how = "train it with: weasel run train . --vars.config pii_tok2vec; it is then training/model-best"
-        raise PiiError(Errors.E743, name=name, how=how)
     system = load_ours(model, protects=protects, name=name)
     has = _factories(system.nlp)
     if "pii_ner" not in has or _TRANSFORMERS & has:

@@ -64,22 +64,23 @@ def test_an_unknown_system_is_an_error_that_lists_the_known_ones(text):
 
 
 def test_a_list_keeps_its_order_and_names_nothing_twice(folder):
-    specs = parse_systems(f"en_pii_edu, presidio-md,azure,{folder},")
-    assert [spec.name for spec in specs] == ["en_pii_edu", "presidio-md", "azure", "persons"]
-    assert [spec.name for spec in parse_systems("presidio:a,b=presidio:b")] == ["presidio", "b"]
+    specs = parse_systems(f"presidio-md:{folder}, spacy:{folder},b=presidio-md:{folder},{folder},")
+    assert [spec.name for spec in specs] == ["presidio-md", "spacy", "b", "persons"]
     with pytest.raises(PiiError, match=r"\[E744\].*NAME=presidio"):
-        parse_systems("presidio:a,presidio:b")
+        parse_systems(f"presidio:{folder},presidio:{folder}")
 
 
 @pytest.mark.parametrize(
     ("spec", "code"),
     [("pii-edu-tok2vec", "E743"), ("presidio", "E743"), ("spacy", "E743"), ("stored", "E743"), ("stored:a.txt", "E745"),
-     ("stored:a.csv", "E501"), ("azure:key", "E742"), ("azure", "E746"), ("presidio-md:no_such", "E516")],
+     ("stored:a.csv", "E501"), ("azure:key", "E742"), ("azure", "E746"), ("presidio-md:no_such", "E752"), ("new=en_pii_edu:no_such", "E752")],
 )  # fmt: skip
 def test_a_system_that_lacks_something_says_what(spec, code, monkeypatch):
     monkeypatch.delenv("AZURE_AI_KEY", raising=False)
     with pytest.raises(PiiError, match=rf"\[{code}\]"):
         make_system(spec)
+    with pytest.raises(PiiError, match=rf"\[{code}\]"):
+        parse_systems(spec)
 
 
 def test_every_presidio_baseline_has_both_entity_sets():
@@ -88,7 +89,7 @@ def test_every_presidio_baseline_has_both_entity_sets():
     assert "pii-edu-tok2vec:PATH" in known_systems()
 
 
-@pytest.mark.parametrize("spec", ["presidio-md:", "presidio-md-four:", "presidio:", "presidio-lg-four:"])
+@pytest.mark.parametrize("spec", ["presidio-lg-four:", "presidio:"])
 def test_presidio_runs_around_a_folder(spec, folder, gold):
     pytest.importorskip("presidio_analyzer")
     system = make_system(f"{spec}{folder}")
@@ -105,7 +106,7 @@ def test_presidio_with_a_package_that_is_installed(size, gold):
     except PiiError as err:
         pytest.skip(str(err))
     run = run_system(make_system(f"presidio-{size}"), gold[:2])
-    assert run.about["model"] == f"en_core_web_{size}"
+    assert run.about["model"].startswith(f"en_core_web_{size}")
     assert ("1", 0, 9, "NAME_STUDENT") in offsets(run.entities)
 
 
