@@ -87,6 +87,9 @@ _NAME_WEAR: dict[str, tuple[Callable[[str, random.Random], str], int]] = {
     "ocr": (_ocr, 5),
 }
 
+# The changes by themselves, for whoever measures them one by one.
+NAME_WEAR: dict[str, Callable[[str, random.Random], str]] = {kind: change for kind, (change, _) in _NAME_WEAR.items()}
+
 
 def wear_name(name: str, rng: random.Random) -> tuple[str, str]:
     """A name as it might stand in a badly kept file.
