@@ -2,8 +2,14 @@
 
 import typer
 
+from .evaluate_release import release
+from .evaluate_report import report
+from .evaluate_robustness import EPILOG as ROBUSTNESS_EPILOG
+from .evaluate_robustness import robustness
 from .evaluate_score import EPILOG as SCORE_EPILOG
 from .evaluate_score import run, score
+from .evaluate_speed import EPILOG as SPEED_EPILOG
+from .evaluate_speed import speed
 from .evaluate_tables import EPILOG as TABLES_EPILOG
 from .evaluate_tables import tables
 
@@ -16,3 +22,7 @@ evaluate_app = typer.Typer(
 evaluate_app.command("run", epilog=SCORE_EPILOG)(run)
 evaluate_app.command("score", epilog=SCORE_EPILOG)(score)
 evaluate_app.command("tables", epilog=TABLES_EPILOG)(tables)
+evaluate_app.command("robustness", epilog=ROBUSTNESS_EPILOG)(robustness)
+evaluate_app.command("speed", epilog=SPEED_EPILOG)(speed)
+evaluate_app.command("release")(release)
+evaluate_app.command("report")(report)
