@@ -1,7 +1,7 @@
 """Meaning: what looks like a private person and is none, set beside those who are.
 
-The names that are added have the labels NAME_CITED or NAME_INSTRUCTOR, or are no person's at all; what must be found stays the same, so
-that recall shows whether the one's company hides the other, and the false alarms whether the other is taken for the one.
+The names that are added are an author's, an instructor's, or no person's at all (but for `people_thanked`); what must be found stays the
+same, so that recall shows whether the one's company hides the other, and the false alarms whether the other is taken for the one.
 """
 
 import random
@@ -21,6 +21,10 @@ _CITED = (
 _QUOTED = ((' "Nobody can learn alone," {N} wrote in 1994.', NAME_CITED), (" As {N} once said, habits are quiet.", NAME_CITED))
 _NOBODY = (
     " {N} University offers the same course.", " We read this at the {N} Library.", " {N} & Sons sells them.", " The {N} effect is well known.",
+)  # fmt: skip
+_THANKED = (
+    (" I thank my classmate {N} for reading this.", NAME_CONNECTED), (" My sister {N} said the same.", NAME_CONNECTED),
+    (" My grandfather {N} was a farmer.", NAME_CONNECTED),
 )  # fmt: skip
 _REFERENCES = (
     "\n\nReferences\n{A}, J. (2011). Learning in groups. Studies in Education, 12(3), 45-67.\n{B}, M. (2016). On reading.\n"
@@ -96,6 +100,7 @@ PERTURBATIONS = (
     Perturbation("person_quoted", MEANING, "As Moss once said", sentences(_QUOTED, shared=False)),
     Perturbation("bibliography", MEANING, "a list of references at the end", bibliography),
     Perturbation("instructor_namesake", MEANING, "Professor Ana Moss in an essay by an Ana", instructor),
+    Perturbation("people_thanked", MEANING, "I thank my classmate Moss", sentences(_THANKED, shared=False)),
     Perturbation("named_after", MEANING, "Moss University, Moss & Sons", sentences(tuple((s, "") for s in _NOBODY), shared=False)),
     Perturbation("word_names", MEANING, "April, Hope, Paris, Will", sentences(tuple((s, "") for s in _WORDS), shared=False)),
     Perturbation("numbers", MEANING, "ISBN, DOI, year ranges, part numbers, help lines", numbers),

@@ -36,6 +36,7 @@ from .perturb_words import (
     KEYS,
     MISHEARD,
     SLANG,
+    SYNONYMS,
     number_to_words,
 )
 
@@ -183,6 +184,7 @@ PERTURBATIONS = (
     _prose("slang", "gonna, homies", replaced(SLANG)),
     _prose("american_to_british", "colour for color", replaced(AMERICAN_TO_BRITISH)),
     _prose("adjectives_swapped", "bad for good", replaced(ADJECTIVES)),
+    _prose("adjectives_synonyms", "vital for important", replaced(SYNONYMS)),
     _prose("numbers_worded", "two thousand and nineteen", numbers_worded),
     Perturbation("ages_changed", NOISE, "other ages", ages_changed),
     Perturbation("punctuation_end_stripped", NOISE, "no punctuation at the end of lines", end_stripped),

@@ -120,6 +120,12 @@ def rtl_override(name: str, rng: random.Random) -> str:
     return f"{name[:1]}\u202b{name[1:-1]}\u202c{name[-1:]}" if len(name) > 2 else name
 
 
+def apostrophe(name: str, rng: random.Random) -> str:
+    """RETURNS (str): "Ana O'Lopez"; a name of one word stays."""
+    first, space, last = name.rpartition(" ")
+    return f"{first} {rng.choice(('O', 'D', 'N'))}'{last}" if space and last[:1].isalpha() else name
+
+
 def emoji_beside(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """RETURNS (Perturbed): "🌸Ana Lopez🌸", the signs outside of the span."""
     edits: list[Edit] = []
@@ -193,6 +199,9 @@ PERTURBATIONS = (
     _names("combining_decomposed", "é as e and U+0301", lambda v, rng: unicodedata.normalize("NFD", v)),
     _names("combining_marks", "a stray mark on a letter", combining_marks),
     _names("ligatures", "Griﬃn", ligatures),
+    _names("hyphen", "Ana-Lopez", gap("-")),
+    _names("apostrophe", "Ana O'Lopez", apostrophe),
+    _names("apostrophe_curly", "Ana O’Lopez", lambda v, rng: apostrophe(v, rng).replace("'", "’")),
     Perturbation("text_ligatures", SCRIPT, "ligatures in all of the text", on_everything(ligatures)),
     _names("rtl_override", "U+202B, U+202C around the letters, in the span", rtl_override),
     Perturbation("rtl_marks", SCRIPT, "U+200F before and after a name", around_names("\u200f", "\u200f"), NAMES),

