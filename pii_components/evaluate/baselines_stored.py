@@ -3,7 +3,8 @@
     system = StoredSystem(Path("3_azure.csv"), name="azure-2024")
     run = run_system(system, documents)         # run.stored is set: nothing is timed
 
-Predictions of documents that are not compared are left out. Where an offset of the CSV does not point at the words of its row, the
+Predictions of documents that are not compared are left out. The CSV does not say which documents the system saw: compare on those only
+(`--splits test` for the paper's), or the others count as missed. Where an offset of the CSV does not point at the words of its row, the
 same words close by are taken, as for gold; a row whose words are nowhere stays where it was put, with its own words, and counts as
 a false alarm.
 """
@@ -78,6 +79,8 @@ class StoredSystem:
                 rows[row.document].append(replace(row, label=label_of(row, self.path.name)))
         if skipped:
             raise PiiError(Errors.E751, file=self.path.name, n=len(skipped), first=skipped[0].error)
+        if rows and not any(doc.id in rows for doc in documents):
+            raise PiiError(Errors.E705, file=self.path.name, reason="no document in common")
         entities = [entity for doc in documents for entity in located(doc, rows.get(doc.id, []))]
         labels = frozenset(entity.label for entity in entities)
         # No words: how long it took is not in the file, so that no speed can be shown.
