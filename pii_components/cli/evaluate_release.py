@@ -14,8 +14,8 @@ from ..evaluate.tables import console, interval, number
 from .guard import guard
 
 _TITLES = {
-    "reader": "reader: marks all that looks personal, suspects what the tagger passes over",
-    "labels": "labels: has the spans of the surrogates, suspects what the tagger tags outside of them",
+    "reader": "marks all that looks personal, suspects what the tagger passes over",
+    "labels": "has the spans of the surrogates, suspects what the tagger tags outside of them",
 }
 
 OriginalArg = Annotated[Path, typer.Argument(metavar="ORIGINAL", help="The texts before; labels in it are taken as gold.")]
@@ -96,6 +96,8 @@ def print_release(found: dict[str, Any], to: Console) -> None:
         f"{found['leaks']} leaks (from {found['leaks_known_from']}), {found['leaks_in_part']} of them beside a part that was replaced"
     )
     to.print(attack_table(found))
+    for name in found["attacks"]:
+        to.print(f"{name}: {_TITLES.get(name, '')}")
     to.print(arithmetic_table(found["arithmetic"]))
     seen = found["arithmetic"]["observed"]
     to.print(
@@ -112,7 +114,7 @@ def attack_table(found: dict[str, Any]) -> Table:
         table.add_column(name, justify="right")
     for name, row in found["attacks"].items():
         table.add_row(
-            _TITLES.get(name, name),
+            name,
             *(str(row[key]) for key in ("leaks", "suspects", "found")),
             interval(row, "precision"),
             number(row["chance_precision"]),

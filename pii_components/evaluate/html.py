@@ -11,6 +11,7 @@ from importlib import resources
 from typing import Any
 
 from ..about import __version__
+from . import html_runs as runs
 from . import html_sections as sections
 from .errors import RIGHT, SPURIOUS, kind_of, overlap
 from .html_parts import Markup, escape, missing, paragraph, table
@@ -119,8 +120,8 @@ def build_page(
         "groups": ("By culture and gender of the name", sections.groups(reports)),
         "thresholds": ("Thresholds", thresholds(reports)),
         "robustness": ("Robustness", sections.robustness(reports)),
-        "speed": ("Speed", sections.speed(reports)),
-        "release": ("Release risk", sections.release(reports)),
+        "speed": ("Speed", runs.speed(reports)),
+        "release": ("Release risk", runs.release(reports)),
         "errors": ("Errors", errors_section(reports, windows)),
         "all": ("Every number", sections.everything(reports)),
     }

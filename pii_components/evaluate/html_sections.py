@@ -123,15 +123,19 @@ def labels(reports: Reports) -> str:
     return "\n".join(out) or missing("labels", "Make them with: pii-edu compare … --out FILE.")
 
 
-def group_rows(value: Any) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """YIELDS (tuple[str, list]): Key and rows of every list in which a row has a category, a group and a recall."""
-    if isinstance(value, Mapping):
-        for name, item in value.items():
-            if isinstance(item, list) and item and all(isinstance(r, Mapping) for r in item):
-                if all({"category", "group", "recall"} <= r.keys() for r in item):
-                    yield str(value.get("source", name)), item
-            else:
-                yield from group_rows(item)
+def group_rows(value: Any, system: str = "") -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+    """YIELDS (tuple[str, list]): Source and rows of every list in which a row has a category, a group and a recall."""
+    if not isinstance(value, Mapping):
+        return
+    for name, item in value.items():
+        if isinstance(item, list) and item and all(isinstance(r, Mapping) for r in item):
+            if all({"category", "group", "recall"} <= r.keys() for r in item):
+                yield str(value.get("source", name)), [{"system": system} | dict(r) for r in item]
+        elif name == "systems" and isinstance(item, Mapping):
+            for shown, part in item.items():
+                yield from group_rows(part, str(shown))
+        else:
+            yield from group_rows(item, system)
 
 
 def groups(reports: Reports) -> str:
@@ -163,7 +167,7 @@ def groups(reports: Reports) -> str:
                     if r.get("system", "") == system and isinstance(r["recall"], int | float)
                 ]
                 out.append(bars(f"Recall by group{f', {system}' if system else ''}", drawn))
-    how = "Make them with: pii-edu evaluate … with groups of names."
+    how = "Make it with: pii-edu evaluate tables --peers FOLDER --out FILE."
     return "\n".join(out) or missing("recall by culture and gender", how)
 
 
@@ -194,99 +198,6 @@ def robustness(reports: Reports) -> str:
             if drawn:
                 out.append(bars(f"Recall by {heading}", drawn))
     return "\n".join(out) or missing("perturbations", "Make them with: pii-edu evaluate robustness … --out FILE.")
-
-
-def speed(reports: Reports) -> str:
-    """RETURNS (str): Words per second and what else was measured of time and memory."""
-    out = []
-    for file, report in comparisons(reports).items():
-        rows: list[Sequence[Cell]] = []
-        for name, system in shown_systems(report):
-            time = system.get("time") or {}
-            kept = "stored predictions: measured in another run" if time.get("stored") else "this run"
-            rows.append(
-                [name, *(time.get(k) for k in ("seconds", "words_per_second", "cpu_seconds", "words_per_cpu_second")), kept]
-            )
-        head = ("system", "seconds", "words per second", "processor seconds", "words per processor second", "measured in")
-        out.append(table(f"{title_of(file, report)}: speed", head, rows, texts=(0, 5)))
-        for pair, ratio in (report.get("speed_ratio") or {}).items():
-            shown = ", ".join(f"{name.replace('_', ' ')} {number(value)}" for name, value in ratio.items())
-            out.append(paragraph(f"{pair}: {shown}."))
-    for file, report in reports.items():
-        found = {key: report[key] for key in ("speed", "memory", "scaling") if isinstance(report.get(key), Mapping | list)}
-        if found:
-            rows = [[path, number(value)] for path, value in flat(found)]
-            out.append(table(f"{title_of(file, report)}: speed and memory", ("measure", "value"), rows))
-    return "\n".join(out) or missing("speed", "Make it with: pii-edu compare … --out FILE.")
-
-
-def release(reports: Reports) -> str:
-    """RETURNS (str): The attack on a release beside chance, and the leak arithmetic."""
-    out = []
-    for file, report in reports.items():
-        found = report.get("release")
-        if not isinstance(found, Mapping):
-            continue
-        names = (
-            "documents",
-            "surrogates",
-            "leaks",
-            "leaks_in_part",
-            "mentions",
-            "mentions_with_a_leak",
-            "documents_with_a_leak",
-        )
-        out.append(paragraph("; ".join(f"{name.replace('_', ' ')}: {number(found.get(name))}" for name in names) + "."))
-        out.append(
-            paragraph(
-                f"Leaks known from: {found.get('leaks_known_from', '?')}. Surrogates known from: {found.get('surrogates_known_from', '?')}."
-            )
-        )
-        rows: list[Sequence[Cell]] = [
-            [name, *(row.get(k) for k in ("leaks", "suspects", "found")), estimate(row, "precision"), row.get("chance_precision"),
-             estimate(row, "recall"), row.get("chance_recall"), estimate(row, "lift"), row.get("p_value"), estimate(row, "auc")]
-            for name, row in (found.get("attacks") or {}).items()
-        ]  # fmt: skip
-        head = (
-            "attacker",
-            "leaks",
-            "suspects",
-            "found",
-            "precision",
-            "by chance",
-            "recall",
-            "by chance",
-            "precision over chance",
-            "p",
-            "AUC",
-        )
-        out.append(table(f"{file}: parrot attack, both halves in turn", head, rows))
-        out.append(arithmetic(found.get("arithmetic") or {}))
-    return "\n".join(out) or missing("release risk", "Make it with: pii-edu evaluate release ORIGINAL RELEASED --out FILE.")
-
-
-def arithmetic(found: Mapping[str, Any]) -> str:
-    """RETURNS (str): Probability that repetition gives a value away, by number of mentions."""
-    if not found:
-        return ""
-    names = ("consistent", "apart", "random", "markov")
-    rows: list[Sequence[Cell]] = [
-        [str(row.get("n")), row.get("values"), *(row.get(name) for name in names)] for row in found.get("by_repetition", [])
-    ]
-    for title, key, count in (
-        ("all values", "share_of_values", "values"),
-        ("documents", "share_of_documents", "documents_with_values"),
-    ):
-        shares = found.get(key) or {}
-        rows.append([title, found.get(count), *(shares.get(name) for name in names)])
-    seen = ", ".join(f"{name.replace('_', ' ')}: {number(n)}" for name, n in (found.get("observed") or {}).items())
-    head = ("mentions in a document", "values", "consistent", "consistent, side by side", "random", "Markov")
-    return table(
-        f"Probability that repetition gives a value away; {number(found.get('miss_rate'))} of the mentions missed "
-        f"(from {found.get('miss_rate_from')}), Markov keeps with {number(found.get('keep'))}",
-        head,
-        rows,
-    ) + paragraph(f"Observed in the release: {seen}.")
 
 
 def everything(reports: Reports) -> str:

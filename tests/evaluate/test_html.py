@@ -102,6 +102,27 @@ RELEASE = {
                        "share_of_values": {"consistent": 0.0613}, "observed": {"values_in_part_in_clear": 3}},
     }
 }  # fmt: skip
+NAMES = {
+    "systems": {
+        "ours": {
+            "names": {
+                "source": "table",
+                "rows": [{"category": "gender", "group": "male", "total": 77, "hits": 70, "recall": 0.9091}],
+            }
+        },
+    }
+}
+SCALING = {
+    "repeats": 3,
+    "systems": {
+        "ours": {
+            "load_seconds": 4.321,
+            "by_length": {"1000": {"words_per_second": 987.6, "words_per_second_range": [950.1, 1001.2], "seconds": 0.55}},
+            "by_corpus_size": {"100": {"words_per_second": 1234.5}},
+        }
+    },
+    "ratios": {"ours / md": {"load_seconds": 1.77}},
+}
 PAPER = {
     "table7": {
         "rows": [
@@ -113,6 +134,7 @@ KINDS = {"kinds": {"EMAIL": {"right": 4, "missed": 1}}}
 ALL = {
     "compare.json": COMPARISON, "sweep.json": SWEEP, "robustness.json": ROBUSTNESS, "groups.json": GROUPS, "release.json": RELEASE,
     "paper.json": PAPER, "kinds.json": KINDS,
+    "names.json": NAMES, "speed.json": SCALING,
 }  # fmt: skip
 
 
@@ -202,10 +224,10 @@ def test_every_number_is_shown(page):
             ],
         ),
         ("labels", ["EMAIL", "0.7531", "USERNAME", "–"]),
-        ("groups", ["female", "0.9635", "Asia", "0.8632", "0.043"]),
+        ("groups", ["female", "0.9635", "Asia", "0.8632", "0.043", "male", "0.9091"]),
         ("thresholds", ["0.8123", "pii_ner.thresholds.NAME"]),
         ("robustness", ["lower case", "0.9119", "0.8801 to 0.9402", "zero width"]),
-        ("speed", ["1838.2", "110.5", "0.89"]),
+        ("speed", ["1838.2", "110.5", "0.89", "987.6", "950.1 to 1001.2", "1234.5", "4.321", "1.77"]),
         ("release", ["0.2083", "0.0485", "0.0021", "0.0948", "0.0613", "353"]),
         ("errors", ["missed"]),
     ],
