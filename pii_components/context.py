@@ -41,7 +41,8 @@ from .context_propagate import Known, propagate
 from .context_repair import repair
 from .context_settings import ContextSettings
 from .context_view import DocView, Place
-from .labels import ROLES, is_name, label_for_role
+from .context_words import story_pattern
+from .labels import CHARACTER, ROLES, is_name, label_for_role
 from .spans import SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
 
 PROPAGATION = "propagation"
@@ -183,7 +184,7 @@ class PiiContext(Pipe):
             more = propagate(view, _known(view, names), [*others, *names.cands])
             if more:
                 names = self._names(view, [*names.cands, *(cand for cand, _ in more)], cache)
-        return sorted([*others, *self._decided(names)], key=lambda c: c.start)
+        return sorted([*others, *self._decided(view, names)], key=lambda c: c.start)
 
     def _names(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> _Names:
         """Gather forms, places, evidence and persons of some names."""
@@ -225,20 +226,32 @@ class PiiContext(Pipe):
                     kept[i] = own[i] or not denied or (anchored and names.forms[i].full)
         return kept
 
-    def _decided(self, names: _Names) -> list[Candidate]:
+    def _decided(self, view: DocView, names: _Names) -> list[Candidate]:
         """The names with their roles and reasons."""
         found = []
+        weighed = []
         for person in names.persons:
             cands = [names.cands[i] for i in person]
             evidence = person_evidence(
                 cands, [names.forms[i] for i in person], [names.evidence[i] for i in person], self.settings
             )
-            role, reason = decide(evidence, model_scores(cands, self.settings))
+            weighed.append((evidence, model_scores(cands, self.settings)))
+        roles = self._roles(view, weighed)
+        for person, (evidence, model) in zip(names.persons, weighed, strict=True):
+            cands = [names.cands[i] for i in person]
+            role, reason = decide(evidence, model, roles=roles)
             for i, cand in zip(person, cands, strict=True):
                 here = any(e.role == role for e in names.evidence[i])
                 note = reason if here or len(person) == 1 else f"{reason} (another mention)"
                 found.append(replace(cand, label=label_for_role(role), reason=note))
         return found
+
+    def _roles(self, view: DocView, weighed: Sequence[tuple[list[Evidence], dict[str, float]]]) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): The roles that people of this document can have; CHARACTER if anything tells of a story."""
+        told = not self.settings.story_cue or any(e.role == CHARACTER and e.weight > 0 for found, _ in weighed for e in found)
+        if told or story_pattern().search(view.text.lower()):
+            return ROLES
+        return tuple(role for role in ROLES if role != CHARACTER)
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """RETURNS (bytes): The component. exclude (Iterable[str]): Names of fields to leave out: "cfg"."""

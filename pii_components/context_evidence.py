@@ -239,16 +239,17 @@ def model_scores(cands: Sequence[Candidate], settings: ContextSettings) -> dict[
     return scores
 
 
-def decide(evidence: Sequence[Evidence], model: Mapping[str, float]) -> tuple[str, str]:
+def decide(evidence: Sequence[Evidence], model: Mapping[str, float], *, roles: Sequence[str] = ROLES) -> tuple[str, str]:
     """The role of a person.
 
     evidence (Sequence[Evidence]): All of `person_evidence`. model (Mapping[str, float]): What `model_scores` gave.
+    roles (Sequence[str]): Those to choose from.
     RETURNS (tuple[str, str]): The role, and the reason: "cited: year in brackets follows". Equal sums go to the earlier role.
     """
     total = {role: model.get(role, 0.0) for role in ROLES}
     for e in evidence:
         total[e.role] += e.weight
-    role = max(ROLES, key=lambda r: (round(total[r], 9), -ROLES.index(r)))
+    role = max(roles, key=lambda r: (round(total[r], 9), -ROLES.index(r)))
     best = max((e for e in evidence if e.role == role and e.weight > 0), key=lambda e: e.weight, default=None)
     if best is None or (best.weight < 0.75 * model.get(role, 0.0) and best.weight < 1.5):
         reason = "reads like it, to the model"

@@ -38,6 +38,8 @@ class ContextSettings:
     support_cue (float): See above.
     common_word (float): Taken from a lone word that is English and no frequent name ("The", "Customers").
     header_place (float): Taken from a lone word in the header beside "University", "City", "for" or "in", without a cue.
+    story_cue (bool): Whether a text needs a sign of a story, a persona or an exercise for anyone in it to be a CHARACTER; without one the
+        model alone cannot tell an essay in the third person about the writer's own team from a tale, and unsure means protect.
     header_lines, signoff_lines (int): Most lines, blank ones not counted, that a header or a sign-off may have.
     repair, find, propagate (bool): Whether edges are mended, strong cues find names, found names are marked everywhere.
     """
@@ -68,6 +70,7 @@ class ContextSettings:
     header_place: float = 4.0
     header_lines: int = 16
     signoff_lines: int = 6
+    story_cue: bool = True
     repair: bool = True
     find: bool = True
     propagate: bool = True

@@ -21,7 +21,7 @@ _INITIAL = re.compile(r"[^\W\d_]\.?\Z")
 class Words:
     """The lists of resources/cues/words.toml, folded.
 
-    titles, headings, particles, suffixes, credentials, ambiguous, common, place_before (frozenset[str]): See there.
+    titles, headings, particles, suffixes, credentials, ambiguous, common, place_before, story_signs (frozenset[str]): See there.
     """
 
     titles: frozenset[str]
@@ -32,6 +32,7 @@ class Words:
     ambiguous: frozenset[str]
     common: frozenset[str]
     place_before: frozenset[str]
+    story_signs: frozenset[str]
 
     def is_title(self, word: str) -> bool:
         """RETURNS (bool): Whether this stands before a name ("Dr.", "Uncle")."""
@@ -53,6 +54,13 @@ class Words:
     def is_particle(self, word: str) -> bool:
         """RETURNS (bool): Whether this may stand within a name in lower case ("de", "van")."""
         return fold(word) in self.particles
+
+
+@cache
+def story_pattern() -> re.Pattern[str]:
+    """RETURNS (re.Pattern[str]): Finds a word or phrase of `Words.story_signs`, in lower-case text."""
+    signs = sorted(sign.replace("_", " ") for sign in words().story_signs)
+    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, signs)) + r")(?!\w)")
 
 
 @cache
