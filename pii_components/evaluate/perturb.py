@@ -35,7 +35,7 @@ class Perturbation:
 
     name (str): Unique. kind (str): One of `CLASSES`. about (str): What it does, by example.
     change (Change): The pure function.
-    counts (str): Which spans are measured: "all", "names" or "details".
+    counts (str): Which spans are measured: "all", "names", "details", or those of one label.
     rewrites (bool): The spans' own text is what changes, and their number and order stay: only those that did change are measured.
     only (Callable[[Spans], Collection[int]] | None): Says which spans are measured, where it is but some; number and order stay.
     """
@@ -69,7 +69,9 @@ class Perturbation:
         """
 
         def wanted(label: str) -> bool:
-            return self.counts == ALL or (is_name(label) if self.counts == NAMES else label in DETAIL_LABELS)
+            if self.counts in (NAMES, DETAILS):
+                return is_name(label) if self.counts == NAMES else label in DETAIL_LABELS
+            return self.counts in (ALL, label)
 
         if self.rewrites or self.only is not None:
             chosen = range(len(old)) if self.only is None else sorted(self.only(old))

@@ -58,13 +58,13 @@ def defanged(value: str, rng: random.Random) -> str:
     return re.sub(r"^http", "hxxp", value).replace(".", "[.]", 1)
 
 
-def followed_by(labels: tuple[str, ...], before: str = "", after: str = "") -> Callable[[str, Spans, random.Random], Perturbed]:
-    """RETURNS (Change): Strings set before and after the spans of some labels, outside of them."""
+def followed_by(kind: str, before: str = "", after: str = "") -> Callable[[str, Spans, random.Random], Perturbed]:
+    """RETURNS (Change): Strings set before and after the spans of a label, outside of them."""
 
     def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
         edits: list[Edit] = []
         for start, end, label in spans:
-            if label in labels:
+            if label == kind:
                 edits += [(start, start, before)] * bool(before) + [(end, end, after)] * bool(after)
         return apply_edits(text, spans, edits)
 
@@ -85,8 +85,8 @@ PERTURBATIONS = (
     _on("email_homoglyph", "Cyrillic letters in an address", lambda v, rng: v.translate(_CYRILLIC), EMAIL),
     _on("email_zero_width", "U+200B between all characters", every_gap("\u200b"), EMAIL),
     _on("email_line_broken", "john@\\nuni.edu", line_broken("@"), EMAIL),
-    Perturbation("email_full_stop", CONTACT, "john@uni.edu.", followed_by((EMAIL,), "", "."), DETAILS),
-    Perturbation("email_angle", CONTACT, "<mailto:john@uni.edu>", followed_by((EMAIL,), "<mailto:", ">"), DETAILS),
+    Perturbation("email_full_stop", CONTACT, "john@uni.edu.", followed_by(EMAIL, "", "."), EMAIL),
+    Perturbation("email_angle", CONTACT, "<mailto:john@uni.edu>", followed_by(EMAIL, "<mailto:", ">"), EMAIL),
     _on("digits_spaced", "5 5 5 0 1 2", spread(" "), *_NUMBERS),
     _on("digits_dotted", "5.5.5.0.1.2", spread("."), *_NUMBERS),
     _on("digits_worded", "five five five", digits_worded, *_NUMBERS),
@@ -103,7 +103,7 @@ PERTURBATIONS = (
     _on("url_defanged", "hxxps://site[.]com/ana", defanged, URL_PERSONAL),
     _on("url_line_broken", "a line break after a slash", lambda v, rng: re.sub(r"(?<=\w)/(?=\w)", "/\n", v, count=1), URL_PERSONAL),
     _on("url_as_handle", "@ana of site.com/ana", lambda v, rng: "@" + (re.findall(r"[\w.-]+", v) or ["ana"])[-1], URL_PERSONAL),
-    Perturbation("handle_at", CONTACT, "my insta: @ana", followed_by((USERNAME,), "@"), DETAILS),
+    Perturbation("handle_at", CONTACT, "my insta: @ana", followed_by(USERNAME, "@"), USERNAME),
     _on("address_lines", "Mill Road 3\\nLeeds", lambda v, rng: re.sub(r",\s*", "\n", v), STREET_ADDRESS),
     _on("address_no_commas", "Mill Road 3 Leeds", lambda v, rng: re.sub(r"[,\n]+\s*", " ", v), STREET_ADDRESS),
     _on("details_zero_width", "U+200B inside every detail", every_gap("\u200b"), *DETAIL_LABELS),

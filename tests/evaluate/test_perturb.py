@@ -139,6 +139,7 @@ def test_what_is_measured():
     other, same = TEXT.replace("Ana", "ANA"), SPANS
     assert plain(counts=ALL).measured(TEXT, SPANS, other, same) == ([0, 1, 2], [0, 1, 2])
     assert plain(counts=NAMES).measured(TEXT, SPANS, other, same) == ([0, 2], [0, 2])
+    assert plain(counts="EMAIL").measured(TEXT, SPANS, other, same) == ([1], [1])
     assert plain(counts=DETAILS).measured(TEXT, SPANS, other, same) == ([1], [1])
     assert plain(counts=NAMES, rewrites=True).measured(TEXT, SPANS, other, same) == ([0], [0])
     assert plain(only=lambda spans: [2]).measured(TEXT, SPANS, other, same) == ([2], [2])
