@@ -5,7 +5,8 @@
     >>> profile.action("NAME_STUDENT"), profile.action("NAME_CITED"), profile.action("SOMETHING_NEW")
     ('surrogate', 'keep', 'tag')
 
-Unsure means protect: a label that a profile does not name becomes its tag. The shipped profiles are in resources/profiles/; a
+Unsure means protect: a label that a profile does not name becomes its tag. For a detail that belongs to somebody with a role,
+"EMAIL/INSTRUCTOR" goes before "EMAIL". The shipped profiles are in resources/profiles/; a
 path to a file works wherever a name does.
 """
 
@@ -13,19 +14,26 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import resources
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from .errors import Errors, PiiError
-from .labels import LABELS
+from .labels import LABELS, ROLES
 
-KEEP, SURROGATE, TAG, REDACT, MASK, PSEUDONYM, GENERIC, REMOVE = ACTIONS = (
-    "keep", "surrogate", "tag", "redact", "mask", "pseudonym", "generic", "remove",
+KEEP, SURROGATE, TAG, REDACT, MASK, PSEUDONYM, GENERIC, REMOVE, LEGACY_SHA256 = ACTIONS = (
+    "keep", "surrogate", "tag", "redact", "mask", "pseudonym", "generic", "remove", "legacy_sha256",
 )  # fmt: skip
+# Another name for an action: hiding in plain sight.
+ALIASES = {"hips": SURROGATE}
 # Within what the same value gets the same surrogate: one document, all documents, or those of one thread or author
 # (`doc._.pii_scope`).
 SCOPES = ("document", "corpus", "thread")
 HEADERS = ("keep", "remove")
+# What a value that comes again becomes: the same, another one each time, or the same as before with a probability.
+STRATEGIES = CONSISTENT, RANDOM, MARKOV = ("consistent", "random", "markov")
+# Where surrogates of places, schools and workplaces come from: invented names, or values that the corpus has in common.
+POOLS = ("invented", "corpus")
 # Besides labels, what a list of pseudonyms may be for: any protected name that is no student's, a profile on LinkedIn, a
 # county.
 PSEUDONYM_KEYS = (*LABELS, "NAME_OTHER", "LINKEDIN", "COUNTY")
@@ -39,13 +47,18 @@ class Profile:
     actions (Mapping[str, str]): Label -> one of `ACTIONS`; a label that is missing gets "tag".
     scope (str): One of `SCOPES`.
     locale (str): Language and country of phones and addresses, as Faker writes it.
-    header (str): "keep" or "remove"; removing is not the business of `hips_surrogate`.
+    header (str): "keep" or "remove": lines at the start that hold names, courses, dates; told in `doc._.surrogate_spans`.
     reserved (bool): Whether surrogates use values that can belong to nobody (example.edu, 555-01xx) rather than fully realistic
         ones.
     pseudonyms (Mapping[str, str | list[str]]): For the action "pseudonym": one fixed value, or one for each person or place in
         order.
-    generic (Mapping[str, str]): For the action "generic": a noun with its determiner.
-    RAISES (PiiError): E421 to E424 for values that are not allowed.
+    generic (Mapping[str, str | list[str]]): For the action "generic": a noun with its determiner, or several, by what they hold.
+    strategy (str): One of `STRATEGIES`, for surrogates; ages and dates always move together.
+    repeat (float): For "markov": probability, 0 to 1, that a value keeps its last surrogate.
+    age_spread (int): Years that an age moves at most. age_border (int): An age that nobody crosses, 18 say; 0 for none.
+    pool (str): One of `POOLS`.
+    other (Mapping[str, str]): Value -> what to put there, for OTHER. It holds originals, so it is not saved with a pipeline.
+    RAISES (PiiError): E421 to E424, E430, E431 for values that are not allowed.
     """
 
     name: str
@@ -56,33 +69,60 @@ class Profile:
     header: str = "keep"
     reserved: bool = True
     pseudonyms: Mapping[str, str | list[str]] = field(default_factory=dict)
-    generic: Mapping[str, str] = field(default_factory=dict)
+    generic: Mapping[str, str | list[str]] = field(default_factory=dict)
+    strategy: str = CONSISTENT
+    repeat: float = 0.5
+    age_spread: int = 2
+    age_border: int = 0
+    pool: str = "invented"
+    other: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "actions", {label: ALIASES.get(action, action) for label, action in self.actions.items()})
         for label, action in self.actions.items():
-            if label not in LABELS:
+            name, slash, role = label.partition("/")
+            if name not in LABELS or (slash and role not in ROLES):
                 raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
             if action not in ACTIONS:
                 raise PiiError(Errors.E421, label=label, action=action, profile=self.name, allowed=", ".join(ACTIONS))
-        for setting, value, allowed in (("scope", self.scope, SCOPES), ("header", self.header, HEADERS)):
+        for setting, value, allowed in (
+            ("scope", self.scope, SCOPES),
+            ("header", self.header, HEADERS),
+            ("strategy", self.strategy, STRATEGIES),
+            ("pool", self.pool, POOLS),
+        ):
             if value not in allowed:
                 raise PiiError(Errors.E422, setting=setting, value=value, profile=self.name, allowed=", ".join(allowed))
+        for setting, number, least, most in (
+            ("repeat", self.repeat, 0, 1),
+            ("age_spread", self.age_spread, 1, 10),
+            ("age_border", self.age_border, 0, 100),
+        ):
+            if not least <= number <= most:
+                raise PiiError(Errors.E430, setting=setting, value=number, profile=self.name, least=least, most=most)
+        if not all(isinstance(v, str) and v and v.casefold() != k.casefold() for k, v in self.other.items()):
+            raise PiiError(Errors.E431, profile=self.name)
+        for label, noun in self.generic.items():
+            nouns = [noun] if isinstance(noun, str) else noun
+            if not isinstance(nouns, list) or not nouns or not all(isinstance(n, str) and n for n in nouns):
+                raise PiiError(Errors.E432, label=label, profile=self.name)
         for label, fixed in self.pseudonyms.items():
             texts = fixed if isinstance(fixed, list) else [fixed]
             if label not in PSEUDONYM_KEYS or not texts or not all(isinstance(t, str) and t for t in texts):
                 raise PiiError(Errors.E424, label=label, profile=self.name, allowed=", ".join(PSEUDONYM_KEYS))
 
-    def action(self, label: str) -> str:
-        """RETURNS (str): What to do with a label; "tag" if the profile does not name it."""
-        return self.actions.get(label, TAG)
+    def action(self, label: str, role: str = "") -> str:
+        """RETURNS (str): What to do with a label; "tag" if the profile does not name it. role (str): Whose detail it is, if known."""
+        return self.actions.get(f"{label}/{role}") or self.actions.get(label, TAG)
 
     def protects(self, label: str) -> bool:
         """RETURNS (bool): Whether values with this label do not stay as they are."""
         return self.action(label) != KEEP
 
-    def to_dict(self) -> dict[str, Any]:
-        """RETURNS (dict): Plain data, for a saved pipeline."""
-        return {key: dict(value) if isinstance(value, Mapping) else value for key, value in asdict(self).items()}
+    def to_dict(self, *, private: bool = True) -> dict[str, Any]:
+        """RETURNS (dict): Plain data. private (bool): Whether with `other`, which holds originals; not for a saved pipeline."""
+        data = {key: dict(value) if isinstance(value, Mapping) else value for key, value in asdict(self).items()}
+        return data if private else {key: value for key, value in data.items() if key != "other"}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str = "") -> "Profile":
@@ -96,12 +136,12 @@ class Profile:
                 profile=where or data.get("name"),
                 allowed=", ".join(allowed),
             )
-        kinds = {
-            key: bool if key == "reserved" else Mapping if key in ("actions", "pseudonyms", "generic") else str
-            for key in allowed
-        }
+        kinds: dict[str, type] = dict.fromkeys(allowed, str) | {
+            "reserved": bool, "actions": Mapping, "pseudonyms": Mapping, "generic": Mapping, "other": Mapping,
+            "repeat": Real, "age_spread": int, "age_border": int,
+        }  # fmt: skip
         for key, value in data.items():
-            if not isinstance(value, kinds[key]):
+            if not isinstance(value, kinds[key]) or (isinstance(value, bool) and kinds[key] is not bool):
                 raise PiiError(
                     Errors.E422, setting=key, value=type(value).__name__, profile=data["name"], allowed=kinds[key].__name__
                 )

@@ -90,6 +90,53 @@ def test_what_is_wrong_is_told(tmp_path, text, code):
     assert err.value.code == code
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('strategy = "sometimes"', "E422"),
+        ('pool = "world"', "E422"),
+        ("repeat = 1.5", "E430"),
+        ("repeat = true", "E422"),
+        ("age_spread = 0", "E430"),
+        ('age_border = "18"', "E422"),
+        ('[other]\n"the twins" = ""', "E431"),
+        ('[other]\n"the twins" = "The Twins"', "E431"),
+        ("[generic]\nEDUCATION = []", "E432"),
+        ('[actions]\n"EMAIL/BOSS" = "keep"', "E002"),
+    ],
+)
+def test_what_is_wrong_in_newer_settings_is_told(tmp_path, text, code):
+    path = tmp_path / "wrong.toml"
+    path.write_text(f'name = "x"\n{text}\n', encoding="utf8")
+    with pytest.raises(PiiError) as err:
+        Profile.load(path)
+    assert err.value.code == code
+
+
+def test_a_profile_of_an_older_version_gets_defaults():
+    profile = Profile.from_dict({"name": "old", "actions": {"EMAIL": "tag"}, "scope": "corpus", "reserved": True})
+    assert (profile.strategy, profile.repeat, profile.pool, profile.age_border) == ("consistent", 0.5, "invented", 0)
+
+
+def test_action_by_role_and_by_another_name():
+    profile = Profile("x", actions={"EMAIL": "hips", "EMAIL/INSTRUCTOR": "keep"})
+    assert (profile.action("EMAIL"), profile.action("EMAIL", "INSTRUCTOR"), profile.action("EMAIL", "STUDENT")) == (
+        "surrogate", "keep", "surrogate",
+    )  # fmt: skip
+
+
+def test_a_map_of_originals_is_not_for_saving():
+    profile = Profile("x", other={"the twins": "my cousins"})
+    assert "the twins" not in json.dumps(profile.to_dict(private=False))
+    assert "the twins" not in repr(profile)
+    assert Profile.from_dict(profile.to_dict()) == profile
+
+
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_no_shipped_profile_hashes_without_a_key(name):
+    assert "legacy_sha256" not in Profile.load(name).actions.values()
+
+
 def test_missing_profile_tells_what_there_is(tmp_path):
     with pytest.raises(PiiError, match="ferpa_strict") as err:
         Profile.load(tmp_path / "none.toml")
@@ -105,4 +152,4 @@ def test_file_that_is_no_text(tmp_path):
 
 
 def test_actions_are_known():
-    assert ACTIONS == ("keep", "surrogate", "tag", "redact", "mask", "pseudonym", "generic", "remove")
+    assert ACTIONS == ("keep", "surrogate", "tag", "redact", "mask", "pseudonym", "generic", "remove", "legacy_sha256")

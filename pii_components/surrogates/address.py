@@ -2,7 +2,8 @@
 
     1420 Oak Hill Road, Apt 7, Dayton, OH 45402  ->  2867 Cedar Vale Road, Apt 3, Brookhaven, VT 71930
 
-Every word that is no kind of a street, no direction and no word of addresses is replaced, so nothing of the original is left.
+Every word that is no kind of a street, no direction and no word of addresses is replaced, so nothing of the original is left but
+the country at its end. Streets stay in their language, states and provinces in their country.
 """
 
 import random
@@ -11,18 +12,15 @@ import re
 from .generate import Context
 from .keys import pick
 from .mentions import PARTICLES
+from .places import codes, invented, is_country
 from .style import like, norm, other_char
 from .words import word_list, words
 
-_COUNTRIES = {
-    "usa": "USA",
-    "u.s.a": "U.S.A",
-    "us": "US",
-    "uk": "UK",
-    "canada": "Canada",
-    "united": "United",
-    "states": "States",
-}
+_COUNTRIES = words("country_words")
+# The country that an address ends with.
+_LAST = re.compile(r"[,\n]\s*(?P<last>[^,\n]+?)[\s.]*$")
+_COMPOUND = re.compile(r"(?P<stem>[^\W\d_]{3,})(?P<kind>stra(?:ß|ss)e|str\.?|weg|platz|allee|gasse|straat|laan)", re.IGNORECASE)
+_POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|th)?\b|\d+|[\W_]+", re.IGNORECASE)
 
 
@@ -36,7 +34,10 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     if not any(ch.isalnum() for ch in value):
         return None
     rng = context.chance.rng("STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt)
-    tokens = _TOKEN.findall(value)
+    last = _LAST.search(value)
+    end = last.start("last") if last and (is_country(last["last"]) or last["last"].lower() in _COUNTRIES) else len(value)
+    tokens = _TOKEN.findall(value[:end])
+    streets = _street_names(tokens)
     originals = {norm(t) for t in tokens}
     out, behind_comma, first_number = [], False, True
     for i, token in enumerate(tokens):
@@ -52,15 +53,30 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append("".join(other_char(ch, rng) for ch in token))
         elif token.lower() in words("address_words") and not _is_initial_state(token, tokens, i):
             out.append(token)
-            behind_comma = behind_comma or len(token) > 2
-        elif token in word_list("states"):
-            out.append(pick(rng, [s for s in word_list("states") if s != token]))
+            # "Elm Street Dayton", but "rue Lepic": there the street's name follows.
+            behind_comma = behind_comma or (len(token) > 2 and streets is word_list("street_names"))
+        elif group := next((group for group in codes() if token in group), None):
+            out.append(pick(rng, [code for code in group if code != token]))
         elif token.lower() in _COUNTRIES:
             out.append(token)
+        elif compound := _COMPOUND.fullmatch(token):
+            fit = [n for n in word_list("street_names_de") if norm(n) not in norm(token)]
+            out.append(like(compound["stem"], pick(rng, fit)) + compound["kind"])
+        elif behind_comma and not context.locale.startswith("en"):
+            out.append(like(token, invented("town", token, context, attempt)))
         else:
-            names = word_list("town_names") if behind_comma else word_list("street_names")
+            names = word_list("town_names") if behind_comma else streets
             out.append(like(token, pick(rng, [n for n in names if norm(n) not in originals])))
-    return "".join(out)
+    return "".join(out) + value[end:]
+
+
+def _street_names(tokens: list[str]) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): Names of streets in the language of the word for "street"."""
+    kinds = {token.lower() for token in tokens}
+    for language in ("es", "pt", "fr", "it"):
+        if kinds & words(f"street_kinds_{language}"):
+            return word_list(f"street_names_{language}")
+    return word_list("street_names")
 
 
 def _in_code(tokens: list[str], i: int) -> bool:
@@ -70,9 +86,8 @@ def _in_code(tokens: list[str], i: int) -> bool:
 
 def _is_initial_state(token: str, tokens: list[str], i: int) -> bool:
     """RETURNS (bool): Whether "CT" is Connecticut rather than a court: it follows a comma, and a postal code follows it."""
-    after = next((t for t in tokens[i + 1 :] if t.strip()), "")
-    before = "".join(tokens[:i]).rstrip()
-    return token in word_list("states") and before.endswith(",") and after[:1].isdigit()
+    before, after = "".join(tokens[:i]).rstrip(), "".join(tokens[i + 1 :])
+    return any(token in group for group in codes()) and before.endswith(",") and _POSTAL_CODE.match(after) is not None
 
 
 def _number(token: str, rng: random.Random) -> str:

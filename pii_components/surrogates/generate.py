@@ -4,12 +4,17 @@ A generator is a function `(value, context, attempt) -> str | None`. It is pure:
 same text; None means "no surrogate: use the tag".
 """
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .keys import Chance
 from .name import Named
 from .names import NameTable
+
+if TYPE_CHECKING:
+    from .age import AgeShift
+    from .date import DateShift
 
 MAX_TRIES = 40
 
@@ -21,6 +26,10 @@ class Context:
     chance (Chance): Key and scope. table (NameTable): Names to draw.
     people (Sequence[Named]): The document's people and who they become.
     reserved (bool): Whether values must be such that nobody can own them. locale (str): As Faker writes it, "en_US".
+    ages (AgeShift | None), dates (DateShift | None): How the ages and dates of the document move; None for what the key says.
+    avoid (Collection[str]): Folded words that no invented name may be.
+    pools (Mapping[str, Sequence[str]]): Label -> values of the corpus that may stand for each other.
+    other (Mapping[str, str]): Canonical value -> what the user wants there instead, for OTHER.
     """
 
     chance: Chance
@@ -28,6 +37,11 @@ class Context:
     people: Sequence[Named] = ()
     reserved: bool = True
     locale: str = "en_US"
+    ages: "AgeShift | None" = None
+    dates: "DateShift | None" = None
+    avoid: Collection[str] = ()
+    pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    other: Mapping[str, str] = field(default_factory=dict)
 
 
 Generator = Callable[[str, Context, int], str | None]

@@ -52,6 +52,8 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
     owner = owner_of(handle, people)
     rng = chance.rng("HANDLE", fold(handle), attempt=attempt)
     avoid = {letters(w) for named in people for w in named.person.words}
+    # A handle of such words only is somebody's all the same.
+    common = any(not run.isdecimal() and run[0].isalpha() and run.lower() not in words("handle_words") for run in runs)
     out = []
     for i, run in enumerate(runs):
         if run.isdecimal():
@@ -64,7 +66,7 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
             elif pieces:
                 out.append(_join(run, pieces, rng, table, avoid))
                 continue
-            elif run.lower() in words("handle_words"):
+            elif common and run.lower() in words("handle_words"):
                 new = run.lower()
             else:
                 new = _unknown(letters(run), rng, table, avoid)

@@ -10,6 +10,7 @@ It reads `doc.spans["pii"]` and asks the profile what happens to each label. `do
 what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
 """
 
+import hashlib
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator
@@ -25,10 +26,14 @@ from spacy.tokens import Doc, Span
 
 from ..alignment import apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
-from ..labels import is_name
-from ..profiles import SCOPES, Profile
+from ..labels import EDUCATION, EMPLOYER, LOCATION, is_name
+from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
 from .keys import KEY_ENV, Chance, check_key, load_key, random_key
+
+POOLED = (LOCATION, EDUCATION, EMPLOYER)
+# In how many documents a value must stand before others may get it: one that fewer have tells who they are.
+SHARED_BY = 3
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -45,6 +50,7 @@ logger.addHandler(logging.NullHandler())
         "key_file": None,
         "key_env": KEY_ENV,
         "spans_key": SPANS_KEY,
+        "strategy": None,
     },
 )
 def make_hips_surrogate(
@@ -57,10 +63,18 @@ def make_hips_surrogate(
     key_file: str | None,
     key_env: str | None,
     spans_key: str,
+    strategy: str | None,
 ) -> "HipsSurrogate":
     """Make the component; see `HipsSurrogate`."""
     return HipsSurrogate(
-        name, profile=profile, scope=scope, reserved=reserved, key_file=key_file, key_env=key_env, spans_key=spans_key
+        name,
+        profile=profile,
+        scope=scope,
+        reserved=reserved,
+        key_file=key_file,
+        key_env=key_env,
+        spans_key=spans_key,
+        strategy=strategy,
     )
 
 
@@ -75,6 +89,8 @@ class HipsSurrogate(Pipe):
     key_file (str | Path | None): A file that holds the secret key.
     key_env (str | None): An environment variable that holds it, if there is no file. Without either, a random key for this run.
     spans_key (str): The span group to read.
+    strategy (str | None): What a value that comes again becomes: "consistent", "random" or "markov"; None for what the profile
+        says.
     """
 
     def __init__(
@@ -87,6 +103,7 @@ class HipsSurrogate(Pipe):
         key_file: str | Path | None = None,
         key_env: str | None = KEY_ENV,
         spans_key: str = SPANS_KEY,
+        strategy: str | None = None,
     ) -> None:
         self.name = name
         self.cfg: dict[str, Any] = {
@@ -95,15 +112,19 @@ class HipsSurrogate(Pipe):
             "key_file": str(key_file) if key_file is not None else None,
             "key_env": key_env,
             "spans_key": spans_key,
+            "strategy": None,
         }
         self.thread: str | None = None
         self._known: set[str] = set()
+        # Label -> value as it stands -> digests of documents that hold it, as many as count.
+        self._pools: dict[str, dict[str, set[bytes]]] = {}
         self._key: bytes | None = None
         # Made now and not at the first document, so that worker processes share it.
         self._run_key = random_key()
         self._warned = False
         self.profile = profile
         self.scope = scope
+        self.strategy = strategy
         install_extensions()
 
     @property
@@ -125,6 +146,19 @@ class HipsSurrogate(Pipe):
         if value is not None and value not in SCOPES:
             raise PiiError(Errors.E422, setting="scope", value=value, profile=self._profile.name, allowed=", ".join(SCOPES))
         self.cfg["scope"] = value
+
+    @property
+    def strategy(self) -> str:
+        """RETURNS (str): "consistent", "random" or "markov". Set it to None for what the profile says."""
+        return self.cfg["strategy"] or self._profile.strategy
+
+    @strategy.setter
+    def strategy(self, value: str | None) -> None:
+        if value is not None and value not in STRATEGIES:
+            raise PiiError(
+                Errors.E422, setting="strategy", value=value, profile=self._profile.name, allowed=", ".join(STRATEGIES)
+            )
+        self.cfg["strategy"] = value
 
     @contextmanager
     def using(
@@ -155,7 +189,8 @@ class HipsSurrogate(Pipe):
         self._key = check_key(key, source="set_key")
 
     def observe(self, docs: Iterable[Doc]) -> int:
-        """Learn the names of a corpus, so that no surrogate is one of them. What is learnt stays in memory.
+        """Learn the names of a corpus, so that no surrogate is one of them; and its places, schools and workplaces, for profiles
+        with `pool = "corpus"`. What is learnt stays in memory.
 
         docs (Iterable[Doc]): With `doc.spans`; run the pipeline up to this component over all documents first.
         RETURNS (int): How many words of names are known now.
@@ -166,11 +201,16 @@ class HipsSurrogate(Pipe):
             for cand in read_spans(doc, self.cfg["spans_key"]):
                 if is_name(cand.label):
                     self._known.update(w.norm for w in read_mention(doc[cand.start : cand.end].text).words)
+                elif cand.label in POOLED:
+                    docs_with = self._pools.setdefault(cand.label, {}).setdefault(doc[cand.start : cand.end].text, set())
+                    if len(docs_with) < SHARED_BY:
+                        docs_with.add(hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8])
         return len(self._known)
 
     def forget(self) -> None:
         """Forget what `observe` learnt."""
         self._known.clear()
+        self._pools.clear()
 
     def __call__(self, doc: Doc) -> Doc:
         """RETURNS (Doc): The same document, with `_.deidentified`, `_.pii_offsets`, `_.surrogate_spans` and `ents`."""
@@ -207,7 +247,8 @@ class HipsSurrogate(Pipe):
         items = []
         for cand in candidates:
             span = doc[cand.start : cand.end]
-            items.append(Item(span.start_char, span.end_char, cand.label, self._profile.action(cand.label)))
+            action = self._profile.action(cand.label, span._.pii_role or "")
+            items.append(Item(span.start_char, span.end_char, cand.label, action))
         replacements = plan(
             doc.text,
             items,
@@ -216,6 +257,8 @@ class HipsSurrogate(Pipe):
             known=self._known,
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
+            pools=self._shared() if self._profile.pool == "corpus" else None,
+            strategy=self.cfg["strategy"],
         )
         new, offsets = apply_replacements(doc.text, replacements)
         doc._.deidentified = new
@@ -230,8 +273,16 @@ class HipsSurrogate(Pipe):
             }
             for rep, edit in zip(replacements, offsets.edits, strict=True)
         ]
-        doc.set_ents([Span(doc, c.start, c.end, label=c.label) for c in candidates if self._profile.protects(c.label)])
+        protected = [c for c, item in zip(candidates, items, strict=True) if item.action != KEEP]
+        doc.set_ents([Span(doc, c.start, c.end, label=c.label) for c in protected])
         return sum(rep.note == NO_SURROGATE for rep in replacements)
+
+    def _shared(self) -> dict[str, list[str]]:
+        """RETURNS (dict[str, list[str]]): Values that enough documents have in common: what one student alone wrote is not lent."""
+        return {
+            label: sorted(value for value, docs in values.items() if len(docs) >= SHARED_BY)
+            for label, values in self._pools.items()
+        }
 
     def chance(self, doc: Doc) -> Chance:
         """RETURNS (Chance): The key, with the scope that this document belongs to."""
@@ -273,7 +324,7 @@ class HipsSurrogate(Pipe):
         folder = util.ensure_path(path)
         writers: dict[str, Callable[[Path], None]] = {
             "cfg": lambda p: srsly.write_json(p, self.cfg),
-            "profile": lambda p: srsly.write_json(p, self._profile.to_dict()),
+            "profile": lambda p: srsly.write_json(p, self._profile.to_dict(private=False)),
         }
         util.to_disk(folder, writers, exclude)
 
@@ -285,7 +336,7 @@ class HipsSurrogate(Pipe):
     def _serializers(self) -> dict[str, Callable[[], bytes]]:
         return {
             "cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8"),
-            "profile": lambda: srsly.json_dumps(self._profile.to_dict()).encode("utf8"),
+            "profile": lambda: srsly.json_dumps(self._profile.to_dict(private=False)).encode("utf8"),
         }
 
     def _loader(self, part: str, read: Callable[[Any], Any]) -> Callable[[Any], None]:

@@ -89,6 +89,14 @@ class Chance:
         """RETURNS (bytes): A secret place in line: who comes first when two values want the same surrogate."""
         return self.digest(self.scope, "order", value)
 
+    def token(self, label: str, value: str) -> str:
+        """RETURNS (str): A pseudonym that only who has the key can compute: 40 bits of the digest, as hexadecimal digits."""
+        return self.digest(self.scope, "token", label, value).hex()[:10]
+
+    def variant(self, name: str) -> "Chance":
+        """RETURNS (Chance): The same key, with other surrogates; itself for an empty name."""
+        return Chance(self.key, f"{self.scope}|variant:{name}") if name else self
+
 
 def pick(rng: random.Random, options: Sequence[T]) -> T:
     """RETURNS (T): One of the options; unlike `choice`, from one call of `random()`."""

@@ -8,27 +8,55 @@ surrogate. A value without a surrogate gets its tag; nothing is ever left as it 
 """
 
 import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import replace
 
 from .. import modes
 from ..alignment import Replacement
-from ..labels import EMAIL, ID_NUM, LOCATION, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
-from ..profiles import GENERIC, KEEP, MASK, PSEUDONYM, REDACT, REMOVE, SURROGATE, Profile
+from ..labels import (
+    AGE,
+    DATE,
+    EDUCATION,
+    EMAIL,
+    EMPLOYER,
+    ID_NUM,
+    LOCATION,
+    OTHER,
+    PHONE_NUM,
+    STREET_ADDRESS,
+    URL_PERSONAL,
+    USERNAME,
+    is_name,
+)  # fmt: skip
+from ..profiles import GENERIC, KEEP, LEGACY_SHA256, MASK, PSEUDONYM, REDACT, REMOVE, SURROGATE, Profile
 from .address import surrogate_address
+from .age import choose_age_shift, surrogate_age
+from .date import choose_date_shift, surrogate_date, weekday_beside
 from .email import surrogate_email
+from .fixed import fixed_names, fixed_value, pseudonym_list
 from .generate import Context, Generator, canonical, distinct
-from .handle import letters, owner_of
+from .header import HEADER, HEADER_REMOVED, find_headers
 from .id_num import id_key, surrogate_id_num
+from .item import Item
 from .keys import Chance
-from .mentions import FAMILY, GIVEN, Mention, read_mention
+from .mentions import Mention, read_mention
 from .name import Named, name_people, render
 from .names import name_table
-from .persons import Person, link, spell_initials
+from .persons import link, spell_initials
 from .phone import phone_key, surrogate_phone
+from .places import surrogate_education, surrogate_employer, surrogate_location
+from .strategy import variants
 from .style import norm
 from .url import surrogate_url
 from .username import surrogate_username
+
+__all__ = ["NO_SURROGATE", "Item", "plan"]
+
+
+def surrogate_other(value: str, context: Context, attempt: int = 0) -> str | None:
+    """RETURNS (str | None): What the user's map in the profile says for this value; None if nothing (CRAPII, section 2.3.1)."""
+    return context.other.get(canonical(value))
+
 
 GENERATORS: dict[str, Generator] = {
     EMAIL: surrogate_email,
@@ -37,24 +65,20 @@ GENERATORS: dict[str, Generator] = {
     PHONE_NUM: surrogate_phone,
     ID_NUM: surrogate_id_num,
     STREET_ADDRESS: surrogate_address,
+    AGE: surrogate_age,
+    DATE: surrogate_date,
+    LOCATION: surrogate_location,
+    EDUCATION: surrogate_education,
+    EMPLOYER: surrogate_employer,
+    OTHER: surrogate_other,
 }
 # What makes two values of a label one and the same; letters and digits, where nothing else is said.
 KEYS = {PHONE_NUM: phone_key, ID_NUM: id_key}
+# These move together by one shift, which keeps distinct values distinct and in order; no strategy changes that. A user's map may
+# give two values one replacement.
+TOGETHER = (AGE, DATE, OTHER)
 NO_SURROGATE = "no surrogate"
 _WORD = re.compile(r"[^\W\d_]+")
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """A span of a document and what shall become of it.
-
-    start (int), end (int): Characters, end exclusive. label (str): Its label. action (str): One of `profiles.ACTIONS`.
-    """
-
-    start: int
-    end: int
-    label: str
-    action: str
 
 
 def plan(
@@ -66,6 +90,8 @@ def plan(
     known: Collection[str] = (),
     reserved: bool | None = None,
     local: bool = True,
+    pools: Mapping[str, Sequence[str]] | None = None,
+    strategy: str | None = None,
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
 
@@ -75,20 +101,41 @@ def plan(
     known (Collection[str]): Folded words of names elsewhere in the corpus that no surrogate may be.
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
-    RETURNS (list[Replacement]): One for each item that is not kept.
+    pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
+    strategy (str | None): One of `profiles.STRATEGIES`; None for what the profile says.
+    RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     names = [item for item in items if is_name(item.label) and item.action in (SURROGATE, PSEUDONYM)]
     mentions = spell_initials([read_mention(text[n.start : n.end], before=text[max(0, n.start - 20) : n.start]) for n in names])
     people, owners = link(mentions)
     table = name_table()
-    fixed = _fixed_names(people, owners, names, profile)
-    named = name_people(people, chance, table=table, forbidden=_forbidden(text, items, known, local=local), fixed=fixed)
-    context = Context(chance, table, named, reserved=profile.reserved if reserved is None else reserved, locale=profile.locale)
-    made = _details(text, items, context)
-    numbers: dict[str, dict[str, int]] = {}
+    fixed = fixed_names(people, owners, names, profile)
+    forbidden = _forbidden(text, items, known, local=local)
     by_start = {names[i].start: (mentions[i], owners[i]) for i in range(len(names))}
+    variant = _variants(text, items, by_start, chance, profile=profile, strategy=strategy, local=local)
+    # Each variant has surrogates of its own, none like those of an earlier one.
+    named: dict[str, Sequence[Named]] = {}
+    made: dict[str, dict[tuple[str, str], str | None]] = {}
+    for name in dict.fromkeys(["", *variant]):
+        varied = chance.variant(name)
+        used = {norm(w or "") for group in named.values() for person in group for w in person.surrogates}
+        named[name] = name_people(people, varied, table=table, forbidden=forbidden | used, fixed=fixed)
+        context = Context(
+            varied,
+            table,
+            named[name],
+            reserved=profile.reserved if reserved is None else reserved,
+            locale=profile.locale,
+            avoid=frozenset(forbidden),
+            pools=pools or {} if profile.pool == "corpus" else {},
+            other={canonical(k): v for k, v in profile.other.items()},
+        )
+        chosen = [item for item, v in zip(items, variant, strict=True) if v == name]
+        earlier = {canonical(new) for group in made.values() for new in group.values() if new is not None}
+        made[name] = _details(text, chosen, items, context, profile=profile, local=local, used=earlier)
+    numbers: dict[str, dict[str, int]] = {}
     found = []
-    for item in items:
+    for item, name in zip(items, variant, strict=True):
         if item.action == KEEP:
             continue
         old = text[item.start : item.end]
@@ -96,20 +143,54 @@ def plan(
         note = ""
         if item.start in by_start:
             mention, owner = by_start[item.start]
-            new, note = _name(item, mention, owner, named, chance, profile=profile, fixed=fixed)
+            new, note = _name(item, mention, owner, named[name], chance.variant(name), profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
-            new = made.get((item.label, old))
+            new = made[name].get((item.label, old))
         elif item.action == PSEUDONYM:
-            new = _pseudonym(item.label, old, named, fixed=fixed, profile=profile, numbers=numbers)
+            new = fixed_value(item.label, old, named[""], chance, fixed=fixed, profile=profile, numbers=numbers)
         elif item.action == GENERIC and item.label in profile.generic:
             new = modes.generic(profile.generic[item.label], before=text[: item.start], original=old)
+        elif item.action == LEGACY_SHA256:
+            new = modes.legacy_sha256(old)
         elif item.action in (REDACT, MASK, REMOVE):
             new = {REDACT: modes.redact(item.label), MASK: modes.mask(old), REMOVE: ""}[item.action]
-        if new is None or (new.casefold() == old.casefold() and item.action not in (MASK, REMOVE)):
+        if new is None or new.casefold() == old.casefold():
             note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
             new = modes.tag(item.label)
         found.append(Replacement(item.start, item.end, new, item.label, item.action, note))
-    return found
+    return _without_headers(text, items, found) if profile.header == REMOVE else found
+
+
+def _without_headers(text: str, items: Sequence[Item], found: list[Replacement]) -> list[Replacement]:
+    """RETURNS (list[Replacement]): With headers removed, each as one replacement in the place of those inside it."""
+    headers = find_headers(text, items)
+    rest = [rep for rep in found if not any(start <= rep.start < end for start, end in headers)]
+    gone = [Replacement(start, end, "", HEADER, REMOVE, HEADER_REMOVED) for start, end in headers]
+    return sorted([*gone, *rest], key=lambda rep: (rep.start, rep.end))
+
+
+def _variants(
+    text: str,
+    items: Sequence[Item],
+    by_start: Mapping[int, tuple[Mention, int]],
+    chance: Chance,
+    *,
+    profile: Profile,
+    strategy: str | None,
+    local: bool,
+) -> list[str]:
+    """RETURNS (list[str]): For each item, which variant of its surrogate it gets."""
+    values: list[Hashable | None] = []
+    for item in items:
+        value: Hashable | None = None
+        if item.action == SURROGATE and item.start in by_start:
+            value = ("NAME", by_start[item.start][1])
+        elif item.action == SURROGATE and item.label not in TOGETHER:
+            value = (item.label, KEYS.get(item.label, canonical)(text[item.start : item.end]))
+        values.append(value)
+    how = profile.strategy if strategy is None else strategy
+    document = chance.digest("document", text).hex()[:16]
+    return variants(values, chance, document, strategy=how, repeat=profile.repeat, local=local)
 
 
 def _forbidden(text: str, items: Sequence[Item], known: Collection[str], *, local: bool) -> set[str]:
@@ -126,16 +207,37 @@ def _forbidden(text: str, items: Sequence[Item], known: Collection[str], *, loca
     return words
 
 
-def _details(text: str, items: Sequence[Item], context: Context) -> dict[tuple[str, str], str | None]:
-    """RETURNS (dict): (label, value) -> surrogate, for everything but names."""
+def _details(
+    text: str,
+    chosen: Sequence[Item],
+    items: Sequence[Item],
+    context: Context,
+    *,
+    profile: Profile,
+    local: bool,
+    used: Collection[str] = (),
+) -> dict[tuple[str, str], str | None]:
+    """RETURNS (dict): (label, value) -> surrogate, for everything but names. chosen, items: Those to be made, and all."""
     values: dict[str, set[str]] = {}
-    for item in items:
+    for item in chosen:
         if item.action == SURROGATE and item.label in GENERATORS:
             values.setdefault(item.label, set()).add(text[item.start : item.end])
-    originals = {canonical(v) for group in values.values() for v in group}
-    found = {}
+    taken = {canonical(text[i.start : i.end]) for i in items if i.action == SURROGATE and i.label in GENERATORS} | set(used)
+    dates = [i for i in items if i.label == DATE and i.action == SURROGATE]
+    if DATE in values:
+        weeks = any(weekday_beside(text, i.start, i.end) for i in dates)
+        shift = choose_date_shift(values[DATE], context.chance, weeks=weeks, local=local, locale=context.locale)
+        context = replace(context, dates=shift)
+    if AGE in values:
+        years = choose_age_shift(values[AGE], context.chance, spread=profile.age_spread, border=profile.age_border, local=local)
+        context = replace(context, ages=years)
+    found: dict[tuple[str, str], str | None] = {}
     for label in sorted(values):
-        made = distinct(values[label], GENERATORS[label], context, forbidden=originals, key=KEYS.get(label, canonical))
+        generator = GENERATORS[label]
+        if label in TOGETHER:
+            made = {value: generator(value, context, 0) for value in values[label]}
+        else:
+            made = distinct(values[label], generator, context, forbidden=taken, key=KEYS.get(label, canonical))
         found.update({(label, value): new for value, new in made.items()})
     return found
 
@@ -153,68 +255,8 @@ def _name(
     """RETURNS (tuple[str | None, str]): A name's new form, and a note."""
     if owner < 0:
         return None, ""
-    if item.action == PSEUDONYM and owner not in fixed and not _pseudonym_list(item.label, profile):
-        return modes.pseudonym(item.label, owner + 1), ""
+    if item.action == PSEUDONYM and owner not in fixed and not pseudonym_list(item.label, profile):
+        return modes.pseudonym(item.label, chance.token("NAME", " ".join(named[owner].person.words))), ""
     new = render(mention, named[owner], chance)
     # A pseudonym has no word for a lone middle name.
     return (new if new and any(ch.isalpha() for ch in new) else None), named[owner].note
-
-
-def _pseudonym_list(label: str, profile: Profile) -> list[str]:
-    fixed = profile.pseudonyms.get(label)
-    if fixed is None and is_name(label) and label != NAME_STUDENT:
-        fixed = profile.pseudonyms.get("NAME_OTHER")
-    return [fixed] if isinstance(fixed, str) else list(fixed or ())
-
-
-def _fixed_names(people: Sequence[Person], owners: Sequence[int], names: Sequence[Item], profile: Profile) -> dict[int, str]:
-    """Give the people of a document the profile's pseudonyms in order; who comes after the last one gets a surrogate.
-
-    RETURNS (dict[int, str]): Person -> pseudonym. A second student gets one of the other people's.
-    """
-    labels: dict[int, str] = {}
-    for item, owner in zip(names, owners, strict=True):
-        if owner >= 0 and item.action == PSEUDONYM:
-            labels[owner] = NAME_STUDENT if NAME_STUDENT in (item.label, labels.get(owner)) else item.label
-    used: set[str] = set()
-    originals = {word for person in people for word in person.words}
-    found = {}
-    for owner in sorted(labels):
-        label = labels[owner]
-        options = _pseudonym_list(label, profile)
-        if label == NAME_STUDENT and options:
-            options = [*options, *_pseudonym_list("NAME_CONNECTED", profile)]
-        # No pseudonym may hold a part of somebody's own name.
-        free = [o for o in options if o not in used and originals.isdisjoint(norm(w) for w in o.split())]
-        if free:
-            found[owner] = free[0]
-            used.add(free[0])
-    return found
-
-
-def _pseudonym(
-    label: str,
-    old: str,
-    named: Sequence[Named],
-    *,
-    fixed: dict[int, str],
-    profile: Profile,
-    numbers: dict[str, dict[str, int]],
-) -> str:
-    """RETURNS (str): The profile's value for a detail; a numbered tag where it has none, or has used them up."""
-    key = label
-    if label == LOCATION and "county" in old.lower() and "COUNTY" in profile.pseudonyms:
-        key = "COUNTY"
-    elif label == URL_PERSONAL and "linkedin." in old.lower() and "LINKEDIN" in profile.pseudonyms:
-        key = "LINKEDIN"
-    seen = numbers.setdefault(key, {})
-    number = seen.setdefault(canonical(old), len(seen) + 1)
-    value = profile.pseudonyms.get(key)
-    if value is None or (isinstance(value, list) and number > len(value)):
-        return modes.pseudonym(label, number)
-    if isinstance(value, list):
-        return value[number - 1]
-    owner = owner_of(old, named) if label == EMAIL else None
-    if owner is not None and "@" in value and fixed and owner is not named[0]:
-        return letters(owner.word(GIVEN)) + letters(owner.word(FAMILY)) + "@" + value.partition("@")[2]
-    return value

@@ -5,7 +5,7 @@
     http://www.marialopez.com/about                 ->  http://www.carlavidal.example.com/about
 
 A social site stays itself: its host and the words of its own addresses ("in", "watch", "channel") say nothing about a
-person. What is neither of these nor a frequent word of web pages is taken to identify somebody.
+person; sites.py knows them. Elsewhere, what is neither of these nor a frequent word of web pages is taken to identify somebody.
 """
 
 import os
@@ -15,8 +15,10 @@ from functools import cache
 from typing import Any
 from urllib.parse import quote, unquote
 
+from .check_digits import other_number
 from .generate import Context
 from .handle import surrogate_handle
+from .sites import HANDLE, ID, WORD, Site, read_path, site_of
 from .style import other_shape
 from .words import word_list, words
 
@@ -45,12 +47,41 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
     user = surrogate_handle(part["user"], context.people, context.chance, context.table) if part["user"] else ""
     host, known = _host(part["host"], context, rng, attempt)
-    path = "/".join(_segment(s, context, rng, attempt) for s in part["path"].split("/"))
+    path = _path(part["path"], part["host"].lower(), context, rng, attempt)
     query = _query(part["query"], rng)
     fragment = "#" + _segment(part["fragment"][1:], context, rng, attempt) if part["fragment"] else ""
     new = part["scheme"] + user + host + part["port"] + path + query + fragment
     # A bare social site tells nothing, but what stays as it was must not look as if it had been replaced.
     return None if known and new == compact else new
+
+
+def _path(path: str, host: str, context: Context, rng: random.Random, attempt: int) -> str:
+    """RETURNS (str): A path, by the rules of its site where there are some."""
+    steps = path.split("/")
+    site = site_of(host)
+    if site is None:
+        return "/".join(_segment(s, context, rng, attempt) for s in steps)
+    named = [i for i, s in enumerate(steps) if s]
+    kinds = dict(zip(named, read_path(site, [unquote(steps[i]) for i in named]), strict=True))
+    return "/".join(_step(s, kinds.get(i, WORD), site, context, rng, attempt) for i, s in enumerate(steps))
+
+
+def _step(step: str, kind: str, site: Site, context: Context, rng: random.Random, attempt: int) -> str:
+    """RETURNS (str): One step of a known site's path. kind (str): What it is, one of those in sites.py."""
+    plain = unquote(step)
+    if kind == WORD or not any(ch.isalnum() for ch in plain):
+        return step
+    if kind == ID and ":" not in plain:
+        code = "".join(ch for ch in plain if ch.isalnum())
+        if site.check and (made := other_number(code, rng, site.check) if code[:-1].isdecimal() else None):
+            chars = iter(made)
+            return "".join(next(chars) if ch.isalnum() else ch for ch in plain)
+        lead = next((lead for lead in site.leads if plain.startswith(lead) and len(plain) > len(lead) + 8), "")
+        return quote(lead + other_shape(plain[len(lead) :], rng), safe="@-._~+!$&'()*,;=:")
+    if kind == HANDLE and not _is_code(plain):
+        new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
+        return new if plain == step else quote(new, safe="@-._~+!$&'()*,;=:")
+    return _segment(step, context, rng, attempt, common=False)
 
 
 def _host(host: str, context: Context, rng: random.Random, attempt: int) -> tuple[str, bool]:
@@ -70,7 +101,12 @@ def _host(host: str, context: Context, rng: random.Random, attempt: int) -> tupl
                     host[len(lead) : len(owner)], context.people, context.chance, context.table, attempt=attempt
                 )
                 return lead + handle + host[len(owner) :], True
-    if registered in words("social_sites") or registered in words("hosted_sites") or lower in words("social_sites"):
+    if (
+        site_of(lower)
+        or registered in words("social_sites")
+        or registered in words("hosted_sites")
+        or lower in words("social_sites")
+    ):
         return host, True
     handle = surrogate_handle(domain, context.people, context.chance, context.table, attempt=attempt) or "site"
     lead = lower[: len(lower) - len(registered)]
@@ -94,10 +130,10 @@ def _extract(host: str) -> Any:
     return _extractor()(host)
 
 
-def _segment(segment: str, context: Context, rng: random.Random, attempt: int) -> str:
-    """RETURNS (str): One step of a path: kept if it is a common word, a new code for a code, else a new handle."""
+def _segment(segment: str, context: Context, rng: random.Random, attempt: int, *, common: bool = True) -> str:
+    """RETURNS (str): One step of a path: a new code for a code, else a new handle. common (bool): Whether common words stay."""
     plain = unquote(segment)
-    if not any(ch.isalnum() for ch in plain) or plain.lower() in words("path_words"):
+    if not any(ch.isalnum() for ch in plain) or (common and plain.lower() in words("path_words")):
         return segment
     if ":" in plain:
         return ":".join(_segment(part, context, rng, attempt) for part in segment.split(":"))

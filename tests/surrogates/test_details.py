@@ -220,6 +220,22 @@ def test_address_keeps_its_layout(value, pattern):
     assert not set(re.findall(r"\d+", value)) & set(re.findall(r"\d+", new))
 
 
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        ("Hauptstraße 12, Dresden, Germany", r"(?!Haupt)\w+straße \d\d, (?!Dresden)\w+, Germany"),
+        (
+            "81 Bay Street, Toronto, ON M5V 2T6, Canada",
+            r"\d\d [A-Z]\w+ Street, \w+, (?!ON)[A-Z]{2} [A-Z]\d[A-Z] \d[A-Z]\d, Canada",
+        ),
+        ("4 Kent Street, Sydney NSW 2000", r"\d [A-Z]\w+ Street, \w+ (?!NSW)(?:QLD|VIC|TAS|ACT) \d{4}"),
+        ("12 rue Lepic, Paris, France", r"\d\d rue (?!Lepic)\w+, (?!Paris)\w+, France"),
+    ],
+)
+def test_address_stays_in_its_country(value, pattern):
+    assert re.fullmatch(pattern, surrogate_address(value, RESERVED))
+
+
 def test_address_of_nothing():
     assert surrogate_address(" , ", RESERVED) is None
 

@@ -3,7 +3,9 @@
 Known from reading CRAPII's obfuscator, PIILO, BRATsynthetic, nedap/deidentify, Stanford's hide_in_plain_sight and Presidio 2.2.
 """
 
+import hashlib
 import re
+from datetime import date, datetime
 
 import pytest
 
@@ -156,9 +158,79 @@ def test_address_gets_no_line_break(hips):
     assert "\n" not in hips(make_doc("{STREET_ADDRESS|12 Elm Street, Ashby}"))._.deidentified
 
 
-@pytest.mark.parametrize("label", ["OTHER", "EMPLOYER", "EDUCATION", "LOCATION", "AGE", "DATE"])
-def test_nothing_is_deleted_or_lent_to_another_student(hips, label):
+@pytest.mark.parametrize("label", ["OTHER", "AGE", "DATE"])
+def test_what_cannot_be_read_is_not_deleted(hips, label):
     hips.profile = Profile("all", actions={label: "surrogate"})
     with pytest.warns(UserWarning, match="W402"):
         docs = [hips(make_doc(f"x {{{label}|value {i}}} y")) for i in range(2)]
     assert [d._.deidentified for d in docs] == [f"x [{label}] y"] * 2
+
+
+def test_dates_are_never_impossible_nor_after_the_original(hips):
+    # CRAPII: 38.6 % of mm/dd/yyyy impossible, 5 % in or after the true year.
+    hips.profile = Profile("dates", actions={"DATE": "surrogate"})
+    for month in range(1, 13):
+        for day in (1, 9, 13, 28):
+            old = date(2016, month, day)
+            new = hips(make_doc(f"{{DATE|{old:%m/%d/%Y}}}"))._.deidentified
+            assert datetime.strptime(new, "%m/%d/%Y").date().year < 2016
+
+
+def test_month_names_and_compact_dates_change(hips):
+    hips.profile = Profile("dates", actions={"DATE": "surrogate"})
+    month, compact = hips(make_doc("{DATE|May 12, 2019} {DATE|20190512}"))._.deidentified.rsplit(" ", 1)
+    assert "May" not in month
+    assert datetime.strptime(month, "%B %d, %Y") == datetime.strptime(compact, "%Y%m%d")
+
+
+def test_intervals_between_dates_stay(hips):
+    hips.profile = Profile("dates", actions={"DATE": "surrogate"})
+    first, second = hips(make_doc("{DATE|2019-02-27} {DATE|2019-03-02}"))._.deidentified.split()
+    assert (date.fromisoformat(second) - date.fromisoformat(first)).days == 3
+
+
+@pytest.mark.parametrize("label", ["EMPLOYER", "EDUCATION", "LOCATION"])
+def test_rare_values_of_other_students_are_not_lent_and_the_original_does_not_return(hips, label):
+    hips.profile = Profile("pool", actions={label: "surrogate"}, pool="corpus")
+    values = ["Zanfort", "Quimby", "Harlo"]
+    docs = [make_doc(f"{{{label}|{value}}}") for value in values]
+    hips.observe(docs)
+    assert not {hips(doc)._.deidentified for doc in docs} & set(values)
+
+
+def test_locations_are_replaced_and_ages_too(hips):
+    hips.profile = "crapii"
+    new = hips(make_doc("{LOCATION|Zanfort} {AGE|14}"))._.deidentified.split()
+    assert new[0] != "Zanfort"
+    assert new[1] != "14"
+
+
+def test_other_is_not_deleted(hips):
+    hips.profile = Profile("other", actions={"OTHER": "surrogate"}, other={"the twins": "my cousins"})
+    with pytest.warns(UserWarning, match="W402"):
+        assert hips(make_doc("{OTHER|the lighthouse}, {OTHER|The twins}"))._.deidentified == "[OTHER], my cousins"
+
+
+def test_every_entity_stays_masked(hips):
+    # The two-layer paper's algorithm 4 wrote to the original text in each loop: only the last entity stayed masked.
+    hips.profile = Profile("mask", actions={"NAME_STUDENT": "mask", "EMAIL": "mask"})
+    doc = hips(make_doc("{NAME_STUDENT|Ana Lopez}, {NAME_STUDENT|Tom Baker}, {EMAIL|ana@x.org}"))
+    assert doc._.deidentified == "Axx Lxxxx, Txx Bxxxx, axxxxxxxx"
+
+
+def test_pseudonyms_cannot_be_looked_up_without_the_key(hips):
+    # Its algorithm 1 was SHA-256 without a key.
+    hips.profile = Profile("tokens", actions={"NAME_STUDENT": "pseudonym"})
+    token = hips(make_doc("{NAME_STUDENT|Ana Lopez}"))._.deidentified
+    listed = {hashlib.sha256(f"{a} {b}".encode()).hexdigest()[:10] for a in ("Ana", "ana") for b in ("Lopez", "lopez")}
+    assert token.removeprefix("[STUDENT_").removesuffix("]") not in listed
+    hips.set_key(KEY + b"!")
+    assert hips(make_doc("{NAME_STUDENT|Ana Lopez}"))._.deidentified != token
+
+
+@pytest.mark.parametrize("repeat", [0.0, 1.0])
+def test_markov_is_not_inverted_and_the_strategy_is_read(hips, repeat):
+    # BRATsynthetic kept the surrogate with 1 - p, and never read a maker's own strategy.
+    hips.profile = Profile("markov", actions={"ID_NUM": "surrogate"}, strategy="markov", repeat=repeat)
+    new = hips(make_doc("{ID_NUM|AB-2047} {ID_NUM|AB-2047} {ID_NUM|AB-2047}"))._.deidentified.split()
+    assert len(set(new)) == (1 if repeat == 1 else 3)

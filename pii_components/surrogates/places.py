@@ -1,0 +1,216 @@
+"""Surrogates for places, schools and workplaces: the words that say what it is stay, the name is an invented one.
+
+    Ridgeview High School           ->  Larkmere High School
+    University of Ridgeview         ->  University of Larkmere       the same name, the same surrogate
+    Lima, Peru                      ->  Oakhaven, Chile              countries, people of them and states are real ones
+
+With a corpus's own pool (`pool = "corpus"` in a profile, after `hips_surrogate.observe`) a whole value is replaced by another
+one of the corpus instead, as CRAPII did (section 2.3.2); only by one that several documents have in common.
+"""
+
+import random
+import re
+import tomllib
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from .generate import Context
+from .keys import pick
+from .names import fold
+from .style import like, norm, other_char, plain
+
+MAX_DRAWS = 60
+_WITH_ARTICLE = ("Netherlands", "Philippines", "Dominican Republic", "Czech Republic", "United Kingdom", "United States", "USA")
+_TOKEN = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\d+|[\W_]+")
+_SPLIT = re.compile(r"(\s*[,;/|\n]\s*|\s+(?:and|or|in|near)\s+)", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+
+
+@cache
+def _data() -> dict[str, dict[str, str]]:
+    file = resources.files("pii_components") / "resources" / "surrogates" / "places.toml"
+    return tomllib.loads(file.read_text(encoding="utf8"))
+
+
+@cache
+def _words(name: str) -> frozenset[str]:
+    return frozenset(str(_data()[name]).split())
+
+
+@cache
+def codes() -> tuple[tuple[str, ...], ...]:
+    """RETURNS (tuple[tuple[str, ...], ...]): Lists of codes of states and provinces, one for each country."""
+    return tuple(tuple(text.split()) for text in _data()["codes"].values())
+
+
+@cache
+def _groups() -> dict[str, tuple[str, ...]]:
+    """RETURNS (dict[str, tuple[str, ...]]): Name of a country, of its people, or of a state -> those that may replace it."""
+    found = {}
+    lists = [tuple(" ".join(n.split()) for n in str(_data()["us_states"]).split(","))]
+    for text in _data()["regions"].values():
+        pairs = [pair.strip().split(":") for pair in text.split(",")]
+        lists += [tuple(name for name, _ in pairs), tuple(sorted({people for _, people in pairs}))]
+    for names in lists:
+        found.update({fold(name): names for name in names})
+    return found
+
+
+def is_country(text: str) -> bool:
+    """RETURNS (bool): Whether a text is a country's name."""
+    return fold(text) in {fold(p.split(":")[0].strip()) for t in _data()["regions"].values() for p in t.split(",")}
+
+
+def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
+    """A name that is put together.
+
+    kind (str): "town" or "company". core (str): What it stands for; no part of it comes back. context (Context): Chance, and names
+    to avoid. attempt (int): Another one.
+    RETURNS (str): "Larkmere"; in another language than English, a name of Faker's for the locale, if Faker is installed.
+    """
+    rng = context.chance.rng("PLACE/" + kind, norm(core), attempt=attempt)
+    starts, ends = (tuple(str(_data()[f"{kind}_{half}"]).split()) for half in ("starts", "ends"))
+    old = [norm(word) for word in core.split()]
+    name = ""
+    for _ in range(MAX_DRAWS):
+        name = _of_locale(kind, context.locale, rng) or pick(rng, starts) + pick(rng, ends)
+        new = norm(name)
+        near = any(len(w) > 2 and (w in new or new in w) for w in old)
+        if not near and new not in context.avoid and new[0] != norm(core)[:1]:
+            break
+    return name
+
+
+def _of_locale(kind: str, locale: str, rng: random.Random) -> str:
+    """RETURNS (str): A town or a family's name (for a company) by Faker; empty for English, or if Faker has none."""
+    fake = None if locale.startswith("en") else _faker(locale)
+    if fake is None:
+        return ""
+    fake.seed_instance(int(rng.random() * 2**53))
+    return str(fake.city() if kind == "town" else fake.last_name())
+
+
+@cache
+def _faker(locale: str) -> Any:
+    """RETURNS (Any): Faker for a locale; None if it is not installed (extra `train`), or has no such locale."""
+    try:
+        from faker import Faker
+
+        fake = Faker(locale)
+        fake.city()
+    except (ImportError, AttributeError):
+        return None
+    return fake
+
+
+def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | None:
+    """A place of the same kind.
+
+    value (str): As it stands, also "Lima, Peru". context (Context): Chance, pool. attempt (int): Another one.
+    RETURNS (str | None): None if there is no letter in it.
+    """
+    if not any(ch.isalpha() for ch in value):
+        return None
+    pooled = _from_pool("LOCATION", value, context, attempt)
+    if pooled is not None:
+        return pooled
+    return "".join(part if i % 2 else _place(part, context, attempt) for i, part in enumerate(_SPLIT.split(value)))
+
+
+def _place(part: str, context: Context, attempt: int) -> str:
+    end = _POSSESSIVE.search(part)
+    text, ending = (part[: end.start()], part[end.start() :]) if end else (part, "")
+    the = re.match(r"(?:the\s+)?", text, re.IGNORECASE)
+    lead = the.group() if the else ""
+    name = text[len(lead) :]
+    options = _groups().get(fold(name)) or (_groups().get(fold(name)[:-1]) if name.endswith("s") else None)
+    if options:
+        plural = "s" if fold(name) not in _groups() else ""
+        rng = context.chance.rng("PLACE/country", fold(name), attempt=attempt)
+        old = fold(name).split()
+        fit = [o for o in options if not set(fold(o).split()) & {*old, *(w.rstrip("s") for w in old)}]
+        if lead:
+            fit = [o for o in _WITH_ARTICLE if not set(fold(o).split()) & set(old)] if is_country(name) else fit
+        else:
+            fit = [o for o in fit if o not in _WITH_ARTICLE] or fit
+        return lead + like(name, pick(rng, fit)) + plural + ending
+    for group in codes():
+        if name in group:
+            return (
+                lead + pick(context.chance.rng("PLACE/code", name, attempt=attempt), [c for c in group if c != name]) + ending
+            )
+    return lead + _rename(name, "place_words", "town", context, attempt) + ending
+
+
+def surrogate_education(value: str, context: Context, attempt: int = 0) -> str | None:
+    """RETURNS (str | None): A school of the same kind; None if there is no letter in it."""
+    return _organisation("EDUCATION", value, "school_words", "town", context, attempt)
+
+
+def surrogate_employer(value: str, context: Context, attempt: int = 0) -> str | None:
+    """RETURNS (str | None): A workplace of the same kind; None if there is no letter in it."""
+    return _organisation("EMPLOYER", value, "work_words", "company", context, attempt)
+
+
+def _organisation(label: str, value: str, kept: str, kind: str, context: Context, attempt: int) -> str | None:
+    if not any(ch.isalpha() for ch in value):
+        return None
+    pooled = _from_pool(label, value, context, attempt)
+    if pooled is not None:
+        return pooled
+    end = _POSSESSIVE.search(value)
+    text, ending = (value[: end.start()], value[end.start() :]) if end else (value, "")
+    return _rename(text, kept, kind, context, attempt) + ending
+
+
+def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> str:
+    """Put an invented name in the place of every run of words that say no kind.
+
+    RETURNS (str): With the words of kind, the order and the punctuation between runs of the original.
+    """
+    tokens = _TOKEN.findall(text)
+    is_kept = [fold(t).rstrip(".") in _words(kept) for t in tokens]
+    out: list[str] = []
+    letters = "".join(ch for ch in text if ch.isalpha())
+    i = 0
+    while i < len(tokens):
+        token = tokens[i]
+        if token.isdecimal():
+            rng = context.chance.rng("PLACE/number", token, attempt=attempt)
+            out.append("".join(other_char(ch, rng, first=k == 0) for k, ch in enumerate(token)))
+        elif not token[0].isalpha() or is_kept[i]:
+            out.append(token)
+        else:
+            end = i + 1
+            while (
+                end + 1 < len(tokens)
+                and not tokens[end].strip(" .-&")
+                and tokens[end + 1][0].isalpha()
+                and not is_kept[end + 1]
+            ):
+                end += 2
+            core = "".join(tokens[i:end])
+            if core.isupper() and core.isalpha() and len(core) <= 5 and (core == letters or not text.isupper()):
+                rng = context.chance.rng("PLACE/letters", core, attempt=attempt)
+                out.append("".join(other_char(ch, rng) for ch in core))
+            else:
+                out.append(like(plain(core), invented(kind, core, context, attempt)) + ("." if core.endswith(".") else ""))
+            i = end - 1
+        i += 1
+    return "".join(out)
+
+
+def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | None:
+    """RETURNS (str | None): Another value of the corpus, of the same kind if there is one; None if there is no pool."""
+    old = {norm(w) for w in _TOKEN.findall(value)} - {""}
+    kinds = _words({"LOCATION": "place_words", "EDUCATION": "school_words"}.get(label, "work_words"))
+    special = old - kinds or old
+    rows = [(o, {norm(w) for w in _TOKEN.findall(o)}) for o in context.pools.get(label, ())]
+    fit = [(o, words) for o, words in rows if not special & words]
+    same = [o for o, words in fit if (words & kinds) == (old & kinds)]
+    # Where others of the document have taken those of the kind, any other, and at last an invented one.
+    options = sorted(same if same and attempt < 12 else [o for o, _ in fit])
+    if not options or attempt >= 24:
+        return None
+    return pick(context.chance.rng("PLACE/pool", fold(value), attempt=attempt), options)

@@ -1,0 +1,262 @@
+"""Surrogates of ages, dates, places, schools, workplaces, and what a user maps."""
+
+import re
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pii_components.profiles import Profile
+from pii_components.surrogates.age import choose_age_shift, surrogate_age
+from pii_components.surrogates.date import choose_date_shift, surrogate_date, weekday_beside
+from pii_components.surrogates.generate import Context
+from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.names import name_table
+from pii_components.surrogates.places import surrogate_education, surrogate_employer, surrogate_location
+
+from .conftest import KEY, make_doc
+
+CONTEXT = Context(Chance(KEY, "document:x"), name_table())
+NUMBER_WORD = r"(?:twenty|thirty|forty|fifty)(?:-\w+)?|\w+teen|ten|twelve|eleven"
+
+
+def all_of(*labels: str, **settings_) -> Profile:
+    return Profile("all", actions=dict.fromkeys(labels, "surrogate"), **settings_)
+
+
+# Ages
+
+
+@pytest.mark.parametrize(
+    ("value", "pattern"),
+    [
+        ("14", r"\d\d"),
+        ("14-year-old", r"\d\d-year-old"),
+        ("aged 9 and 12", r"aged \d+ and \d+"),
+        ("twenty-one years old", rf"(?:{NUMBER_WORD}) years old"),
+        ("TWENTY-ONE", r"[A-Z-]+"),
+        ("Sixteen", r"[A-Z][a-z]+"),
+        ("14th birthday", r"\d\dth birthday"),
+        ("in her mid-thirties", r"in her mid-(?:twenties|forties)"),
+        ("my 20s", r"my 30s"),
+        ("12.5 years", r"\d\d\.[^5] years"),
+    ],
+)
+def test_age_keeps_its_form(value, pattern):
+    new = surrogate_age(value, CONTEXT)
+    assert re.fullmatch(pattern, new)
+    assert new != value
+
+
+@pytest.mark.parametrize("value", ["a boy", "", "14 in Dayton", "16½", "999 years old"])
+def test_age_that_cannot_be_read_has_no_surrogate(value):
+    assert surrogate_age(value, CONTEXT) is None
+
+
+def test_one_age_in_words_and_digits_stays_one(hips):
+    hips.profile = all_of("AGE")
+    new = hips(make_doc("{AGE|14}; {AGE|14-year-old}; {AGE|fourteen}; {AGE|17}"))._.deidentified.split("; ")
+    assert new[1] == f"{new[0]}-year-old"
+    assert int(new[3]) - int(new[0]) == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sets(st.integers(3, 90), min_size=1, max_size=6), st.integers(1, 5), st.integers(0, 50))
+def test_ages_are_near_on_their_side_of_the_border_and_in_order(ages, spread, n):
+    chance = Chance(KEY, f"document:{n}")
+    shift = choose_age_shift([str(a) for a in ages], chance, spread=spread, border=18)
+    for age in ages:
+        new = shift(age)
+        if new is not None:
+            assert 0 < abs(new - age) <= spread
+            assert (new < 18) == (age < 18)
+    free = choose_age_shift([str(a) for a in ages], chance, spread=1)
+    assert sorted(map(free, ages)) == [free(a) for a in sorted(ages)]
+
+
+# Dates
+
+DATES = [
+    ("May 3, 1999", r"[A-Z][a-z]+ \d+, 199\d"),
+    ("Tuesday, 04/05/2021", r"[A-Z][a-z]+day, \d\d/\d\d/20\d\d"),
+    ("from 2015 to 2019", r"from 20\d\d to 20\d\d"),
+    ("2019-05-12", r"20\d\d-\d\d-\d\d"),
+    ("20190512", r"20\d{6}"),
+    ("3rd of May, 1999", r"\d+(?:st|nd|rd|th) of [A-Z][a-z]+, 199\d"),
+    ("MAY 3", r"[A-Z]+ \d+"),
+    ("may 3", r"[a-z]+ \d+"),
+    ("Sept. 3rd, 2019", r"[A-Z][a-z]+\. \d+(?:st|nd|rd|th), 20\d\d"),
+    ("'99", r"'9\d"),
+    ("the 1990s", r"the 1980s"),
+    ("Spring 2014", r"(?:Winter|Summer) 20\d\d"),
+    ("2015-16", r"20\d\d-\d\d"),
+    ("May 3-5, 1999", r"[A-Z][a-z]+ \d+-\d+, 199\d"),
+    ("3 de mayo de 1999", r"\d+ de [a-z]+ de 199\d"),
+    ("3. Mai 1999", r"\d+\. [A-ZÄ][a-zä]+ 199\d"),
+    ("8 février 2012", r"\d+ [a-zéû]+ 20\d\d"),
+    ("13/5/2019", r"\d+/\d+/20\d\d"),
+    ("05/2019", r"\d\d/20\d\d"),
+    ("the 3rd", r"the \d+(?:st|nd|rd|th)"),
+    ("October 12th 2016 at 5 pm", r"[A-Z][a-z]+ \d+(?:st|nd|rd|th) 20\d\d at \d+ pm"),
+    ("Friday", r"[A-Z][a-z]+day"),
+    ("March", r"[A-Z][a-z]+"),
+]
+
+
+@pytest.mark.parametrize(("value", "pattern"), DATES)
+def test_date_keeps_its_format(value, pattern):
+    shift = choose_date_shift([value], CONTEXT.chance)
+    new = surrogate_date(value, replace(CONTEXT, dates=shift))
+    assert re.fullmatch(pattern, new), new
+    assert new != value
+
+
+@pytest.mark.parametrize(
+    "value", ["2/30/2019", "value 0", "", "Ana's birthday", "14/14/2019", "May 40, 1999", "nineteen ninety"]
+)
+def test_date_that_cannot_be_read_has_no_surrogate(value):
+    assert surrogate_date(value, CONTEXT) is None
+
+
+STYLES = ("%Y-%m-%d", "%m/%d/%Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y", "%Y%m%d", "%A, %B %d, %Y")
+DAYS = st.dates(date(1950, 1, 1), date(2029, 12, 31))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(DAYS, min_size=2, max_size=5, unique=True), st.sampled_from(STYLES), st.integers(0, 30), st.booleans())
+def test_dates_stay_valid_and_keep_order_and_intervals(days, style, n, local):
+    values = [day.strftime(style) for day in days]
+    shift = choose_date_shift(values, Chance(KEY, f"document:{n}"), local=local)
+    context = replace(CONTEXT, dates=shift)
+    new = []
+    for value in values:
+        made = surrogate_date(value, context)
+        assert made is not None
+        made = re.sub(r"\b([A-Z][a-z]{2})[a-z]*", r"\1", made) if "%b" in style else made
+        day = datetime.strptime(re.sub(r"(?<!\d)(\d)(?!\d)", r"0\1", made), style).date()
+        assert "%A" not in style or day.strftime("%A") in made
+        new.append(day)
+    gaps = {a - b for a, b in zip(days, new, strict=True)}
+    assert len(gaps) == 1
+    assert gaps.pop() > timedelta(days=300)
+    assert all(a.year != b.year for a, b in zip(days, new, strict=True))
+
+
+def test_numbers_mean_what_another_date_of_the_document_says(hips):
+    hips.profile = all_of("DATE")
+    first, second = hips(make_doc("{DATE|25/12/2019} {DATE|03/01/2020}"))._.deidentified.split()
+    gap = [date(int(t[6:]), int(t[3:5]), int(t[:2])) for t in (first, second)]
+    assert (gap[1] - gap[0]).days == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "day"), [("On Tuesday, {DATE|May 4, 2021}, we met", 1), ("due {DATE|05/04/2021} (Tuesday)", 1)]
+)
+def test_a_weekday_beside_a_date_stays_right(hips, text, day):
+    hips.profile = all_of("DATE")
+    new = hips(make_doc(text))._.deidentified
+    match = re.search(r"([A-Z][a-z]+) (\d+), (\d{4})", new)
+    if match:
+        found = datetime.strptime(match.group(), "%B %d, %Y").date()
+    else:
+        m, d, y = map(int, re.search(r"(\d\d)/(\d\d)/(\d{4})", new).groups())
+        found = date(y, m, d)
+    assert found.weekday() == day
+
+
+def test_where_a_weekday_stands_beside():
+    text = "Mon. May 3 and May 5"
+    assert weekday_beside(text, 5, 10)
+    assert not weekday_beside(text, 15, 20)
+
+
+def test_one_shift_in_a_scope_and_another_with_another_key(hips):
+    hips.profile, hips.scope = all_of("DATE"), "corpus"
+    one = hips(make_doc("{DATE|May 3, 2019}"))._.deidentified
+    assert hips(make_doc("It was {DATE|May 3, 2019} and {DATE|June 3, 2019}"))._.deidentified.startswith(f"It was {one} and")
+    hips.set_key(KEY + b"!")
+    assert hips(make_doc("{DATE|May 3, 2019}"))._.deidentified != one
+
+
+# Places, schools, workplaces
+
+
+@pytest.mark.parametrize(
+    ("generator", "value", "pattern"),
+    [
+        (surrogate_location, "Dayton", r"[A-Z]\w+"),
+        (surrogate_location, "Lima, Peru", r"[A-Z]\w+, [A-Z]\w+"),
+        (surrogate_location, "Dayton, OH", r"[A-Z]\w+, (?!OH)[A-Z]{2}"),
+        (surrogate_location, "Hamilton County", r"[A-Z]\w+ County"),
+        (surrogate_location, "Mexicans", r"(?:Canadian|American)s"),
+        (surrogate_location, "the Philippines", r"the [A-Z].*"),
+        (surrogate_location, "New York", r"(?!New)[A-Z].*"),
+        (surrogate_location, "Peru's", r"[A-Z]\w+'s"),
+        (surrogate_location, "são paulo", r"[a-z]+"),
+        (surrogate_education, "Ridgeview High School", r"[A-Z]\w+ High School"),
+        (surrogate_education, "University of Ridgeview", r"University of [A-Z]\w+"),
+        (surrogate_education, "MIT", r"[A-LN-Z][A-HJ-Z][A-SU-Z]"),
+        (surrogate_education, "PS 118", r"[A-Z]{2} \d{3}"),
+        (surrogate_education, "St. Mary's College", r"[A-Z]\w+ College"),
+        (surrogate_employer, "Acme Corp.", r"[A-Z]\w+ Corp\."),
+        (surrogate_employer, "Bank of Ridgeview", r"Bank of [A-Z]\w+"),
+    ],
+)
+def test_place_keeps_its_kind(generator, value, pattern):
+    new = generator(value, CONTEXT, 0)
+    assert re.fullmatch(pattern, new), new
+    assert new.casefold() != value.casefold()
+    assert generator("?!", CONTEXT, 0) is None
+
+
+def test_a_name_is_the_same_in_a_place_and_a_school():
+    town = surrogate_location("Ridgeview", CONTEXT)
+    assert surrogate_education("Ridgeview College", CONTEXT) == f"{town} College"
+    assert surrogate_education("University of Ridgeview", CONTEXT) == f"University of {town}"
+
+
+WORDS = st.text(alphabet="abcdefghilmnoprstuvwyz", min_size=4, max_size=9).map(str.capitalize)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(WORDS, min_size=1, max_size=5, unique=True),
+    st.sampled_from(["LOCATION", "EDUCATION", "EMPLOYER"]),
+    st.binary(min_size=16, max_size=16),
+)
+def test_no_part_of_a_place_survives_and_distinct_ones_stay_distinct(words, label, key):
+    from pii_components.surrogates.hips import HipsSurrogate
+
+    hips = HipsSurrogate(profile=all_of("LOCATION", "EDUCATION", "EMPLOYER"))
+    hips.set_key(key)
+    new = hips(make_doc("; ".join(f"{{{label}|{w}}}" for w in words)))._.deidentified.split("; ")
+    assert len(set(new)) == len(words)
+    kinds = {"Hotel", "Hospital", "School", "Institute"}
+    for old in set(words) - kinds:
+        assert not any(old.lower() in n.lower() or n.lower() in old.lower() for n in new)
+
+
+def test_pool_of_the_corpus_lends_only_what_several_documents_hold(hips):
+    hips.profile = all_of("EMPLOYER", pool="corpus")
+    shared = ["Zanfort Bank", "Quimby Bank", "Harlo Hotel"]
+    docs = [make_doc(f"text {i} " + " ".join(f"{{EMPLOYER|{v}}}" for v in shared)) for i in range(3)]
+    rare = make_doc("{EMPLOYER|Mumpert Bank}")
+    hips.observe([*docs, rare, rare, rare])
+    new = {hips(make_doc(f"{{EMPLOYER|Zanfort Bank}} {i}"))._.deidentified.rsplit(" ", 1)[0] for i in range(12)}
+    assert new == {"Quimby Bank"}
+    assert hips(make_doc("{EMPLOYER|Mumpert Bank} {EMPLOYER|Zanfort Bank}"))._.deidentified != "Zanfort Bank Mumpert Bank"
+    hips.profile = all_of("EMPLOYER")
+    assert "Quimby" not in hips(make_doc("{EMPLOYER|Zanfort Bank}"))._.deidentified
+
+
+# OTHER
+
+
+def test_other_by_the_users_map_and_else_its_tag(hips):
+    hips.profile = all_of("OTHER", other={"the Twins": "my cousins"})
+    with pytest.warns(UserWarning, match="W402"):
+        doc = hips(make_doc("{OTHER|the twins} and {OTHER|the mayor}"))
+    assert doc._.deidentified == "my cousins and [OTHER]"
+    assert b"Twins" not in hips.to_bytes()
