@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
 
-from .dates import SEASONS, Name, Part, full_year, like_number, like_word, like_year, ordinal, read_dates, table
+from .dates import SEASONS, Name, Part, full_year, like_word, like_year, ordinal, read_dates, table
 from .generate import Context, canonical
 from .keys import Chance, pick
 from .style import other_char
 
 OPTIONS = 24
 _MONTH_FIRST = ("US", "PH")
+_FIELD = re.compile(r"\d+|[^\W\d_]{3,}")
 _BESIDE = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:mon|tue|wed|thu|fri|sat|sun)\b", re.IGNORECASE)
 
 
@@ -58,8 +59,17 @@ def choose_date_shift(
     RETURNS (DateShift): Of some that the key gives, the one under which fewest parts of a date stay by chance.
     """
     day_first = _day_first(values, locale)
-    options = []
-    for attempt in range(OPTIONS if local else 1):
+    fields = {value: _fields(value) for value in sorted(set(values))}
+    known = {canonical(value) for value in fields}
+
+    def cost(shift: DateShift) -> int:
+        moved = [(move_dates(value, shift, chance), old) for value, old in fields.items()]
+        lost = sum(new is not None and canonical(new) in known for new, _ in moved)
+        same = sum(new is not None and not old.isdisjoint(_fields(new)) for new, old in moved)
+        return 5 * _order_lost(list(fields), shift) + 3 * same + lost
+
+    best: tuple[int, DateShift] | None = None
+    for attempt in range(OPTIONS):
         rng = chance.rng("DATE", "shift", attempt=attempt)
         years, days = 2 + int(rng.random() * 5), 35 + int(rng.random() * 40)
         shift = DateShift(years, days if local and rng.random() < 0.3 else -days, day_first)
@@ -67,17 +77,13 @@ def choose_date_shift(
             shift = DateShift(years, shift.days - shift.total.days % 7, day_first)
         elif not shift.total.days % 7:
             shift = DateShift(years, shift.days - 1, day_first)
-        options.append(shift)
-    known = {canonical(v) for v in values}
-
-    def cost(shift: DateShift) -> float:
-        moved = [(value, move_dates(value, shift, chance)) for value in set(values)]
-        lost = sum(new is not None and (canonical(new) in known) for _, new in moved)
-        same = sum(not _fields(value).isdisjoint(_fields(new)) for value, new in moved if new is not None)
-        wrapped = _order_lost([v for v, _ in moved], shift)
-        return 5 * wrapped + 3 * same + lost
-
-    return options[0] if len(options) == 1 else min(options, key=cost)
+        price = cost(shift) if local else 0
+        if best is None or price < best[0]:
+            best = price, shift
+        if not price:
+            break
+    assert best is not None
+    return best[1]
 
 
 def weekday_beside(text: str, start: int, end: int) -> bool:
@@ -90,7 +96,8 @@ def weekday_beside(text: str, start: int, end: int) -> bool:
 
 
 def _fields(value: str) -> set[str]:
-    return set(re.findall(r"\d+|[^\W\d_]{3,}", value.lower())) - table().around
+    """RETURNS (set[str]): The numbers and names of a date, which no part of its surrogate should be."""
+    return set(_FIELD.findall(value.lower())) - table().around
 
 
 def _order_lost(values: list[str], shift: DateShift) -> bool:
@@ -199,7 +206,7 @@ def _move_day(part: Part, day: date | None, shift: DateShift) -> dict[str, str] 
         if (new + timedelta(days=length)).month != new.month:
             new = (new + timedelta(days=length)).replace(day=1) - timedelta(days=length + 1)
         last = new.day + length
-        out |= {"d2": like_number(part.text("d2"), last, padded=False), "o2": ordinal(part.text("o2"), last)}
+        out |= {"d2": str(last), "o2": ordinal(part.text("o2"), last)}
     fields: list[str] = [f for f in ("a", "b") if f in part.groups] or [f for f in ("m", "d") if part.number(f) is not None]
     texts = [part.text(f) for f in fields]
     padded = any(t.startswith("0") for t in texts) or (len(texts) == 2 and all(len(t) == 2 for t in texts))
@@ -263,9 +270,7 @@ def _move_other(part: Part, shift: DateShift, chance: Chance) -> dict[str, str] 
         out["m"] = (
             like_word(part.text("m"), table().name(month[1], number))
             if month[1]
-            else like_number(
-                "00" if part.text("m").startswith("0") or len(part.text("m")) == 2 else "0", number + 1, padded=True
-            )
+            else _padded(number + 1, part.text("m").startswith("0") or len(part.text("m")) == 2)
         )
         if "y" in part.groups:
             out["y"] = like_year(part.text("y"), index // 12)

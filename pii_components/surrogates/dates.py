@@ -162,11 +162,6 @@ def like_year(old: str, year: int) -> str:
     return old[: len(old) - len(digits)] + (f"{year:04d}" if len(digits) == 4 else f"{year % 100:02d}")
 
 
-def like_number(old: str, number: int, *, padded: bool) -> str:
-    """RETURNS (str): A day or month in digits, with a zero before it if the date has such."""
-    return f"{number:02d}" if padded and len(old) == 2 else str(number)
-
-
 def ordinal(old: str, number: int) -> str:
     """RETURNS (str): "st", "nd", "rd", "th" for a day, as the old one is written; other endings as they were."""
     if old.lower() not in ("st", "nd", "rd", "th"):
