@@ -16,7 +16,8 @@ from ..evaluate.perturb import LENGTH
 from ..evaluate.perturb_length import EDGES, PARAGRAPHS, clean_paragraphs, windows_of
 from ..evaluate.perturb_registry import choose, perturbations
 from ..evaluate.report import write_report
-from ..evaluate.robustness import LONG_ESSAYS, authored_essays, measure, prose_of, read_essays, take
+from ..evaluate.robustness import LONG_ESSAYS, measure
+from ..evaluate.robustness_essays import authored_essays, prose_of, read_essays, take
 from ..evaluate.tables import console, interval, number
 from ..profiles import Profile
 from .exit_codes import DONE, DONE_WITH_SKIPS
@@ -83,7 +84,7 @@ def robustness(
         # A name that nobody knows is told before anything is loaded; edges of windows need the pipeline.
         choose(perturbations(prose), wanted)
         essays = read_essays(gold, form=form) if gold else authored_essays(assets, seed=seed)
-        sample = take(essays, limit, seed=seed)
+        sample = take(essays, limit, seed=seed, protects=protects)
         system = make_system(pipeline, protects=protects)
         windows = windows_of(system.nlp) if hasattr(system, "nlp") else None
         chosen = choose(perturbations(prose, windows), wanted)

@@ -12,7 +12,7 @@ from rich.table import Table
 from ..errors import Errors, PiiError
 from ..evaluate.command import progress_bar, shown_command, split_list
 from ..evaluate.report import write_report
-from ..evaluate.robustness import authored_essays
+from ..evaluate.robustness_essays import authored_essays
 from ..evaluate.speed import LENGTHS, REPEATS, SIZES, measure_speed, steps
 from ..evaluate.tables import console
 from .exit_codes import DONE

@@ -11,32 +11,29 @@ give the false alarms. Intervals are bootstraps over essays.
 
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
-from ..corpus.build import RECIPES, from_essays, rng_for, split_of
-from ..corpus.labelled import LabelledText, read_corpus
-from ..corpus.templates import read_fragments, read_templates
+from ..corpus.build import rng_for
+from ..corpus.labelled import LabelledText
 from ..errors import Errors, PiiError
 from ..labels import INDIRECT_LABELS, LABELS
 from ..normalize import is_invisible
-from ..surrogates.names import name_table
 from .matching import in_clear
 from .metrics import N_RESAMPLES, SEED, Estimate, difference, resample, score
 from .perturb import CLASSES, LENGTH, Perturbation, Spans
 from .perturb_length import LONG
 from .records import Entity, GoldDocument
 from .report import FORMAT, machine, plain, versions
+from .robustness_essays import Protects, must_hide
 from .systems import System, crapii_label
 
 LEAST_SUPPORT = 10
 LONG_ESSAYS = 12
 UNTOLD = "UNLABELLED"
 _WAYS = ("recall", "whole", "strict")
-_Protects = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,50 +57,6 @@ class Counts:
         return Counts(self.found[list(chosen)], self.alarms[list(chosen)])
 
 
-def authored_essays(assets: Path, *, seed: int = 46, fillings: int = 2) -> list[LabelledText]:
-    """The essays of the test split, filled with invented people.
-
-    assets (Path): Folder with essays/ and fragments/. seed (int): Of every choice. fillings (int): Times that each is filled: once as it
-    is, else with a head, a sign-off and sentences of other kinds.
-    RETURNS (list[LabelledText]): With and without private people; the same for the same seed.
-    RAISES (PiiError): E603, if there are no essays.
-    """
-    templates = [template for template in read_templates(assets) if split_of(template.id) == "test"]
-    if not templates:
-        raise PiiError(Errors.E603, path=assets.name)
-    blocks = {
-        kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == "test"]
-        for kind, found in read_fragments(assets).items()
-    }
-    recipe = replace(RECIPES["test"], fillings=fillings)
-    filled = from_essays(templates, blocks, recipe, name_table(), seed)
-    names = [f"{template.id}#{n}" for template in templates for n in range(fillings)]
-    return [LabelledText(name, one.text, one.spans, one.unlabelled) for name, one in zip(names, filled, strict=True)]
-
-
-def prose_of(assets: Path) -> list[str]:
-    """RETURNS (list[str]): The stretches of the authored test essays between slots, to pad with; empty without assets."""
-    texts = []
-    for template in read_templates(assets):
-        if split_of(template.id) == "test":
-            # A slot spoils its paragraph: what stands beside it may point to the person.
-            body = "".join(part if isinstance(part, str) else "\x00" for part in template.parts)
-            texts += [block for block in body.split("\n\n") if "\x00" not in block]
-    return texts
-
-
-def read_essays(path: Path, *, form: str = "") -> list[LabelledText]:
-    """RETURNS (list[LabelledText]): A labelled corpus in any form. path (Path): The file. form (str): See `corpus.labelled`."""
-    return list(read_corpus(path, form))
-
-
-def take(essays: Sequence[LabelledText], limit: int, *, seed: int) -> list[LabelledText]:
-    """RETURNS (list[LabelledText]): `limit` essays by lot, or all for 0; in an order of its own, so that any beginning is a fair sample."""
-    order = list(essays)
-    rng_for(seed, "sample").shuffle(order)
-    return order[:limit] if limit else order
-
-
 def spans_of(essay: LabelledText) -> Spans:
     """RETURNS (Spans): Gold, and masked stretches as spans that nobody knows."""
     return tuple(sorted((*essay.spans, *((start, end, UNTOLD) for start, end in essay.masked))))
@@ -114,7 +67,7 @@ def shown(text: str) -> str:
     return "".join(" " if is_invisible(char) or unicodedata.category(char) == "So" else char for char in text)
 
 
-def count_found(text: str, gold: Spans, predicted: Sequence[Entity], protects: _Protects) -> numpy.ndarray:
+def count_found(text: str, gold: Spans, predicted: Sequence[Entity], protects: Protects) -> numpy.ndarray:
     """Found and missed in three ways.
 
     text (str): The essay. gold (Spans): What must be hidden. predicted (Sequence[Entity]): What would be. protects (Callable[[str], bool]):
@@ -145,7 +98,7 @@ def measure(
     essays: Sequence[LabelledText],
     chosen: Mapping[str, Perturbation],
     *,
-    protects: _Protects | None = None,
+    protects: Protects | None = None,
     seed: int = 46,
     n_resamples: int = N_RESAMPLES,
     bootstrap_seed: int = SEED,
@@ -166,7 +119,7 @@ def measure(
     given = [(essay, spans_of(essay)) for essay in essays]
 
     def is_gold(label: str) -> bool:
-        return label in LABELS and label not in INDIRECT_LABELS and rule(label)
+        return must_hide(label, rule)
 
     if not any(is_gold(label) for _, spans in given for *_, label in spans):
         raise PiiError(Errors.E762, what="The gold corpus", needed="label that must be hidden")

@@ -13,17 +13,8 @@ from pii_components.errors import PiiError
 from pii_components.evaluate.perturb import CASE, LAYOUT, LENGTH, NAMES, Perturbation, around_names, insert, on_names
 from pii_components.evaluate.perturb_registry import perturbations
 from pii_components.evaluate.records import Entity
-from pii_components.evaluate.robustness import (
-    authored_essays,
-    count_found,
-    false_alarms,
-    measure,
-    prose_of,
-    shown,
-    spans_of,
-    take,
-    worst,
-)
+from pii_components.evaluate.robustness import count_found, false_alarms, measure, shown, spans_of, worst
+from pii_components.evaluate.robustness_essays import authored_essays, prose_of, take
 from pii_components.profiles import Profile
 
 CRAPII = Profile.load("crapii").protects
@@ -174,6 +165,13 @@ def test_masked_stretches_travel_along():
 
 def test_samples_are_nested_and_fixed():
     assert take(ESSAYS, 2, seed=1) == take(ESSAYS, 0, seed=1)[:2] == take(list(ESSAYS), 2, seed=1)
+
+
+def test_a_sample_has_clean_essays_in_their_share():
+    many = [LabelledText(str(n), "Ana Roe", ((0, 7, "NAME_STUDENT"),) if n % 5 else ()) for n in range(50)]
+    assert sum(not essay.spans for essay in take(many, 10, seed=1)) == 2
+    cited = [LabelledText(essay.id, essay.text, ((0, 7, "NAME_CITED"),) if not essay.spans else essay.spans) for essay in many]
+    assert sum(essay.spans[0][2] == "NAME_CITED" for essay in take(cited, 10, seed=1, protects=CRAPII)) == 2
 
 
 @pytest.fixture
