@@ -11,13 +11,11 @@ from rich.table import Table
 
 from ..errors import Errors, PiiError
 from ..evaluate.command import progress_bar, shown_command, split_list
+from ..evaluate.defaults import LONG_ESSAYS
 from ..evaluate.metrics import N_RESAMPLES
 from ..evaluate.perturb import LENGTH
 from ..evaluate.perturb_length import EDGES, PARAGRAPHS, clean_paragraphs, windows_of
 from ..evaluate.perturb_registry import choose, perturbations
-from ..evaluate.report import write_report
-from ..evaluate.robustness import LONG_ESSAYS, measure
-from ..evaluate.robustness_essays import authored_essays, prose_of, read_essays, take
 from ..evaluate.tables import console, interval, number
 from ..profiles import Profile
 from .exit_codes import DONE, DONE_WITH_SKIPS
@@ -72,6 +70,9 @@ def robustness(
     Recall is the share of characters hidden by any protected label. Nothing of a text is shown or written.
     """
     from ..evaluate.baselines import make_system
+    from ..evaluate.report import write_report
+    from ..evaluate.robustness import measure
+    from ..evaluate.robustness_essays import authored_essays, prose_of, read_essays, take
 
     report: dict[str, Any] = {}
     with guard(debug):

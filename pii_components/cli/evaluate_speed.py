@@ -11,9 +11,7 @@ from rich.table import Table
 
 from ..errors import Errors, PiiError
 from ..evaluate.command import progress_bar, shown_command, split_list
-from ..evaluate.report import write_report
-from ..evaluate.robustness_essays import authored_essays
-from ..evaluate.speed import LENGTHS, REPEATS, SIZES, measure_speed, steps
+from ..evaluate.defaults import LENGTHS, REPEATS, SIZES
 from ..evaluate.tables import console
 from .exit_codes import DONE
 from .guard import guard
@@ -53,6 +51,10 @@ def speed(
 
     Systems take turns on the same essays. Compare ratios, not the numbers of different runs.
     """
+    from ..evaluate.report import write_report
+    from ..evaluate.robustness_essays import authored_essays
+    from ..evaluate.speed import measure_speed, steps
+
     with guard(debug):
         long, many = _numbers("--lengths", lengths), _numbers("--sizes", sizes)
         specs = [pipeline, *split_list(baseline)]

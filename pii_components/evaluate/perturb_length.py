@@ -12,11 +12,12 @@ import random
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from spacy.language import Language
+from typing import TYPE_CHECKING, Any
 
 from .perturb import LENGTH, Change, Perturbation, Perturbed, Spans, insert, main_span, stops
+
+if TYPE_CHECKING:
+    from spacy.language import Language
 
 LONG = 20_000
 FAR = 10_000
@@ -53,7 +54,7 @@ class Windows:
     pieces: Callable[[str, int], int]
 
 
-def windows_of(nlp: Language) -> Windows | None:
+def windows_of(nlp: "Language") -> Windows | None:
     """Read window and overlap from a pipeline's transformer config.
 
     nlp (Language): A loaded pipeline.

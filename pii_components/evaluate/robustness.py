@@ -21,6 +21,7 @@ from ..corpus.labelled import LabelledText
 from ..errors import Errors, PiiError
 from ..labels import INDIRECT_LABELS, LABELS
 from ..normalize import is_invisible
+from .defaults import LONG_ESSAYS
 from .matching import in_clear
 from .metrics import N_RESAMPLES, SEED, Estimate, difference, resample, score
 from .perturb import CLASSES, LENGTH, Perturbation, Spans
@@ -31,7 +32,6 @@ from .robustness_essays import Protects, must_hide
 from .systems import System, crapii_label
 
 LEAST_SUPPORT = 10
-LONG_ESSAYS = 12
 UNTOLD = "UNLABELLED"
 _WAYS = ("recall", "whole", "strict")
 

