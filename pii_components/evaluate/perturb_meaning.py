@@ -6,6 +6,7 @@ same, so that recall shows whether the one's company hides the other, and the fa
 
 import random
 import re
+from collections.abc import Callable
 
 from ..corpus.negatives import hard_negative
 from ..labels import NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
@@ -77,10 +78,45 @@ def bibliography(text: str, spans: Spans, rng: random.Random) -> Perturbed:
 
 def numbers(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """RETURNS (Perturbed): ISBN, DOI, year ranges, help lines, months and towns: sentences that hold nothing to protect."""
-    places = stops(text, spans)
-    for at in sorted(rng.sample(places, k=min(4, len(places))), reverse=True):
-        text, spans = insert(text, spans, at, f" {hard_negative(rng)[0]}")
-    return text, spans
+    return decoys(lambda rng: f" {hard_negative(rng)[0]}", times=4)(text, spans, rng)
+
+
+def _luhn(digits: str) -> str:
+    """RETURNS (str): The digits and one more, so that Luhn's sum is a multiple of ten."""
+    total = sum(sum(divmod(int(ch) * (2 if i % 2 == 0 else 1), 10)) for i, ch in enumerate(reversed(digits)))
+    return f"{digits}{-total % 10}"
+
+
+def _isbn13(digits: str) -> str:
+    """RETURNS (str): Twelve digits and the check digit of an ISBN-13."""
+    return f"{digits}{-sum(int(ch) * (3 if i % 2 else 1) for i, ch in enumerate(digits)) % 10}"
+
+
+def _decoy(rng: random.Random) -> str:
+    if rng.random() < 0.5:
+        return f" The sample in the manual is {_luhn(''.join(rng.choice('0123456789') for _ in range(rng.choice((9, 12)))))}."
+    return f" The book is {_isbn13('978' + ''.join(rng.choice('0123456789') for _ in range(9)))}."
+
+
+def _day_first(rng: random.Random) -> str:
+    mark = rng.choice("/.-")
+    return f" The battle was on {rng.randint(13, 31):02}{mark}{rng.randint(1, 12):02}{mark}{rng.randint(1600, 1950)}."
+
+
+def decoys(make: Callable[[random.Random], str], *, times: int = 3) -> Change:
+    """Sentences with a number that is nobody's set in.
+
+    make (Callable[[random.Random], str]): Gives a sentence. times (int): How many at most.
+    RETURNS (Change): The change.
+    """
+
+    def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
+        places = stops(text, spans)
+        for at in sorted(rng.sample(places, k=min(times, len(places))), reverse=True):
+            text, spans = insert(text, spans, at, make(rng))
+        return text, spans
+
+    return change
 
 
 def instructor(text: str, spans: Spans, rng: random.Random) -> Perturbed:
@@ -104,4 +140,6 @@ PERTURBATIONS = (
     Perturbation("named_after", MEANING, "Moss University, Moss & Sons", sentences(tuple((s, "") for s in _NOBODY), shared=False)),
     Perturbation("word_names", MEANING, "April, Hope, Paris, Will", sentences(tuple((s, "") for s in _WORDS), shared=False)),
     Perturbation("numbers", MEANING, "ISBN, DOI, year ranges, part numbers, help lines", numbers),
+    Perturbation("checksum_decoy", MEANING, "numbers with a right check digit (Luhn, ISBN) that are nobody's", decoys(_decoy)),
+    Perturbation("day_first_dates", MEANING, "31/12/1848, 31.12.1848: dates of history, no IDs and no phone numbers", decoys(_day_first)),
 )  # fmt: skip

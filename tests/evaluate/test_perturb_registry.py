@@ -251,3 +251,20 @@ def test_perturbations_are_chosen_by_name_or_class():
 )  # fmt: skip
 def test_numbers_in_words(number, words):
     assert number_to_words(number) == words
+
+
+def test_decoys_have_right_check_digits_and_are_nobodys():
+    text, spans = "Ana Roe wrote. It rained. We left.", ((0, 7, "NAME_STUDENT"),)
+    seen = set()
+    for seed in range(60):
+        new, kept = perturbations()["checksum_decoy"].change(text, spans, random.Random(seed))
+        assert kept == spans
+        for digits in re.findall(r"\d{10,}", new):
+            isbn = sum(int(ch) * (3 if i % 2 else 1) for i, ch in enumerate(digits)) % 10 == 0
+            luhn = sum(sum(divmod(int(ch) * (2 if i % 2 else 1), 10)) for i, ch in enumerate(reversed(digits))) % 10 == 0
+            assert isbn if digits.startswith("978") and len(digits) == 13 and "book" in new else luhn or isbn
+            seen.add(len(digits))
+    assert seen == {10, 13}
+    new, kept = perturbations()["day_first_dates"].change(text, spans, random.Random(1))
+    dates = re.findall(r"\b(\d\d)([/.-])(\d\d)\2(\d{4})\b", new)
+    assert kept == spans and dates and all(13 <= int(day) <= 31 and 1 <= int(month) <= 12 for day, _, month, _ in dates)
