@@ -12,6 +12,8 @@ from .guard import guard
 
 FILES = "files"
 MERGED = "metrics.json"
+# Fields of essays and of what is found in them; the page would show their values, the text too.
+RECORD = frozenset({"text", "full_text", "tokens", "spans", "start_char", "data_sha256"})
 
 MetricsArg = Annotated[
     list[Path], typer.Argument(metavar="METRICS...", help="Files that the commands of evaluate wrote with --out.")
@@ -83,6 +85,8 @@ def read_metrics(paths: list[Path]) -> dict[str, dict[str, Any]]:
         inner = content.get(FILES) if isinstance(content, dict) and set(content) == {"format", FILES} else {path.name: content}
         if not isinstance(inner, dict) or not inner or not all(isinstance(part, dict) and part for part in inner.values()):
             raise PiiError(Errors.E775, file=path.name, reason="no object with names and values")
+        if any(not RECORD.isdisjoint(part) for part in inner.values()):
+            raise PiiError(Errors.E775, file=path.name, reason="a record of an essay or of a span")
         for name, part in inner.items():
             n = sum(known == name or known.startswith(f"{name} (") for known in found)
             found[f"{name} ({n + 1})" if n else name] = part

@@ -37,6 +37,21 @@ OverlapsOpt = Annotated[bool, typer.Option("--allow-overlaps", help="Count overl
 SystemsOpt = Annotated[str, typer.Option("--systems", help="[NAME=]SYSTEM[:PATH] with commas between them; --list shows them.")]
 
 
+def list_systems(asked: bool) -> None:
+    """Show what --systems takes, and leave. asked (bool): Whether --list is there."""
+    if asked:
+        from ..evaluate.baselines import known_systems
+
+        typer.echo(known_systems().replace(", ", "\n"))
+        raise typer.Exit
+
+
+# Eager: it comes before GOLD is missed.
+ListOpt = Annotated[
+    bool, typer.Option("--list", callback=list_systems, is_eager=True, help="List the systems and leave; needs no GOLD.")
+]
+
+
 def run(
     *,
     gold: GoldArg,
@@ -104,7 +119,7 @@ def compare(
     *,
     gold: GoldArg,
     systems: SystemsOpt = "en_pii_edu",
-    list_systems: Annotated[bool, typer.Option("--list", help="List the systems and leave; GOLD is not read.")] = False,
+    _: ListOpt = False,
     profile: ProfileOpt = "crapii",
     form: FormOpt = "",
     text_source: TextSourceOpt = "",
@@ -120,11 +135,6 @@ def compare(
 ) -> None:
     """Run several systems on GOLD, one after the other, and print one table; the first is compared with each other one in pairs."""
     with guard(debug):
-        if list_systems:
-            from ..evaluate.baselines import known_systems
-
-            typer.echo(known_systems().replace(", ", "\n"))
-            raise typer.Exit
         job = Job(gold, profile, form, text_source, splits, strict=strict)
         done = job.run_systems(systems)
         job.save(done, save)

@@ -14,10 +14,12 @@ def speed(reports: Reports) -> str:
         rows: list[Sequence[Cell]] = []
         for name, system in shown_systems(report):
             time = system.get("time") or {}
-            kept = "stored predictions: measured in another run" if time.get("stored") else "this run"
-            rows.append(
-                [name, *(time.get(k) for k in ("seconds", "words_per_second", "cpu_seconds", "words_per_cpu_second")), kept]
-            )
+            # Predictions from elsewhere bring no times: nothing was measured, which is not 0.
+            kept = "this run"
+            if time.get("stored"):
+                kept = f"stored predictions: {'measured in another run' if time.get('seconds') else 'not measured'}"
+            keys = ("seconds", "words_per_second", "cpu_seconds", "words_per_cpu_second")
+            rows.append([name, *(time.get(k) or None for k in keys), kept])
         head = ("system", "seconds", "words per second", "processor seconds", "words per processor second", "measured in")
         out.append(table(f"{title_of(file, report)}: speed", head, rows, texts=(0, 5)))
         for pair, ratio in (report.get("speed_ratio") or {}).items():

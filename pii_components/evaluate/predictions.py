@@ -23,7 +23,7 @@ from ..labels import LABELS
 from .baselines_stored import TYPES, located
 from .gold import file_sha256, read_gold
 from .records import Entity, GoldDocument
-from .stored import read_run
+from .stored import once, read_run
 from .systems import Run, entity_of
 
 Labels = Mapping[str, str]
@@ -149,7 +149,7 @@ def _detected(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Ent
     unknown: dict[str, None] = {}
     for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(line)
+            row = json.loads(line, object_pairs_hook=once)
             ident, start, end, label = str(row["document"]), row["start_char"], row["end_char"], row["label"]
         except (ValueError, KeyError, TypeError) as err:
             raise PiiError(Errors.E729, number=number) from err

@@ -10,6 +10,7 @@ The first line says which system and which data; each other line is a document: 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from ..corpus.records import reason_of
 from ..errors import Errors, PiiError
@@ -49,7 +50,7 @@ def read_run(path: Path, documents: Sequence[GoldDocument], *, data_sha256: str,
     file.
     """
     try:
-        head, *lines = (json.loads(line) for line in path.read_text(encoding="utf8").splitlines())
+        head, *lines = (json.loads(line, object_pairs_hook=once) for line in path.read_text(encoding="utf8").splitlines())
         if head["data_sha256"] != data_sha256:
             raise PiiError(Errors.E705, file=path.name, reason="another checksum")
         by_id = {doc.id: doc for doc in documents}
@@ -75,3 +76,11 @@ def read_run(path: Path, documents: Sequence[GoldDocument], *, data_sha256: str,
         if isinstance(err, PiiError):
             raise
         raise PiiError(Errors.E705, file=path.name, reason="not of this form") from err
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): An object of JSON. RAISES (ValueError): A key is there twice: which one counts, nobody knows."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found

@@ -74,8 +74,9 @@ def overall_table(report: Mapping[str, Any], view: str) -> Table:
             *(number(scores[matching].get("f5")) for matching in ("position", "tokens")),
             f"{cover['incompletely_covered']} of {cover['documents_with_pii']}",
             f"{cover['clean_touched']} of {cover['clean_documents']}",
-            f"{time['words_per_second']:.0f}" + (" (stored)" if time["stored"] else ""),
-            f"{time['words_per_cpu_second']:.0f}",
+            # Predictions from elsewhere bring no times.
+            f"{time['words_per_second']:.0f}{' (stored)' if time['stored'] else ''}" if time["seconds"] else "–",
+            f"{time['words_per_cpu_second']:.0f}" if time["cpu_seconds"] else "–",
         )
     return table
 

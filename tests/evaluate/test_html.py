@@ -364,7 +364,14 @@ def test_what_is_read_is_not_written_over(command, metrics, tmp_path):
     assert json.loads(merged.read_text()) == KINDS
 
 
-@pytest.mark.parametrize("content", ["", "[1]", "{}", '{"format": 1, "files": {}}', "7"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *("", "[1]", "{}", '{"format": 1, "files": {}}', "7"),
+        '{"id": "a", "text": "By Oskar Tamm", "spans": []}',
+        '{"format": 1, "files": {"x": {"document": "a", "start_char": 3}}}',
+    ],
+)
 def test_other_files_are_a_coded_error(tmp_path, content):
     path = tmp_path / "x.json"
     path.write_text(content)

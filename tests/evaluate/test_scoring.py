@@ -160,6 +160,14 @@ def test_keys_that_are_there_twice_in_a_record_are_refused(gold, tmp_path):
     path.write_text('{"id": "a0", "text": "x", "spans": []}\n' + twice, encoding="utf8")
     found = score(path, gold)
     assert found.exit_code == 2 and "[E522]" in found.output
+    path.write_text('{"document": "a1", "document": "a2", "start_char": 0, "end_char": 4, "label": "EMAIL"}\n', encoding="utf8")
+    found = score(gold, path)
+    assert found.exit_code == 2 and "[E729]" in found.output
+
+
+def test_predictions_without_times_have_no_speed(gold, tmp_path):
+    found = score(gold, as_detected(tmp_path / "found"))
+    assert found.exit_code == 0 and "(stored)" not in found.output
 
 
 def test_gold_that_cannot_be_used_is_passed_over_and_told(tmp_path):
@@ -198,8 +206,10 @@ def test_gold_is_read_in_other_forms(gold, tmp_path, suffix):
 def test_compare_takes_systems_from_the_registry(gold, tmp_path):
     found = CliRunner().invoke(app, ["compare", str(gold), "--systems", "no-such-system"])
     assert found.exit_code == 2 and "[E740]" in found.output
-    found = CliRunner().invoke(app, ["compare", str(gold), "--list"])
-    assert found.exit_code == 0 and "presidio-md" in found.output.splitlines()
+    for arguments in (["--list"], [str(gold), "--list"]):
+        found = CliRunner().invoke(app, ["compare", *arguments])
+        assert found.exit_code == 0 and "presidio-md" in found.output.splitlines()
+    assert CliRunner().invoke(app, ["compare"]).exit_code == 2
 
 
 def test_run_and_compare_from_a_pipeline(gold, tmp_path, nlp):
