@@ -19,8 +19,8 @@ from .show import console
 
 EPILOG = (
     "Exit codes: 0 all done; 1 done, but records could not be read (the report lists them); 2 refused, nothing was written; "
-    "130 interrupted, --resume goes on. A threshold of 0 leaves its step out. OUT.cleaning.json holds counts, codes, ids, no text; the "
-    "id of a file is its path, which may hold a name."
+    "130 interrupted, --resume goes on. A threshold of 0 leaves its step out. Beside clean.jsonl, clean.cleaning.json holds counts, codes, ids, "
+    "no text; the id of a file is its path, which may hold a name."
 )
 _DEFAULTS = CleaningOptions(language="")
 

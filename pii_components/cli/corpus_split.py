@@ -28,7 +28,7 @@ from .show import console
 METHODS = ("folds", "paper")
 EPILOG = (
     "Exit codes: 0 all done; 1 done, but records were skipped (the report lists them); 2 refused, nothing was written. "
-    "OUT.split.json holds what each part has; no text."
+    "Beside folds.jsonl, folds.split.json holds what each part has; no text."
 )
 
 SourceArg = Annotated[

@@ -117,7 +117,7 @@ def check(assets: Path) -> Findings:
 
     assets (Path): A folder with essays/ and fragments/ (assets/ESSAY_FORMAT.md).
     RETURNS (Findings): What was found.
-    RAISES (PiiError): E603, if there are no essays; E601 for a fragment.
+    RAISES (PiiError): E603, if there are no essays; E501, E601 for a fragment.
     """
     paths = sorted((assets / "essays").glob("*.txt"))
     if not paths:

@@ -32,6 +32,7 @@ from ..labels import (
     USERNAME,
     label_for_role,
 )
+from .records import reason_of
 
 WHO_ROLES = {"student": STUDENT, "instructor": INSTRUCTOR, "friend": CONNECTED, "cited": CITED, "character": CHARACTER}
 NAME_FORMS = (
@@ -136,14 +137,21 @@ def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
     return tuple(parts)
 
 
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")  # editors of Windows put a byte order mark in front
+    except (OSError, UnicodeError) as err:
+        raise PiiError(Errors.E501, what=f"'{path.name}'", reason=reason_of(err)) from err
+
+
 def read_template(path: Path) -> Template:
     """Read one essay.
 
     path (Path): A file as assets/ESSAY_FORMAT.md says.
     RETURNS (Template): The essay.
-    RAISES (PiiError): E601, E602 for a slot or a front matter that is not of the format.
+    RAISES (PiiError): E501, if it cannot be read as UTF-8; E601, E602 for a slot or a front matter that is not of the format.
     """
-    head, mark, body = path.read_text("utf8").partition("\n---\n")
+    head, mark, body = _text_of(path).partition("\n---\n")
     meta = {}
     for line in head.splitlines():
         key, _, value = line.partition(":")
@@ -164,7 +172,7 @@ def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
     """RETURNS (dict[str, list[tuple[Part, ...]]]): Per file in `folder/fragments` (by stem), its blocks."""
     found = {}
     for path in sorted((folder / "fragments").glob("*.txt")):
-        blocks = (block.strip("\n") for block in SEPARATOR.split(path.read_text("utf8")))
+        blocks = (block.strip("\n") for block in SEPARATOR.split(_text_of(path)))
         found[path.stem] = [parse_parts(block, where=path.name) for block in blocks if block.strip()]
     return found
 

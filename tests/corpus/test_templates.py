@@ -132,6 +132,16 @@ def test_check_finds_copies_broken_slots_and_bare_names(tmp_path):
     assert main([str(tmp_path)]) == 1
 
 
+def test_essay_in_another_encoding_is_named_and_the_others_are_checked(tmp_path):
+    (tmp_path / "essays").mkdir()
+    essay = "id: {}\n---\nI drew this map, naïve as it is.\n"
+    (tmp_path / "essays" / "a.txt").write_bytes(essay.format("a").encode("latin-1"))
+    (tmp_path / "essays" / "b.txt").write_bytes(essay.format("b").encode("utf-8-sig"))  # as an editor of Windows saves it
+    found = check(tmp_path)
+    assert [err.code for err in found.broken] == ["E501"] and "a.txt" in str(found.broken[0])
+    assert found.essays == 1 and found.failed
+
+
 def test_check_needs_essays(tmp_path):
     with pytest.raises(PiiError) as error:
         check(tmp_path)
