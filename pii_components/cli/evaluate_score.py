@@ -136,7 +136,7 @@ def compare(
     """Run several systems on GOLD, one after the other, and print one table; the first is compared with each other one in pairs."""
     with guard(debug):
         job = Job(gold, profile, form, text_source, splits, strict=strict)
-        done = job.run_systems(systems)
+        done = job.run_systems(systems, keep_roles=True)
         job.save(done, save)
         shown = ",".join(done_run.name for done_run in done)
         job.finish(done, f"compare {Path(gold).name} --systems {shown}", names, out, resamples, seed, quiet)

@@ -230,3 +230,23 @@ def test_run_and_compare_from_a_pipeline(gold, tmp_path, nlp):
     assert report["differences"]["one - two"]["all"]["bag"]["p_f5"] == 1
     assert str(tmp_path) not in out.read_text()
     assert score(gold, saved / "one.jsonl").exit_code == 0
+
+
+def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):
+    import spacy
+
+    made = spacy.blank("en")
+    made.add_pipe("pii_ruler")  # what makes it one of ours; its spans give way to those of the next
+    ruler = made.add_pipe("span_ruler", config={"spans_key": "pii"})
+    ruler.add_patterns([{"label": "NAME_CONNECTED", "pattern": "Oskar Tamm"}])
+    made.to_disk(tmp_path / "model")
+    gold = corpus(tmp_path / "gold.jsonl", {"a2": [[11, 21, "NAME_CONNECTED"]]})
+    out = tmp_path / "m.json"
+    for arguments in (["evaluate", "run", "--pipeline"], ["compare", "--systems"]):
+        system = f"one={tmp_path / 'model'}" if arguments[0] == "compare" else str(tmp_path / "model")
+        found = CliRunner().invoke(app, [*arguments, system, str(gold), "--resamples", "5", "--out", str(out), "--quiet"])
+        assert found.exit_code == 0, found.output
+        (report,) = json.loads(out.read_text())["systems"].values()
+        assert report["roles"]["per_role"]["CONNECTED"]["recall"] == 1
+        # What is hidden counts as NAME_STUDENT, whatever the role.
+        assert report["views"]["all"]["per_label"]["NAME_STUDENT"]["bag"]["tp"] == 1
