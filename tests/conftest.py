@@ -2,9 +2,13 @@
 
 import os
 
+import hypothesis
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# The same examples each time, so that a green run stays green; HYPOTHESIS_PROFILE=default looks for new ones.
+hypothesis.settings.register_profile("steady", derandomize=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 
 def pytest_addoption(parser):

@@ -1,6 +1,7 @@
 """Surrogates of ages, dates, places, schools, workplaces, and what a user maps."""
 
 import re
+import warnings
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pii_components.errors import PiiWarning
 from pii_components.profiles import Profile
 from pii_components.surrogates.age import choose_age_shift, surrogate_age
 from pii_components.surrogates.date import choose_date_shift, surrogate_date, weekday_beside
@@ -231,8 +233,11 @@ def test_no_part_of_a_place_survives_and_distinct_ones_stay_distinct(words, labe
 
     hips = HipsSurrogate(profile=all_of("LOCATION", "EDUCATION", "EMPLOYER"))
     hips.set_key(key)
-    new = hips(make_doc("; ".join(f"{{{label}|{w}}}" for w in words)))._.deidentified.split("; ")
-    assert len(set(new)) == len(words)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PiiWarning)  # "Store" alone is a kind and no name: it may get its tag, with a warning
+        new = hips(make_doc("; ".join(f"{{{label}|{w}}}" for w in words)))._.deidentified.split("; ")
+    made = [n for n in new if n != f"[{label}]"]
+    assert len(set(made)) == len(made) and len(new) == len(words)
     kinds = {"Hotel", "Hospital", "School", "Institute"}
     for old in set(words) - kinds:
         assert not any(old.lower() in n.lower() or n.lower() in old.lower() for n in new)
