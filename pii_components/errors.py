@@ -22,12 +22,16 @@ class Errors(metaclass=_Codes):
     E002 = "Label '{label}' is unknown; use one of {allowed}."
     E003 = "Role '{role}' is unknown; use one of {allowed}."
     E004 = "Score of the span [{start}, {end}) is {score}; use a number from 0 to 1."
-    E005 = "{package} is needed for {what}; install it with: pip install \"en_pii_edu[{extra}]\""
+    E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
     # 1 pii_ner
     E101 = "Threshold for '{label}' is {value}; use a number from 0 to 1."
-    E102 = "pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans[\"{key}\"], or give it labels."
-    E103 = "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
+    E102 = (
+        'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
+    )
+    E103 = (
+        "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
+    )
     E104 = "Class weight for '{label}' is {value}; use a number above 0."
     E105 = "Windows of {window} pieces with overlap {overlap} in batches of {batch_size}: overlap must be 0 to window / 2, the batch 1 or more."
     E106 = "{path} holds no {names}; make it with: weasel run get-encoder"
@@ -43,7 +47,7 @@ class Errors(metaclass=_Codes):
     E303 = "Cue '{id}' is not usable: {problem}; see pii_components/resources/cues/README.md."
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
-    E402 = "The key from {source} has {length} bytes; use at least {least}, for example: python -c \"import secrets; print(secrets.token_hex(32))\""
+    E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
     E411 = "Characters [{start}, {end}) do not lie within the text of {length} characters."
     E412 = "Replacement of characters [{start}, {end}) overlaps the one before it; resolve overlaps first (spans.resolve_overlaps)."
     E421 = "Action '{action}' for '{label}' in profile '{profile}' is unknown; use one of: {allowed}."
@@ -140,7 +144,7 @@ class Errors(metaclass=_Codes):
     E629 = "Line {line} of the annotations of record {number} is not of brat's form."
     E630 = "Record {number} has only one of text (.txt) and annotations (.ann); brat needs both."
     E631 = "{what} is no DocBin ({reason}); make one with spaCy 3 or: pii-edu corpus convert"
-    E632 = "Record {number} has neither doc.spans[\"{key}\"] nor doc.ents: it is not labelled."
+    E632 = 'Record {number} has neither doc.spans["{key}"] nor doc.ents: it is not labelled.'
     E633 = "Mark {index} of trailing white space of record {number} is neither true nor false."
     E634 = "'{what}' does not begin with {{\"data\": [, as the BIO form does."
     E635 = "Gold or a masked stretch at characters [{start}, {end}) overlaps, is out of order or outside of {length} characters; use settle()."
@@ -150,6 +154,7 @@ class Errors(metaclass=_Codes):
     E639 = "Row {number} of the entities is not of the form: id, text, type and positions as (start, end)."
     E640 = "Record {number} cannot be written as {form} ({reason})."
     E641 = "Record {number} cannot be read ({reason})."
+    E642 = "Texts apart from the labels are joined for the form 'entities' only, and this is '{form}'; leave --text-source out."
     E650 = "{name} is {value}; use {allowed}."
     E651 = "{option} needs columns, and {kind} has none; leave it out, or give a table (.csv, .tsv, .jsonl, .json)."
     E652 = "There is no column '{name}' for {option}; the file has: {fields}."
@@ -182,7 +187,9 @@ class Errors(metaclass=_Codes):
     E689 = "Chat {chat} names {people} people, and the group {gender}, {culture} has no names left for them that do not stand in its text."
     E690 = "{where} has no column for {what}; it has: {fields}. Name it with {option}."
     E691 = "{where}: {problem}"
-    E692 = "Chat {chat}: the front matter must hold the file's name as id and end with a line '---'; see assets/chats/README.md."
+    E692 = (
+        "Chat {chat}: the front matter must hold the file's name as id and end with a line '---'; see assets/chats/README.md."
+    )
     # 7 measuring
     E701 = "Span [{start}, {end}) of document {document} is empty, turned round or before the text."
     E702 = "Two documents have the id {document}; ids must differ, or their results would be mixed."
@@ -237,6 +244,7 @@ class Errors(metaclass=_Codes):
     E776 = "{file} would be written over a file that is read; choose another place with --out."
     E777 = "--with-text needs --gold and --stored, the essays and the predictions whose errors are shown."
 
+
 class Warnings(metaclass=_Codes):
     # 0 core
     # 1 pii_ner
@@ -249,7 +257,9 @@ class Warnings(metaclass=_Codes):
         "For the same ones again, keep a secret in a file (key_file) or in the environment variable {env}."
     )
     W402 = "{n} values in this batch got their tag, because no surrogate could be made for them."
-    W450 = "The last record of vault {path} was cut off in the middle and is dropped; {documents} documents before it are whole."
+    W450 = (
+        "The last record of vault {path} was cut off in the middle and is dropped; {documents} documents before it are whole."
+    )
     W451 = "Vault {path} was not closed: a run was broken off, or its end was removed. It holds {documents} documents."
     # 5 command line and files
     # 6 corpus

@@ -340,10 +340,7 @@ def count_misaligned(examples: Iterable[Example], key: str = SPANS_KEY) -> int:
 
     spans = docs = 0
     for eg in examples:
-        bad = sum(
-            eg.predicted.char_span(s.start_char, s.end_char) is None
-            for s in eg.reference.spans.get(key, ())
-        )
+        bad = sum(eg.predicted.char_span(s.start_char, s.end_char) is None for s in eg.reference.spans.get(key, ()))
         spans, docs = spans + bad, docs + bool(bad)
     if spans:
         warnings.warn(Warnings.W101.format(n=spans, docs=docs), PiiWarning, stacklevel=2)

@@ -70,12 +70,14 @@ def robustness(
     Recall is the share of characters hidden by any protected label. Nothing of a text is shown or written.
     """
     from ..evaluate.baselines import make_system
-    from ..evaluate.report import write_report
+    from ..evaluate.report import check_place, write_report
     from ..evaluate.robustness import measure
     from ..evaluate.robustness_essays import authored_essays, prose_of, read_essays, take
 
     report: dict[str, Any] = {}
     with guard(debug):
+        if out is not None:
+            check_place(out)
         if show_list:
             console().print(list_table())
             raise typer.Exit(DONE)

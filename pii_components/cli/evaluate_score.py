@@ -71,6 +71,7 @@ def run(
 ) -> None:
     """Run a pipeline on GOLD and score it: every number of the papers, with 95 % intervals."""
     with guard(debug):
+        refuse_early(out)
         job = Job(gold, profile, form, text_source, splits, strict=strict)
         done = job.run_systems(pipeline, keep_roles=True)
         job.save(done, save)
@@ -101,6 +102,7 @@ def score(
         from ..evaluate.predictions import parse_renames, read_predictions
 
         renames = parse_renames(rename or ())
+        refuse_early(out)
         job = Job(gold, profile, form, text_source, "", strict=strict)
         files = [Path(predictions), *([Path(against)] if against else [])]
         done = [
@@ -135,11 +137,20 @@ def compare(
 ) -> None:
     """Run several systems on GOLD, one after the other, and print one table; the first is compared with each other one in pairs."""
     with guard(debug):
+        refuse_early(out)
         job = Job(gold, profile, form, text_source, splits, strict=strict)
         done = job.run_systems(systems, keep_roles=True)
         job.save(done, save)
         shown = ",".join(done_run.name for done_run in done)
         job.finish(done, f"compare {Path(gold).name} --systems {shown}", names, out, resamples, seed, quiet)
+
+
+def refuse_early(out: str) -> None:
+    """Refuse a metrics file that cannot be written, before any system runs. RAISES (PiiError): E512."""
+    from ..evaluate.report import check_place
+
+    if out:
+        check_place(Path(out))
 
 
 def names_of(files: Sequence[Path]) -> list[str]:

@@ -51,11 +51,13 @@ def speed(
 
     Systems take turns on the same essays. Compare ratios, not the numbers of different runs.
     """
-    from ..evaluate.report import write_report
+    from ..evaluate.report import check_place, write_report
     from ..evaluate.robustness_essays import authored_essays
     from ..evaluate.speed import measure_speed, steps
 
     with guard(debug):
+        if out is not None:
+            check_place(out)
         long, many = _numbers("--lengths", lengths), _numbers("--sizes", sizes)
         specs = [pipeline, *split_list(baseline)]
         texts = [essay.text for essay in authored_essays(assets, seed=seed)]

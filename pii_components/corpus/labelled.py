@@ -153,7 +153,10 @@ def _read(
 ) -> Iterator[tuple[int, LabelledText]]:
     if not path.exists():
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
-    module = _module(form_named(form or guess_form(path, encoding=options.encoding, text_field=options.text_field)))
+    chosen = form_named(form or guess_form(path, encoding=options.encoding, text_field=options.text_field))
+    if options.text_source is not None and chosen.name != "entities":
+        raise PiiError(Errors.E642, form=chosen.name)
+    module = _module(chosen)
     for item in module.read(path, options):
         if not isinstance(item, Skip):
             yield item

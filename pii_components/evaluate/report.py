@@ -257,6 +257,18 @@ def _fields(value: Score | Coverage | Exposure) -> dict[str, Any]:
     return {name: getattr(value, name) for name in value.__slots__}
 
 
+def check_place(path: Path) -> None:
+    """Refuse a place for a report before the work is done that it would hold.
+
+    path (Path): The file. RAISES (PiiError): E512, if it is a folder, or a file stands where a folder must be made.
+    """
+    above = next(folder for folder in path.absolute().parents if folder.exists())
+    if path.is_dir() or not above.is_dir():
+        raise PiiError(
+            Errors.E512, what=path.name, reason="a folder has this name" if path.is_dir() else "no folder can be made there"
+        )
+
+
 def write_report(report: Mapping[str, Any], path: Path) -> None:
     """Write a report as JSON.
 

@@ -105,6 +105,7 @@ def test_entities_with_a_text_source(folder):
         (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
         (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
         (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
+        (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
     ],
 )
 def test_what_is_refused_writes_nothing(folder, args, code):

@@ -127,7 +127,9 @@ def test_two_systems_take_turns(blank, quick):
 
 
 def test_the_command(blank, quick, monkeypatch, tmp_path):
-    monkeypatch.setattr("pii_components.evaluate.robustness_essays.authored_essays", lambda *a, **k: [LabelledText("1", TEXTS[0])])
+    monkeypatch.setattr(
+        "pii_components.evaluate.robustness_essays.authored_essays", lambda *a, **k: [LabelledText("1", TEXTS[0])]
+    )
     out = tmp_path / "speed.json"
     done = CliRunner().invoke(
         app,
@@ -143,6 +145,8 @@ def test_the_command(blank, quick, monkeypatch, tmp_path):
     "options, code", [(["--lengths", "x"], "E763"), (["--sizes", "0"], "E763"), (["--baseline", "nonsense"], "E740")]
 )
 def test_the_command_refuses(monkeypatch, options, code):
-    monkeypatch.setattr("pii_components.evaluate.robustness_essays.authored_essays", lambda *a, **k: [LabelledText("1", TEXTS[0])])
+    monkeypatch.setattr(
+        "pii_components.evaluate.robustness_essays.authored_essays", lambda *a, **k: [LabelledText("1", TEXTS[0])]
+    )
     done = CliRunner().invoke(app, ["evaluate", "speed", *options])
     assert done.exit_code == 2 and code in done.output
