@@ -1,11 +1,10 @@
-"""From essays with slots to DocBins: `python -m pii_components.corpus.build --assets assets --out corpus`.
+"""From essays with slots to DocBins: `pii-edu corpus build assets --out corpus`.
 
 The essays that ship are always used; PERSUADE and other carriers in assets/persuade/ and real CRAPII in assets/crapii/ where the user
 has put them. A template, a carrier or a fragment is in one of train, dev and test only, by a hash of its id: no essay is scored on
 another filling of itself.
 """
 
-import argparse
 import hashlib
 import json
 import logging
@@ -257,19 +256,3 @@ def build_corpus(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0)
     (out / "stats.json").write_text(json.dumps(stats, indent=1) + "\n", "utf8")
     (out / "distribution.json").write_text(json.dumps(distribution, indent=1) + "\n", "utf8")
     return stats, distribution
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description="Fill the essays' slots and write train, dev and test as DocBins.")
-    parser.add_argument("--assets", type=Path, default=Path("assets"))
-    parser.add_argument("--out", type=Path, default=Path("corpus"))
-    parser.add_argument("--seed", type=int, default=46)
-    parser.add_argument("--scale", type=float, default=1.0, help="share of the fillings and carriers (default 1)")
-    args = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    build_corpus(args.assets, args.out, seed=args.seed, scale=args.scale)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Check the authored essays: `python -m pii_components.corpus.check assets`.
+"""Check the authored essays: `pii-edu corpus check assets`.
 
 An essay is refused for a slot that is not of the format, for a front matter that is not, and for saying what another essay says (share
 of common word trigrams). Names of people outside slots are what no format can see: pairs of words that the name table knows as a given name
@@ -6,11 +6,7 @@ and a surname are listed for the eye, and so are strings that a pattern takes fo
 `assets/accepted_names.txt` are public names of things ("Franklin Street") and are not listed again.
 """
 
-import argparse
-import json
-import logging
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +17,6 @@ from ..errors import Errors, PiiError
 from ..labels import DETAIL_LABELS, INDIRECT_LABELS, NAME_CHARACTER, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
 from ..surrogates.names import NameTable, name_table
 from .templates import Template, iter_words, read_fragments, read_template
-
-logger = logging.getLogger(__name__)
 
 PRIVATE_LABELS = frozenset((NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, *DETAIL_LABELS, *INDIRECT_LABELS))
 PUBLIC_LABELS = frozenset((NAME_CITED, NAME_CHARACTER))
@@ -54,18 +48,6 @@ class Findings:
     def failed(self) -> bool:
         """RETURNS (bool): Whether an essay must be mended before it can be used."""
         return bool(self.broken or self.near)
-
-    def to_dict(self) -> dict[str, object]:
-        """RETURNS (dict[str, object]): For JSON: counts, codes and ids."""
-        return {
-            "essays": self.essays,
-            "clean": self.clean,
-            "essays_with": dict(sorted(self.labels.items())),
-            "slots": dict(sorted(self.slots.items())),
-            "broken": [str(err) for err in self.broken],
-            "near": [{"a": a, "b": b, "shared": round(share, 3)} for a, b, share in self.near],
-            "essays_with_names_outside_slots": len(self.names),
-        }
 
 
 def trigrams(template: Template) -> frozenset[tuple[str, ...]]:
@@ -142,26 +124,3 @@ def check(assets: Path) -> Findings:
     findings.essays = len(templates)
     findings.near = find_near(templates)
     return findings
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """The command.
-
-    args (Sequence[str] | None): Arguments; None for those of the process.
-    RETURNS (int): 0, or 1 if an essay is broken or says what another says.
-    """
-    parser = argparse.ArgumentParser(description="Check the authored essays: format, near-duplicates, names outside slots.")
-    parser.add_argument("assets", type=Path, nargs="?", default=Path("assets"))
-    parser.add_argument("--names", action="store_true", help="list what looks like a name outside slots")
-    options = parser.parse_args(args)
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    findings = check(options.assets)
-    logger.info("%s", json.dumps(findings.to_dict(), indent=1))
-    if options.names:
-        for ident, names in findings.names.items():
-            logger.info("%s: %s", ident, " | ".join(names))
-    return int(findings.failed)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from pii_components.corpus.check import check, main
+from pii_components.cli.app import app
+from pii_components.corpus.check import check
 from pii_components.corpus.templates import (
     WHO_ROLES,
     Slot,
@@ -126,10 +128,11 @@ def test_check_finds_copies_broken_slots_and_bare_names(tmp_path):
     assert [err.code for err in found.broken] == ["E601"]
     assert found.names == {"three": ["Maria Gomez", "ana@example.org"]}
     assert (found.essays, found.clean, found.labels["NAME_CONNECTED"]) == (3, 1, 1)
-    assert "Gomez" not in str(found.to_dict())
+    shown = CliRunner().invoke(app, ["corpus", "check", str(tmp_path)])
+    assert shown.exit_code == 1 and "one and two" in shown.output and "E601" in shown.output and "Gomez" not in shown.output
+    assert "Maria Gomez" in CliRunner().invoke(app, ["corpus", "check", str(tmp_path), "--names"]).output
     (tmp_path / "accepted_names.txt").write_text("Maria Gomez\nana@example.org\n", "utf8")
     assert not check(tmp_path).names
-    assert main([str(tmp_path)]) == 1
 
 
 def test_essay_in_another_encoding_is_named_and_the_others_are_checked(tmp_path):
