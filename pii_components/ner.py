@@ -3,14 +3,14 @@
     nlp.add_pipe("pii_ner", config={"thresholds": {"NAME": 0.4}})
 
 Gold and predictions live in `doc.spans["pii"]`; a name's role is part of its label. Text that nobody has labelled can be marked in
-`doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training.
+`doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see
+ner_loss.py.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-import numpy
 from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.scorer import Scorer
@@ -21,12 +21,11 @@ from spacy.vocab import Vocab
 from thinc.api import Config, Model, Optimizer, set_dropout_rate
 from thinc.types import Floats2d
 
-from .decoding import NAME, decode, group_of, output_labels
+from .decoding import NAME, decode, output_labels
 from .errors import Errors, PiiError, PiiWarning, Warnings
 from .labels import LABELS
+from .ner_loss import UNLABELLED_KEY, Target, targets, weighted_loss
 from .spans import SPANS_KEY, install_extensions, write_spans
-
-UNLABELLED_KEY = "pii_unlabelled"
 
 default_model_config = """
 [model]
@@ -295,40 +294,16 @@ class PiiTokenClassifier(TrainablePipe):
         scores (list[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per example.
         RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect to the softmax's input.
         """
-        xp = self.model.ops.xp
-        targets = [self._targets(eg) for eg in examples]
-        total = max(sum(float(weights.sum()) for _, weights in targets), 1e-6)
-        loss, gradients = 0.0, []
-        for probs, (gold, weights) in zip(scores, targets, strict=True):
-            rows = xp.arange(len(gold))
-            gold, weights = xp.asarray(gold), xp.asarray(weights)
-            loss -= float((weights * xp.log(xp.maximum(probs[rows, gold], 1e-8))).sum()) / total
-            d_probs = probs.copy()
-            d_probs[rows, gold] -= 1.0
-            gradients.append((d_probs * weights[:, None] / total).astype(probs.dtype))
-        return loss, gradients
+        return weighted_loss(self.model.ops.xp, scores, [self._targets(eg) for eg in examples])
 
-    def _targets(self, eg: Example) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Gold column and weight per token of the predicted document. What does not align has weight 0; what has a label that is
-        none of the model's is outside for it."""
-        doc, key, cfg = eg.predicted, self.cfg["spans_key"], self.cfg["class_weights"]
-        column = {label: 1 + 2 * i for i, label in enumerate(self.labels)}
-        gold = numpy.zeros(len(doc), dtype="i8")
-        weights = numpy.full(len(doc), cfg.get("O", 1.0), dtype="f4")
-        for group in (key, UNLABELLED_KEY):
-            for span in eg.reference.spans.get(group, ()):
-                if group == key and span.label_ not in column:
-                    continue
-                exact = doc.char_span(span.start_char, span.end_char)
-                if group == UNLABELLED_KEY or exact is None:
-                    wide = doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
-                    if wide is not None:
-                        weights[wide.start : wide.end] = 0.0
-                    continue
-                gold[exact.start : exact.end] = column[span.label_] + 1
-                gold[exact.start] = column[span.label_]
-                weights[exact.start : exact.end] = cfg.get(span.label_, cfg.get(group_of(span.label_), 1.0))
-        return gold, weights
+    def _targets(self, eg: Example) -> Target:
+        return targets(
+            eg.predicted,
+            eg.reference,
+            self.labels,
+            class_weights=self.cfg["class_weights"],
+            spans_key=self.cfg["spans_key"],
+        )
 
 
 def count_misaligned(examples: Iterable[Example], key: str = SPANS_KEY) -> int:

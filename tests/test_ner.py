@@ -142,9 +142,9 @@ def test_misaligned_and_unlabelled_gold_takes_no_part(trained):
     reference.spans["pii"] = [reference[0:2].char_span(0, 6, label="NAME_STUDENT")]
     reference.spans["pii_unlabelled"] = [reference[4:5]]
     eg = Example(nlp.make_doc("Ana Lopez and Ben"), reference)
-    gold_columns, weights = ner._targets(eg)
-    assert list(weights > 0) == [False, False, True, False]
-    assert not gold_columns.any()
+    target = ner._targets(eg)
+    assert list(target.weights > 0) == [False, False, True, False]
+    assert not target.gold.any() and target.wanted is None
     with pytest.warns(PiiWarning, match="W101"):
         assert count_misaligned([eg]) == 1
 
@@ -153,8 +153,8 @@ def test_gold_labels_that_are_not_the_models_are_outside_for_it(trained):
     nlp, _ = trained
     ner = nlp.get_pipe("pii_ner")
     eg = gold(nlp, "Ana is 41", [(0, 3, "NAME_STUDENT"), (7, 9, "AGE")])
-    columns, weights = ner._targets(eg)
-    assert list(columns > 0) == [True, False, False] and all(weights > 0)
+    target = ner._targets(eg)
+    assert list(target.gold > 0) == [True, False, False] and all(target.weights > 0)
     eg.predicted.spans["pii"] = [eg.predicted.char_span(0, 3, label="NAME_STUDENT")]
     assert score_pii([eg])["pii_r"] == 0.5
     assert ner.score([eg])["pii_r"] == 1.0 and "AGE" not in ner.score([eg])["pii_per_type"]

@@ -20,7 +20,8 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
-from ..ner import UNLABELLED_KEY
+from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT
+from ..ner_loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
 from ..surrogates.names import NameTable, name_table
 from .carriers import fill_carrier, iter_persuade, slots_in_llm_text
@@ -37,6 +38,9 @@ SPLITS = ("train", "dev", "test")
 # essays hold one in 15 of 100, and a detector that expects one in each sees one in each.
 _INSIDE = {"selfintro": 0.12, "connected": 0.18, "cited": 0.15, "characters": 0.08, "negatives": 0.20, "contacts": 0.13}
 _HARD_NEGATIVE = 0.2
+# What CRAPII's annotators marked (seeds/crapii_paper.txt, 2.2): of people's names the students' only, classmates' among them. An author's
+# name there is not outside of everything, it is only no student's.
+CRAPII_ANNOTATED = {NAME_STUDENT: [NAME_STUDENT, NAME_CONNECTED], **{label: [label] for label in DETAIL_LABELS}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +168,7 @@ def from_crapii(path: Path, split: str) -> Iterator[Filled]:
 
     for text in read_labelled(path):
         if crapii_split(text.id) == split:
-            yield Filled(text.text, tuple(text.spans), tuple(text.masked))
+            yield Filled(text.text, tuple(text.spans), tuple(text.masked), CRAPII_ANNOTATED)
 
 
 def crapii_split(document: str) -> str:
@@ -196,6 +200,8 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
         else:
             spans.append(span)
     doc.spans[SPANS_KEY] = spans
+    if filled.annotated:
+        doc.spans[SPANS_KEY].attrs[ANNOTATED] = dict(filled.annotated)
     rest = (doc.char_span(s, e, label="UNLABELLED", alignment_mode="expand") for s, e in sorted(masked))
     doc.spans[UNLABELLED_KEY] = [span for span in rest if span is not None]
     return doc

@@ -12,7 +12,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from ..labels import INDIRECT_LABELS, is_name
 from ..surrogates.names import NameTable
@@ -29,11 +29,14 @@ class Filled:
 
     text (str): The text. spans (tuple[Offsets, ...]): `(start, end, label)` in characters, end exclusive, sorted.
     unlabelled (tuple[tuple[int, int], ...]): Stretches that nobody has labelled.
+    annotated (Mapping[str, Sequence[str]]): The labels that somebody looked for, and which of ours each may be (ner_loss.py); empty for
+        all.
     """
 
     text: str
     spans: tuple[Offsets, ...] = ()
     unlabelled: tuple[tuple[int, int], ...] = ()
+    annotated: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def direct(self) -> bool:
@@ -46,6 +49,7 @@ class Filled:
             self.text + other.text,
             self.spans + tuple((s + shift, e + shift, label) for s, e, label in other.spans),
             self.unlabelled + tuple((s + shift, e + shift) for s, e in other.unlabelled),
+            self.annotated or other.annotated,
         )
 
     def cut(self, start: int, end: int) -> "Filled":
@@ -57,7 +61,7 @@ class Filled:
             elif e > start and s < end:
                 rest.append((s, e))
         clipped = tuple((max(s, start) - start, min(e, end) - start) for s, e in sorted(rest))
-        return Filled(self.text[start:end], tuple(spans), clipped)
+        return Filled(self.text[start:end], tuple(spans), clipped, self.annotated)
 
 
 # Share of the cited authors who have the surname of the student: the name alone does not tell the two apart.

@@ -13,9 +13,11 @@ import unicodedata
 from collections.abc import Callable
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, URL_PERSONAL, is_name
+from .native_names import native_name
 
 _LOOK_ALIKE = str.maketrans("aceopxyABCEHKMOPTX", "асеорхуАВСЕНКМОРТХ")
 _OCR = (("rn", "m"), ("m", "rn"), ("l", "1"), ("i", "l"), ("o", "0"), ("cl", "d"), ("e", "c"))
+_LEET = str.maketrans("aeiostAEIOST", "431057431057")
 _DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -85,6 +87,10 @@ _NAME_WEAR: dict[str, tuple[Callable[[str, random.Random], str], int]] = {
     "letters swapped": (_swap, 5),
     "letter doubled": (_double, 4),
     "ocr": (_ocr, 5),
+    "native script": (lambda name, rng: native_name(rng), 12),
+    "spaced lower": (lambda name, rng: _spaced(name, rng).lower(), 4),
+    "leet": (lambda name, rng: name.translate(_LEET), 3),
+    "grapheme joiner": (_inside("\u034f"), 2),
 }
 
 # The changes by themselves, for whoever measures them one by one.

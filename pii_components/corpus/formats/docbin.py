@@ -68,7 +68,7 @@ def labelled(doc: "Doc", number: int, tally: Tally) -> LabelledText:
     RETURNS (LabelledText): The id is the number where the document does not know its own.
     RAISES (PiiError): E520, E623, E632, E641.
     """
-    from ...ner import UNLABELLED_KEY
+    from ...ner_loss import UNLABELLED_KEY
     from ...spans import SPANS_KEY
 
     if SPANS_KEY in doc.spans:
@@ -107,7 +107,7 @@ def to_doc(essay: LabelledText, *, number: int, tally: Tally) -> "Doc":
     """
     from spacy.tokens import Span
 
-    from ...ner import UNLABELLED_KEY
+    from ...ner_loss import UNLABELLED_KEY
     from ...spans import SPANS_KEY
 
     tokens = tokenize(essay, number=number, tally=tally)

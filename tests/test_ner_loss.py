@@ -1,0 +1,87 @@
+"""ner_loss.py: what a token may be, its weight, and the gradient."""
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+from spacy.tokens import DocBin
+
+from pii_components.corpus.build import CRAPII_ANNOTATED, to_doc
+from pii_components.corpus.synthesis import Filled
+from pii_components.decoding import output_labels
+from pii_components.errors import PiiError
+from pii_components.labels import MODEL_LABELS
+from pii_components.ner_loss import Target, targets, weighted_loss
+
+COLUMNS = output_labels(MODEL_LABELS)
+nlp = spacy.blank("en")
+
+
+def may_be(target: Target, token: int) -> set[str]:
+    return {COLUMNS[i] for i in numpy.flatnonzero(target.wanted[token])}
+
+
+def crapii_target(text: str, *spans: tuple[int, int, str]) -> Target:
+    reference = to_doc(nlp, Filled(text, spans, (), CRAPII_ANNOTATED))
+    reference = next(DocBin().from_bytes(DocBin(docs=[reference]).to_bytes()).get_docs(nlp.vocab))  # as training reads it
+    return targets(nlp.make_doc(text), reference, MODEL_LABELS, class_weights={"O": 0.3})
+
+
+def test_a_name_that_nobody_marked_is_no_students_but_may_be_an_authors():
+    target = crapii_target("Ana Lopez read Norman twice", (0, 9, "NAME_STUDENT"))
+    assert may_be(target, 0) == {"B-NAME_STUDENT", "B-NAME_CONNECTED"}
+    assert may_be(target, 1) == {"I-NAME_STUDENT", "I-NAME_CONNECTED"}
+    norman = may_be(target, 3)
+    assert {"O", "B-NAME_CITED", "I-NAME_CHARACTER", "B-NAME_INSTRUCTOR"} <= norman
+    assert not norman & {"B-NAME_STUDENT", "I-NAME_STUDENT", "B-EMAIL", "I-ID_NUM"}
+    assert target.weights.tolist() == pytest.approx([1, 1, 0.3, 0.3, 0.3])
+
+
+def test_an_unmarked_essay_that_is_fully_annotated_wants_o_everywhere():
+    reference = to_doc(nlp, Filled("Norman writes"))
+    target = targets(nlp.make_doc("Norman writes"), reference, MODEL_LABELS, class_weights={})
+    assert target.wanted is None and not target.gold.any()
+
+
+def test_annotated_for_a_label_that_does_not_exist_is_a_coded_error():
+    reference = to_doc(nlp, Filled("Norman writes", (), (), {"NAME_PET": ["NAME_PET"]}))
+    with pytest.raises(PiiError) as error:
+        targets(nlp.make_doc("Norman writes"), reference, MODEL_LABELS, class_weights={})
+    assert error.value.code == "E002"
+
+
+def test_what_is_known_about_annotation_survives_a_cut():
+    filled = Filled("Ana Lopez read Norman twice", ((0, 9, "NAME_STUDENT"),), (), CRAPII_ANNOTATED)
+    assert filled.cut(10, 27).annotated == CRAPII_ANNOTATED
+    assert (Filled("Title\n") + filled).annotated == CRAPII_ANNOTATED
+
+
+logits = st.lists(st.lists(st.floats(-8, 8), min_size=5, max_size=5), min_size=1, max_size=4)
+
+
+@given(logits, st.randoms(use_true_random=False), st.booleans())
+def test_the_gradient_is_that_of_the_loss(rows, rng, partial):
+    z = numpy.asarray(rows, dtype="f8")
+    gold = numpy.asarray([rng.randrange(5) for _ in rows])
+    weights = numpy.asarray([rng.choice((0.0, 0.3, 1.0)) for _ in rows])
+    wanted = None
+    if partial:
+        wanted = numpy.asarray([[float(rng.random() < 0.5) for _ in range(5)] for _ in rows])
+        wanted[numpy.arange(len(rows)), gold] = 1.0
+    target = Target(gold, weights, wanted)
+
+    def loss_of(scores):
+        e = numpy.exp(scores - scores.max(axis=1, keepdims=True))
+        return weighted_loss(numpy, [e / e.sum(axis=1, keepdims=True)], [target])
+
+    loss, (gradient,) = loss_of(z)
+    assert gradient.shape == z.shape and numpy.abs(gradient.sum(axis=1)).max() < 1e-6
+    i, j, step = rng.randrange(len(rows)), rng.randrange(5), 1e-5
+    moved = z.copy()
+    moved[i, j] += step
+    back = z.copy()
+    back[i, j] -= step
+    assert (loss_of(moved)[0] - loss_of(back)[0]) / (2 * step) == pytest.approx(gradient[i, j], abs=2e-4)
+    if partial and (wanted == 1).all():
+        assert loss == pytest.approx(0, abs=1e-9)
