@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from .keys import Chance
 from .mentions import FAMILY, GIVEN, Mention
 from .names import NameTable
-from .persons import Person, nicknames, nicknames_of, places_of
+from .persons import Person, is_typo, nicknames, nicknames_of, places_of
 from .style import has_accent, is_letter, like, norm, other_shape, plain, script_region
 
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
@@ -208,7 +208,7 @@ def _write(text: str, word: str, new: str, full: str) -> str:
     """RETURNS (str): A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
     if len(word) == 1 and text.isascii():
         return plain(new)[0].lower() if text.islower() else plain(new)[0].upper()
-    if word != full and len(full) > 1:
+    if word != full and len(full) > 1 and not is_typo(word, full):
         own = [nick for nick in nicknames_of(new) if nick[0] != word[0]]
         new = own[0].capitalize() if own else new
     spaced = any(ch in " ." for ch in text)

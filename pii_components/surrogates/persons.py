@@ -6,14 +6,14 @@
     >>> owners, [p.words for p in people]
     ([0, 0, 0, 1], [('maria', 'lopez'), ('j', 'lopez')])
 
-A mention belongs to a person if each of its words is one of the person's, in any order: as it is, as an initial or as a
-nickname. So "Maria", "Lopez", "M. Lopez", "Lopez, Maria" and "ML" go to Maria Lopez, while John and Jane Smith stay two people
-whose surrogates share a surname. Where several people fit, it is the one last mentioned.
+A mention belongs to a person if each of its words is one of the person's, in any order: as it is, as an initial, as a nickname
+or with a slip of the pen. So "Maria", "Lopez", "M. Lopez", "Lopez, Maria", "ML" and "Mraia Lopez" go to Maria Lopez, while John
+and Jane Smith stay two people whose surrogates share a surname. Where several people fit, it is the one last mentioned.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 from .mentions import FAMILY, GIVEN, LONE, Mention, Word
@@ -22,6 +22,8 @@ from .style import norm
 
 # Where the family name comes first.
 FAMILY_FIRST = frozenset({"CN", "KR", "VN"})
+# Shorter words with one letter changed are other names: Ana and Ann, Lee and Leo.
+TYPO_LENGTH = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,13 @@ def _match(words: Sequence[Word], person: Person) -> tuple[int, tuple[int, ...]]
                 places[i] = (same or options)[0]
                 free.remove(places[i])
                 score += 1
+    for i, word in enumerate(words):
+        if i not in places and not word.is_initial:
+            slips = [p for p in free if is_typo(word.norm, person.words[p], alone=len(words) == 1)]
+            if slips:
+                places[i] = slips[0]
+                free.remove(slips[0])
+                score += 4
     if len(places) < len(words):
         return None
     if (
@@ -116,6 +125,24 @@ def _is_nick(word: Word, full: str, *, lone: bool) -> bool:
     return lone and len(word.norm) >= 3 and len(full) > len(word.norm) and full.startswith(word.norm)
 
 
+@lru_cache(maxsize=4096)
+def is_typo(word: str, other: str, *, alone: bool = False) -> bool:
+    """RETURNS (bool): Whether two words are one letter apart (changed, left out, put in, swapped with the next) and cannot be two
+    names: one of them, if it stands alone exactly one of them, is no name that the table knows."""
+    if min(len(word), len(other)) < TYPO_LENGTH or abs(len(word) - len(other)) > 1:
+        return False
+    known = _is_known(word) + _is_known(other)
+    if known == 2 or (alone and known != 1):
+        return False
+    from rapidfuzz.distance import OSA
+
+    return OSA.distance(word, other, score_cutoff=1) == 1
+
+
+def _is_known(word: str) -> bool:
+    return name_table().is_given(word) or name_table().is_surname(word)
+
+
 def link(mentions: Sequence[Mention]) -> tuple[list[Person], list[int]]:
     """Link the names of one document to people.
 
@@ -124,7 +151,13 @@ def link(mentions: Sequence[Mention]) -> tuple[list[Person], list[int]]:
     """
     order = sorted(
         range(len(mentions)),
-        key=lambda i: (-sum(not w.is_initial for w in mentions[i].words), -len(mentions[i].words), i),
+        # Of two spellings of one name, the one that the table knows is the name.
+        key=lambda i: (
+            -sum(not w.is_initial for w in mentions[i].words),
+            -len(mentions[i].words),
+            sum(not _is_known(w.norm) for w in mentions[i].words),
+            i,
+        ),
     )
     people: list[Person] = []
     for i in order:

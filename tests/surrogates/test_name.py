@@ -101,6 +101,12 @@ def test_all_forms_of_a_person_are_linked():
     assert (comma, upper, initials) == (f"{family}, {given}", full.upper(), given[0] + family[0])
 
 
+def test_a_slip_of_the_pen_gets_the_surrogate_of_its_person():
+    full, slip, alone = replace_all(["Maria Lopez", "MRAIA Lopez", "Lopze"])
+    assert slip == f"{full.split()[0].upper()} {full.split()[1]}"
+    assert alone == full.split()[1]
+
+
 def test_siblings_share_a_surname_and_stay_two():
     john, jane, surname = replace_all(["John Smith", "Jane Smith", "Smith"])
     assert john.split()[1] == jane.split()[1] == surname

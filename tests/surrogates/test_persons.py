@@ -75,6 +75,14 @@ def test_title_before_the_span():
         (["García-López", "José García-López", "López"], [0, 0, 0]),
         (["Maria", "Ana"], [0, 1]),
         (["...", "Maria"], [-1, 0]),
+        # slips of the pen: swapped, left out, put in, changed; and pairs that are two names all the same
+        (["Mraia Lopez", "Maria Lopez", "Maria Lopze", "Lopze", "M. Lopze"], [0] * 5),
+        (["Katherine Bennett", "Katherne Bennett", "Katherine Bennnett", "Bennrtt"], [0] * 4),
+        (["Wszqotk Zzywqa", "Wszqotk Zzywqe"], [0, 0]),
+        (["Maria Lopez", "Maria Lopes"], [0, 1]),
+        (["Maria Lopez", "Mario Lopez", "Marie Lopez"], [0, 1, 2]),
+        (["Zanfortus", "Zanfortis"], [0, 1]),
+        (["Ana Lee", "Ann Lee", "Anq Lee"], [0, 1, 2]),
     ],
 )
 def test_link(texts, expected):
