@@ -4,7 +4,7 @@
     >>> str(PiiError(Errors.E101, label="EMAIL", value=2))
     "[E101] Threshold for 'EMAIL' is 2; use a number from 0 to 1."
 
-Ranges: 0 core, 1 pii_ner, 2 pii_ruler, 3 pii_context, 4 surrogates, 5 command line and files, 6 corpus, 7 measuring.
+Ranges: 0 core, 1 pii_ner, 2 pii_ruler, 3 pii_context, 4 surrogates, 5 command line and files, 6 corpus, 7 measuring, 8 Presidio.
 """
 
 
@@ -45,6 +45,9 @@ class Errors(metaclass=_Codes):
     E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
     E302 = "pii_context has no setting '{name}'; use one of {allowed}."
     E303 = "Cue '{id}' is not usable: {problem}; see pii_components/resources/cues/README.md."
+    E304 = "The classifier of pii_context cannot be used: {reason}. Train it again with `pii-edu train-context`."
+    E305 = "pii_context got {got} numbers for a person and its classifier reads {wanted}; the encoder is not the one that it was trained on."
+    E306 = "There is no person to train pii_context's classifier on; give essays with labelled names."
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
@@ -243,6 +246,50 @@ class Errors(metaclass=_Codes):
     E775 = "{file} is no metrics file ({reason}); give files that the commands of pii-edu evaluate wrote with --out."
     E776 = "{file} would be written over a file that is read; choose another place with --out."
     E777 = "--with-text needs --gold and --stored, the essays and the predictions whose errors are shown."
+    E780 = "Encoder '{name}' is not there: its folder needs {files}; {how}"
+    E781 = "Encoder '{name}' cannot be compared: {reason}."
+    E782 = "'{name}' is no encoder of the registry; use one of: {allowed}."
+    E783 = "Encoder '{name}' could not be {done} ({type}); run it alone with --only {name} --debug to see why."
+    E784 = "Entry {number} of the registry of encoders is not of the form ({problem}); see resources/encoders/encoders.toml."
+    E785 = "{path} is not there; make it with: weasel run fill-slots"
+    E786 = "No encoder could be trained; see the reasons above, or: pii-edu evaluate encoders --list"
+    E787 = "Experiment {file} is not of the form ({problem}); see docs/experiments.md, or write it with: pii-edu evaluate experiment"
+    E788 = "{file} holds no system '{name}' with the labels '{view}'; it holds: {allowed}."
+    E789 = "Groups need {least} names each and {group} has {got}; use a higher --fillings."
+    # 8 Presidio
+    E801 = "Option '{name}' is {value}; use {allowed}."
+    E802 = "Entity '{entity}' is never returned; use some of: {allowed} (cited people and characters: with return_cited)."
+    E803 = "{what} has no option '{name}'; use one of: {allowed}."
+    E804 = "Pipeline '{pipeline}' is neither an installed package nor a folder, and nothing is downloaded; install it, or use en_pii_edu."
+    E805 = "Pipeline '{pipeline}' could not be loaded ({reason}); install the spaCy that it was made for."
+    E806 = "Language '{language}' is not that of the pipeline; it is for: {allowed}."
+    E807 = "Pipeline '{pipeline}' has no component that writes doc.spans[\"pii\"] (it has: {pipes}); use en_pii_edu, or add pii_ruler."
+    E808 = "The text is of type {type}; give a string (bytes: decode them first)."
+    E809 = "The text holds half of a surrogate pair at character {offset}; decode it anew, with errors=\"replace\"."
+    E810 = "{what} takes either {first} or {second}, not both."
+    E811 = "There is no configuration '{name}'; give the path of a YAML file, or one of: {allowed}."
+    E812 = "{path} is no YAML file with a mapping in it ({reason}); compare with pii_components/resources/presidio."
+    # operators from 830, presidio_source from 840
+    E830 = "Operator '{operator}' has no key; give the parameter key with {least} bytes or more, or set {env} (pii-edu keygen makes one)."
+    E831 = "Operator '{operator}' has no parameter or value '{name}'; use one of: {allowed}."
+    E832 = "Parameter '{name}' of operator '{operator}' is of type {type}; use {expected}."
+    E833 = "Scope '{scope}' of operator '{operator}' lacks what it is named after: a document takes PiiEduAnonymizer, a thread its id (thread:ID)."
+    E834 = "Profile '{profile}' removes headers, and an operator sees one span at a time; use PiiEduAnonymizer, or a profile with header = \"keep\"."
+    E835 = "A span of type {entity} is none of those that these operators were made for; call hips_operators for each text, or use PiiEduAnonymizer."
+    E836 = "Operator '{operator}' has no vault; bind an open one with register_operators(..., vault=vault)."
+    E837 = "A value of type {entity} stands for {n} originals in the vault; give the id of its document, or the whole text to PiiEduDeanonymizer."
+    E838 = "A result at characters [{start}, {end}) lies outside of the text of {length} characters; are they results of this text?"
+    E839 = "A hidden value lies across the edge of characters [{start}, {end}) of the released text; use the spans that the anonymizer gave."
+    E850 = "{name} of the server is {value}; use {allowed}."
+    E851 = "The body is no JSON object that can be read; send one, with Content-Type application/json."
+    E852 = "The text is not valid Unicode: half of a surrogate pair at character {offset}. Send it anew, as UTF-8."
+    E853 = "Parameter '{name}' of operator '{operator}' is set where the server is started; leave it out of the request."
+    E854 = "The body has more than {limit} bytes; send less at once, or start the server with a higher --max-bytes."
+    E855 = "There was no answer within {seconds} seconds; send fewer or shorter texts, or start the server with a higher --time-limit."
+    E856 = "{waiting} requests are waiting already; try again later."
+    E857 = "The body did not arrive within {seconds} seconds."
+    E858 = "The Host header names no host of this server, which listens for this machine only; use one of: {allowed}."
+    E859 = "'{host}' port {port} cannot be listened on ({reason}); choose another with --host and --port."
 
 
 class Warnings(metaclass=_Codes):

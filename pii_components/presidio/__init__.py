@@ -1,0 +1,51 @@
+"""Presidio, both ways: our findings in Presidio, its recognizers in our pipeline, our surrogates among its operators.
+
+    from pii_components.presidio import StudentPiiRecognizer, build_analyzer
+    analyzer = build_analyzer()
+    analyzer.analyze("My name is Ana Lopez.", language="en")
+
+Presidio is imported when a name is first asked for, because every `spacy.blank()` in the environment imports this module: the entry
+point `pii_edu_presidio` makes `StudentPiiRecognizer` known to a process that uses Presidio, so that YAML alone can name it. Presidio
+makes its pipeline before it reads its list of recognizers, and spaCy looks its entry points up whenever it makes one.
+"""
+
+import logging
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .analyzer import build_analyzer
+    from .configuration import config_path, read_config
+    from .engine import PiiEduNlpEngine
+    from .recognizer import StudentPiiRecognizer
+
+logger = logging.getLogger(__name__)
+logger.addHandler(logging.NullHandler())
+
+_HOMES = {
+    "StudentPiiRecognizer": "recognizer",
+    "PiiEduNlpEngine": "engine",
+    "build_analyzer": "analyzer",
+    "config_path": "configuration",
+    "read_config": "configuration",
+}
+__all__ = ["PiiEduNlpEngine", "StudentPiiRecognizer", "build_analyzer", "config_path", "read_config"]
+
+
+def _announce() -> None:
+    """Called by spaCy, by way of the entry point's name; does nothing."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "announce":
+        # Looked up anew for each pipeline (PEP 562), so it does not matter what was imported first.
+        if hasattr(sys.modules.get("presidio_analyzer"), "LocalRecognizer"):
+            try:
+                import_module(".recognizer", __name__)
+            except (ImportError, AttributeError) as err:  # another Presidio: spaCy has to work all the same
+                logger.warning("StudentPiiRecognizer is not available with this version of Presidio (%s)", type(err).__name__)
+        return _announce
+    if name in _HOMES:
+        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
