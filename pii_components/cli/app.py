@@ -22,6 +22,8 @@ from .guard import guard
 from .keys import DEMO_KEY, load_key, write_key
 from .reidentify import EPILOG as REIDENTIFY_EPILOG
 from .reidentify import reidentify
+from .serve import EPILOG as SERVE_EPILOG
+from .serve import serve
 from .show import before_and_after, coloured, console, profiles_table, spans_table
 from .vault import vault_app
 
@@ -45,6 +47,7 @@ app.add_typer(vault_app, name="vault")
 app.command("reidentify", epilog=REIDENTIFY_EPILOG)(reidentify)
 app.add_typer(evaluate_app, name="evaluate")
 app.command("compare", epilog=COMPARE_EPILOG)(compare)
+app.command("serve", epilog=SERVE_EPILOG)(serve)
 
 LABEL_FORMS = ", ".join(form.name for form in FORMS.values() if form.writer)
 INPUT_HELP = "A .txt, .csv, .tsv, .jsonl or .json file, a folder of .txt, or - for standard input."

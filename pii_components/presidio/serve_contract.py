@@ -170,7 +170,8 @@ def _first(error: Exception) -> object:
 def recognizers(analyzer: AnalyzerEngine, language: str | None) -> Answer:
     """`GET /recognizers`. Presidio's order is that of a set; here it is sorted."""
     try:
-        return compact(sorted(recognizer.name for recognizer in analyzer.get_recognizers(language)))
+        names = [recognizer.name for recognizer in analyzer.get_recognizers(language)]  # type: ignore[has-type]
+        return compact(sorted(names))
     except Exception as err:
         return refusal(_first(err), 500)
 

@@ -1,0 +1,94 @@
+"""Listen, answer, and end when asked: uvicorn around the application.
+
+    code = run(app, settings, say=print)
+
+SIGINT and SIGTERM end it: what is at work is answered, the rest is refused, and the process leaves with 0. A second signal does not
+wait.
+"""
+
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+from fastapi import FastAPI
+
+from ..errors import Errors, PiiError
+from .serve_log import log_without_texts
+from .serve_settings import ServeSettings
+
+
+def listen(settings: ServeSettings) -> socket.socket:
+    """RETURNS (socket.socket): Bound. RAISES (PiiError): E859, if the place is taken or not ours."""
+    try:
+        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+        family, kind, protocol, _, address = found[0]
+        sock = socket.socket(family, kind, protocol)
+    except OSError as err:
+        raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=_reason(err)) from None
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(address)
+        sock.listen(128)
+    except OSError as err:
+        sock.close()
+        raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=_reason(err)) from None
+    return sock
+
+
+def _reason(err: OSError) -> str:
+    return err.strerror or type(err).__name__
+
+
+def serve(
+    app: FastAPI, settings: ServeSettings, sock: socket.socket, *, say: Callable[[str], Any], quiet: bool = False
+) -> None:
+    """Answer until a signal comes.
+
+    app (FastAPI): From `create_app`. settings (ServeSettings): Its limits. sock (socket.socket): From `listen`.
+    say (Callable[[str], Any]): Gets one line when the server is ready, with the port that it got.
+    quiet (bool): Whether requests stay out of the log.
+    """
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    ready = f"listening on http://{host}:{sock.getsockname()[1]}"
+    config = uvicorn.Config(
+        app,
+        log_config=None,  # as log_without_texts has set it
+        access_log=False,  # queries may hold anything; the application logs its own line
+        server_header=False,
+        proxy_headers=False,
+        http="h11",
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        timeout_graceful_shutdown=max(1, round(settings.time_limit)),
+    )
+    log_without_texts(quiet=quiet)
+    with _signals_end_it():
+        _Ready(config, lambda: say(ready)).run(sockets=[sock])
+
+
+class _Ready(uvicorn.Server):
+    """Says when it answers."""
+
+    def __init__(self, config: uvicorn.Config, say: Callable[[], Any]) -> None:
+        super().__init__(config)
+        self.say = say
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        if self.started:
+            self.say()
+
+
+@contextmanager
+def _signals_end_it() -> Iterator[None]:
+    """uvicorn raises the signal once more when it has ended; by then there is nothing left to interrupt."""
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
