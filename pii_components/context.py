@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy
 import srsly
 from spacy import util
 from spacy.language import Language
@@ -33,20 +34,26 @@ from .context_evidence import (
     name_logit,
     own_scores,
     person_evidence,
+    reason_for,
     weigh_header,
 )  # fmt: skip
+from .context_features import People, Weighed, features, token_vectors
 from .context_find import find_by_cue
+from .context_model import PersonModel
 from .context_persons import Form, Mention, link, parse_form
 from .context_propagate import Known, propagate
 from .context_repair import repair
 from .context_settings import ContextSettings
 from .context_view import DocView, Place
 from .context_words import story_pattern
-from .labels import CHARACTER, ROLES, is_name, label_for_role
+from .labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
+from .operating import BALANCED, OPERATING_POINT
 from .spans import SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
 
 PROPAGATION = "propagation"
 CUE_PREFIX = "cue:"
+# Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
+PRIVATE = (STUDENT, CONNECTED)
 _ROUNDS = 5  # dropping a name changes what others see beside them; five rounds settle it, and a sixth never came
 
 
@@ -64,14 +71,26 @@ def make_pii_context(
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
-    """The names of one document, in parallel: candidates, their forms, places and evidence."""
+class Examined:
+    """What is known of a document before anything is decided.
 
-    cands: list[Candidate]
-    forms: list[Form]
-    places: list[Place]
-    evidence: list[list[Evidence]]
-    persons: list[list[int]]
+    view (DocView): The document. others (list[Candidate]): What is no name. people (People): The names, and whose they are.
+    weighed (list[Weighed]): Per person. tells (bool): Whether the text tells of a story, a persona or an exercise.
+    """
+
+    view: DocView
+    others: list[Candidate]
+    people: People
+    weighed: list[Weighed]
+    tells: bool
+
+    def rows(self, vectors: numpy.ndarray | None) -> numpy.ndarray:
+        """RETURNS (numpy.ndarray): One row per person for `PersonModel`, see `context_features.features`."""
+        found = [
+            features(self.view, self.people, self.weighed, n, tells=self.tells, vectors=vectors)
+            for n in range(len(self.weighed))
+        ]
+        return numpy.stack(found) if found else numpy.zeros((0, 0), dtype="f4")
 
 
 class PiiContext(Pipe):
@@ -103,6 +122,7 @@ class PiiContext(Pipe):
             "cues": [dict(cue) for cue in cues],
         }
         self.roster = folded_words(roster or ())
+        self.classifier: PersonModel | None = None
         self._load()
 
     def _load(self) -> None:
@@ -159,34 +179,49 @@ class PiiContext(Pipe):
         doc (Doc): Stays as it is.
         RETURNS (list[Candidate]): Sorted, without overlaps; others than names unchanged.
         """
+        seen = self.examine(doc)
+        if seen is None:
+            return [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
+        if self.classifier is None:
+            named = self._decided(seen)
+        else:
+            named = self._decided_by_model(self.classifier, seen, doc)
+        return sorted([*seen.others, *named], key=lambda c: c.start)
+
+    def examine(self, doc: Doc) -> Examined | None:
+        """Everything up to the decision: names found and mended, weak ones dropped, mentions linked, evidence weighed.
+
+        doc (Doc): Stays as it is. RETURNS (Examined | None): None for a text of white space.
+        """
         view = DocView(doc, self.settings)
         # What an earlier run of this component added is found again, so that running twice changes nothing.
         base = [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
         if not view.filled:
-            return base
+            return None
         cache: dict[Place, list[Evidence]] = {}
-        names = _Names([], [], [], [], [])
+        people = People([], [], [], [], [])
         for _ in range(_ROUNDS):
             if self.settings.repair:
                 base = repair(view, base)
             added = find_by_cue(view, base, self.rules) if self.settings.find else []
-            names = self._names(view, [*(c for c in base if is_name(c.label)), *added], cache)
-            kept = self._accepted(names)
-            dropped = {(c.start, c.end) for c, keep in zip(names.cands, kept, strict=True) if not keep}
+            people = self._people(view, [*(c for c in base if is_name(c.label)), *added], cache)
+            kept = self._accepted(people)
+            dropped = {(c.start, c.end) for c, keep in zip(people.cands, kept, strict=True) if not keep}
             if not dropped:
                 break
             base = [c for c in base if (c.start, c.end) not in dropped]
             added = [c for c in added if (c.start, c.end) not in dropped]
         else:
-            names = self._names(view, [*(c for c in base if is_name(c.label)), *added], cache)
+            people = self._people(view, [*(c for c in base if is_name(c.label)), *added], cache)
         others = [c for c in base if not is_name(c.label)]
-        if self.settings.propagate and names.cands:
-            more = propagate(view, _known(view, names), [*others, *names.cands])
+        if self.settings.propagate and people.cands:
+            more = propagate(view, _known(view, people), [*others, *people.cands])
             if more:
-                names = self._names(view, [*names.cands, *(cand for cand, _ in more)], cache)
-        return sorted([*others, *self._decided(view, names)], key=lambda c: c.start)
+                people = self._people(view, [*people.cands, *(cand for cand, _ in more)], cache)
+        weighed = [self._weighed(people, person) for person in people.persons]
+        return Examined(view, others, people, weighed, self._tells(view, weighed))
 
-    def _names(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> _Names:
+    def _people(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> People:
         """Gather forms, places, evidence and persons of some names."""
         cands = sorted(cands, key=lambda c: c.start)
         forms = [parse_form(view.words[c.start : c.end]) for c in cands]
@@ -209,77 +244,120 @@ class PiiContext(Pipe):
             for i, (c, form, place, e) in enumerate(zip(cands, forms, places, evidence, strict=True))
         ]
         persons = link(mentions, margin=self.settings.split_margin, signed=self.settings.split_signed)
-        return _Names(cands, forms, places, evidence, persons)
+        return People(cands, forms, places, evidence, persons)
 
-    def _accepted(self, names: _Names) -> list[bool]:
+    def _own(self, people: People, i: int) -> float:
+        """The log-odds that a mention by itself is a name."""
+        parts = people.cands[i], people.forms[i], people.places[i], people.evidence[i]
+        return name_logit(*parts, settings=self.settings, roster=self.roster)
+
+    def _accepted(self, people: People) -> list[bool]:
         """Whether each name is kept: strong enough by itself, or by the link to a mention that is."""
-        own = [
-            name_logit(c, form, place, e, settings=self.settings, roster=self.roster) >= self._limit
-            for c, form, place, e in zip(names.cands, names.forms, names.places, names.evidence, strict=True)
-        ]
+        own = [self._own(people, i) >= self._limit for i in range(len(people.cands))]
         kept = list(own)
-        for person in names.persons:
+        for person in people.persons:
             if any(own[i] for i in person):
-                anchored = any(e.anchor for i in person for e in names.evidence[i])
+                anchored = any(e.anchor for i in person for e in people.evidence[i])
                 for i in person:
-                    denied = any(e.role not in ROLES for e in names.evidence[i])
-                    kept[i] = own[i] or not denied or (anchored and names.forms[i].full)
+                    denied = any(e.role not in ROLES for e in people.evidence[i])
+                    kept[i] = own[i] or not denied or (anchored and people.forms[i].full)
         return kept
 
-    def _decided(self, view: DocView, names: _Names) -> list[Candidate]:
-        """The names with their roles and reasons."""
+    def _weighed(self, people: People, person: Sequence[int]) -> Weighed:
+        cands = [people.cands[i] for i in person]
+        evidence = person_evidence(
+            cands, [people.forms[i] for i in person], [people.evidence[i] for i in person], self.settings
+        )
+        return Weighed(evidence, model_scores(cands, self.settings), max(self._own(people, i) for i in person))
+
+    def _tells(self, view: DocView, weighed: Sequence[Weighed]) -> bool:
+        told = any(e.role == CHARACTER and e.weight > 0 for w in weighed for e in w.evidence)
+        return told or story_pattern().search(view.text.lower()) is not None
+
+    def _decided(self, seen: Examined) -> list[Candidate]:
+        """The names with their roles and reasons, by the sums of evidence."""
+        # CHARACTER only if anything tells of a story
+        roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
         found = []
-        weighed = []
-        for person in names.persons:
-            cands = [names.cands[i] for i in person]
-            evidence = person_evidence(
-                cands, [names.forms[i] for i in person], [names.evidence[i] for i in person], self.settings
-            )
-            weighed.append((evidence, model_scores(cands, self.settings)))
-        roles = self._roles(view, weighed)
-        for person, (evidence, model) in zip(names.persons, weighed, strict=True):
-            cands = [names.cands[i] for i in person]
-            role, reason = decide(evidence, model, roles=roles)
-            for i, cand in zip(person, cands, strict=True):
-                here = any(e.role == role for e in names.evidence[i])
-                note = reason if here or len(person) == 1 else f"{reason} (another mention)"
-                found.append(replace(cand, label=label_for_role(role), reason=note))
+        for person, w in zip(seen.people.persons, seen.weighed, strict=True):
+            role, reason = decide(w.evidence, w.model, roles=roles)
+            found += self._written(seen.people, person, role, reason)
         return found
 
-    def _roles(self, view: DocView, weighed: Sequence[tuple[list[Evidence], dict[str, float]]]) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): The roles that people of this document can have; CHARACTER if anything tells of a story."""
-        told = not self.settings.story_cue or any(e.role == CHARACTER and e.weight > 0 for found, _ in weighed for e in found)
-        if told or story_pattern().search(view.text.lower()):
-            return ROLES
-        return tuple(role for role in ROLES if role != CHARACTER)
+    def _written(self, people: People, person: Sequence[int], role: str, reason: str, score: float = -1.0) -> list[Candidate]:
+        """A person's mentions with a role. score (float): Takes the place of the detector's, if 0 or more."""
+        found = []
+        for i in person:
+            here = any(e.role == role for e in people.evidence[i])
+            note = reason if here or len(person) == 1 else f"{reason} (another mention)"
+            cand = people.cands[i]
+            found.append(replace(cand, label=label_for_role(role), reason=note, score=cand.score if score < 0 else score))
+        return found
+
+    def _decided_by_model(self, model: PersonModel, seen: Examined, doc: Doc) -> list[Candidate]:
+        """The names with their roles, reasons and calibrated probabilities, by the trained classifier."""
+        if not seen.weighed:
+            return []
+        point = doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED)
+        least = self.settings.protect_at(point)
+        found = []
+        probabilities = model.predict(seen.rows(token_vectors(doc) if model.width else None))
+        for person, w, p in zip(seen.people.persons, seen.weighed, probabilities, strict=True):
+            by_role = dict(zip(ROLES, p.tolist(), strict=False))
+            private = sum(by_role[role] for role in PRIVATE)
+            if private >= least:
+                roles: Sequence[str] = PRIVATE
+            elif p[-1] > max(by_role[role] for role in ROLES):
+                continue
+            else:
+                roles = tuple(role for role in ROLES if role not in PRIVATE)
+            role = max(roles, key=lambda r: by_role[r])
+            score = private if role in PRIVATE else by_role[role]
+            found += self._written(seen.people, person, role, reason_for(role, w.evidence, w.model), min(score, 1.0))
+        return found
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): The component. exclude (Iterable[str]): Names of fields to leave out: "cfg"."""
-        return util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg)}, exclude)
+        """RETURNS (bytes): The component. exclude (Iterable[str]): Names of fields to leave out: "cfg", "classifier"."""
+        return util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg), "classifier": self._classifier_bytes}, exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "PiiContext":
         """Load from bytes.
 
         bytes_data (bytes): What `to_bytes` returned. exclude (Iterable[str]): Names of fields to leave out.
-        RETURNS (PiiContext): This component.
+        RETURNS (PiiContext): This component. RAISES (PiiError): E304 for a classifier of another version.
         """
-        util.from_bytes(bytes_data, {"cfg": lambda b: self.cfg.update(srsly.json_loads(b))}, exclude)
+        read = {"cfg": lambda b: self.cfg.update(srsly.json_loads(b)), "classifier": self._read_classifier}
+        util.from_bytes(bytes_data, read, exclude)
         self._load()
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save. path (str | Path): A folder. exclude (Iterable[str]): Names of fields to leave out: "cfg"."""
-        util.to_disk(path, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
+        """Save. path (str | Path): A folder. exclude (Iterable[str]): Names of fields to leave out: "cfg", "classifier"."""
+        write = {
+            "cfg": lambda p: srsly.write_json(p, self.cfg),
+            "classifier": lambda p: p.write_bytes(self._classifier_bytes()),
+        }
+        util.to_disk(path, write, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "PiiContext":
         """Load from a folder.
 
         path (str | Path): As saved by `to_disk`. exclude (Iterable[str]): Names of fields to leave out.
-        RETURNS (PiiContext): This component.
+        RETURNS (PiiContext): This component. RAISES (PiiError): E304 for a classifier of another version.
         """
-        util.from_disk(path, {"cfg": lambda p: self.cfg.update(srsly.read_json(p))}, exclude)
+        read = {
+            "cfg": lambda p: self.cfg.update(srsly.read_json(p)),
+            "classifier": lambda p: self._read_classifier(p.read_bytes() if p.is_file() else b""),
+        }
+        util.from_disk(path, read, exclude)
         self._load()
         return self
+
+    def _classifier_bytes(self) -> bytes:
+        return b"" if self.classifier is None else self.classifier.to_bytes()
+
+    def _read_classifier(self, data: bytes) -> None:
+        self.classifier = PersonModel.from_bytes(data) if data else None
 
 
 def _is_added(c: Candidate) -> bool:
@@ -293,7 +371,7 @@ def _with_roles(c: Candidate) -> Candidate:
     return replace(c, roles=tuple(0.6 if role == c.role else 0.1 for role in ROLES))
 
 
-def _known(view: DocView, names: _Names) -> list[Known]:
+def _known(view: DocView, names: People) -> list[Known]:
     person_of = {i: n for n, person in enumerate(names.persons) for i in person}
     return [
         Known(c, form, person_of[i], tuple(w for w in view.words[c.start : c.end] if w[:1].isalpha()))

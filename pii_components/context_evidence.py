@@ -250,12 +250,17 @@ def decide(evidence: Sequence[Evidence], model: Mapping[str, float], *, roles: S
     for e in evidence:
         total[e.role] += e.weight
     role = max(roles, key=lambda r: (round(total[r], 9), -ROLES.index(r)))
+    return role, reason_for(role, evidence, model)
+
+
+def reason_for(role: str, evidence: Sequence[Evidence], model: Mapping[str, float]) -> str:
+    """RETURNS (str): What speaks most for a role, for a reader: "cited: year in brackets follows"."""
     best = max((e for e in evidence if e.role == role and e.weight > 0), key=lambda e: e.weight, default=None)
     if best is None or (best.weight < 0.75 * model.get(role, 0.0) and best.weight < 1.5):
         reason = "reads like it, to the model"
     else:
         reason = best.reason
-    return role, f"{role.lower()}: {reason}"
+    return f"{role.lower()}: {reason}"
 
 
 def folded_words(names: Sequence[str]) -> frozenset[str]:

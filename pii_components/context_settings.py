@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from .errors import Errors, PiiError
+from .operating import PRECISION, RECALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,8 @@ class ContextSettings:
     header_place (float): Taken from a lone word in the header beside "University", "City", "for" or "in", without a cue.
     story_cue (bool): Whether a text needs a sign of a story, a persona or an exercise for anyone in it to be a CHARACTER; without one the
         model alone cannot tell an essay in the third person about the writer's own team from a tale, and unsure means protect.
+    protect_recall, protect, protect_precision (float): With a trained classifier: probability that a person is private from which the
+        name is, at the operating points `recall`, `balanced` and `precision`.
     header_lines, signoff_lines (int): Most lines, blank ones not counted, that a header or a sign-off may have.
     repair, find, propagate (bool): Whether edges are mended, strong cues find names, found names are marked everywhere.
     """
@@ -71,12 +74,15 @@ class ContextSettings:
     header_lines: int = 16
     signoff_lines: int = 6
     story_cue: bool = True
+    protect_recall: float = 0.1
+    protect: float = 0.3
+    protect_precision: float = 0.7
     repair: bool = True
     find: bool = True
     propagate: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("min_score", "model_floor", "mention_growth", "repeat"):
+        for name in ("min_score", "model_floor", "mention_growth", "repeat", "protect_recall", "protect", "protect_precision"):
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
                 raise PiiError(Errors.E301, name=name, value=value, allowed="a number from 0 to 1")
@@ -84,6 +90,10 @@ class ContextSettings:
             value = getattr(self, field.name)
             if not isinstance(value, bool) and value < 0:
                 raise PiiError(Errors.E301, name=field.name, value=value, allowed="0 or more")
+
+    def protect_at(self, point: str) -> float:
+        """RETURNS (float): Least probability of a private person at an operating point (operating.py)."""
+        return {RECALL: self.protect_recall, PRECISION: self.protect_precision}.get(point, self.protect)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ContextSettings":

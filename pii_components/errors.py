@@ -34,6 +34,7 @@ class Errors(metaclass=_Codes):
     )
     E104 = "Class weight for '{label}' is {value}; use a number above 0."
     E105 = "Windows of {window} pieces with overlap {overlap} in batches of {batch_size}: overlap must be 0 to window / 2, the batch 1 or more."
+    E107 = "There is no operating point '{point}'; use one of {allowed}."
     E106 = "{path} holds no {names}; make it with: weasel run get-encoder"
     # 2 pii_ruler
     E201 = "Pattern '{id}' is of no known kind; give it exactly one of: pattern (spaCy), regex, host, near."

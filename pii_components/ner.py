@@ -25,6 +25,7 @@ from .decoding import NAME, decode, output_labels
 from .errors import Errors, PiiError, PiiWarning, Warnings
 from .labels import LABELS
 from .ner_loss import UNLABELLED_KEY, Target, targets, weighted_loss
+from .operating import BALANCED, OPERATING_POINT, check_point, thresholds_at
 from .spans import SPANS_KEY, install_extensions, write_spans
 
 default_model_config = """
@@ -54,6 +55,7 @@ DEFAULT_THRESHOLDS = {NAME: 0.5}
         "model": DEFAULT_MODEL,
         "spans_key": SPANS_KEY,
         "thresholds": DEFAULT_THRESHOLDS,
+        "operating_point": BALANCED,
         "class_weights": DEFAULT_WEIGHTS,
         "scorer": {"@scorers": "pii_edu.pii_scorer.v1"},
     },
@@ -66,12 +68,20 @@ def make_pii_ner(
     model: Model[list[Doc], list[Floats2d]],
     spans_key: str,
     thresholds: dict[str, float],
+    operating_point: str,
     class_weights: dict[str, float],
     scorer: Callable | None,
 ) -> "PiiTokenClassifier":
     """Make a `pii_ner`. See `PiiTokenClassifier` for the settings."""
     return PiiTokenClassifier(
-        nlp.vocab, model, name, spans_key=spans_key, thresholds=thresholds, class_weights=class_weights, scorer=scorer
+        nlp.vocab,
+        model,
+        name,
+        spans_key=spans_key,
+        thresholds=thresholds,
+        operating_point=operating_point,
+        class_weights=class_weights,
+        scorer=scorer,
     )
 
 
@@ -125,6 +135,7 @@ class PiiTokenClassifier(TrainablePipe):
         *,
         spans_key: str = SPANS_KEY,
         thresholds: dict[str, float] = SimpleFrozenDict(),  # noqa: B008  (spaCy's idiom for an immutable default)
+        operating_point: str = BALANCED,
         class_weights: dict[str, float] = SimpleFrozenDict(),  # noqa: B008
         scorer: Callable | None = score_pii,
     ) -> None:
@@ -135,9 +146,10 @@ class PiiTokenClassifier(TrainablePipe):
         spans_key (str): The span group that is written, and read as gold.
         thresholds (dict[str, float]): Least probability of a span per label, 0 to 1; `NAME` stands for all roles together; .5
             where a label is missing.
+        operating_point (str): `recall`, `balanced` or `precision`. Not saved: it is the one who loads that chooses (operating.py).
         class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; 1 where missing.
         scorer (Callable | None): See `score_pii`.
-        RAISES (PiiError): E101, E104, E002 for settings out of range.
+        RAISES (PiiError): E101, E104, E107, E002 for settings out of range.
         """
         for label, value in thresholds.items():
             if label not in (NAME, *LABELS):
@@ -147,7 +159,9 @@ class PiiTokenClassifier(TrainablePipe):
         for label, value in class_weights.items():
             if value <= 0:
                 raise PiiError(Errors.E104, label=label, value=value)
+        check_point(operating_point)
         install_extensions()
+        self.operating_point = operating_point
         self.vocab = vocab
         self.model = model
         self.name = name
@@ -239,9 +253,11 @@ class PiiTokenClassifier(TrainablePipe):
         docs (Iterable[Doc]): The documents.
         scores (list[Floats2d]): What `predict` returned for them.
         """
+        thresholds = thresholds_at(self.operating_point, self.cfg["thresholds"])
         for doc, probs in zip(docs, scores, strict=True):
-            found = decode(doc, self.model.ops.to_numpy(probs), self.labels, self.cfg["thresholds"])
+            found = decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds)
             write_spans(doc, found, self.cfg["spans_key"])
+            doc.spans[self.cfg["spans_key"]].attrs[OPERATING_POINT] = self.operating_point
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
         """Process a stream in batches, with the pipeline's error handler per batch.

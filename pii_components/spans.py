@@ -123,7 +123,7 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
     """Write records to `doc.spans[key]`, sorted, with `attrs["scores"]`, `attrs["roles"]` and `span._.pii_*`.
 
     doc (Doc): The document; its text and entities stay as they are.
-    candidates (Iterable[Candidate]): Without overlaps: see `resolve_overlaps`.
+    candidates (Iterable[Candidate]): Without overlaps: see `resolve_overlaps`. Other attributes of the group stay.
     RAISES (PiiError): E001, if a span ends past the document.
     """
     install_extensions()
@@ -135,7 +135,9 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
         span = Span(doc, cand.start, cand.end, label=cand.label)
         span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
         spans.append(span)
+    kept = dict(doc.spans[key].attrs) if key in doc.spans else {}  # what a component noted for those after it
     doc.spans[key] = spans
+    doc.spans[key].attrs.update(kept)
     doc.spans[key].attrs["scores"] = [float(c.score) for c in ordered]
     doc.spans[key].attrs["roles"] = [[float(p) for p in c.roles] for c in ordered]
 

@@ -1,0 +1,129 @@
+"""Train the classifier of `pii_context`: persons of labelled essays, what each may be, and a fit.
+
+    persons = collect(nlp, docs)                 # docs with gold in doc.spans["pii"], as `pii-edu corpus build` writes them
+    model = train(persons, l2=3.0)
+    nlp.get_pipe("pii_context").classifier = model
+
+Take essays that `pii_ner` was not trained on: on its own essays it is surer than it will ever be again.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from .context import PiiContext
+from .context_cues import NOT_NAME
+from .context_features import token_vectors
+from .context_model import CLASSES, PersonModel, fit
+from .labels import CONNECTED, STUDENT, is_name, role_of
+from .ner_loss import ANNOTATED, UNLABELLED_KEY
+from .spans import SPANS_KEY
+
+_PUBLIC_WEIGHT = 1.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PersonExample:
+    """One person of one essay.
+
+    document (int): Number of the essay. row (numpy.ndarray): What the classifier sees, `context_features.features`.
+    allowed (numpy.ndarray): 1 for each of `CLASSES` that the gold leaves open, shape `(6,)`. mentions (int): How many.
+    """
+
+    document: int
+    row: numpy.ndarray
+    allowed: numpy.ndarray
+    mentions: int
+
+
+def collect(
+    nlp: Language, docs: Iterable[Doc], *, context: str = "pii_context", progress: Callable[[], None] = lambda: None
+) -> list[PersonExample]:
+    """Persons of labelled essays, as the pipeline finds them before it decides.
+
+    nlp (Language): The whole pipeline. docs (Iterable[Doc]): With gold. context (str): Name of the component.
+    progress (Callable[[], None]): Called after each essay.
+    RETURNS (list[PersonExample]): Those for whom the gold says something.
+    """
+    component = cast(PiiContext, nlp.get_pipe(context))
+    before = [proc for _, proc in nlp.pipeline[: nlp.pipe_names.index(context)]]
+    found = []
+    for number, gold in enumerate(docs):
+        doc = nlp.make_doc(gold.text)
+        for proc in before:
+            doc = cast(Any, proc)(doc)
+        seen = component.examine(doc)
+        if seen is not None and seen.weighed:
+            rows = seen.rows(token_vectors(doc))
+            for person, row in zip(seen.people.persons, rows, strict=True):
+                offsets = [
+                    (doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in (seen.people.cands[i] for i in person)
+                ]
+                allowed = classes_of(gold, offsets)
+                if allowed is not None:
+                    found.append(PersonExample(number, row, allowed, len(person)))
+        progress()
+    return found
+
+
+def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray | None:
+    """What a person may be.
+
+    gold (Doc): The labelled essay. mentions (Sequence[tuple[int, int]]): Offsets of the person's mentions.
+    RETURNS (numpy.ndarray | None): 1 for each of `CLASSES` that is left open, shape `(6,)`; None if the gold says nothing: nobody has
+        labelled the mentions, or they are of several people.
+    """
+    annotated = gold.spans[SPANS_KEY].attrs.get(ANNOTATED) if SPANS_KEY in gold.spans else None
+    votes: dict[str, int] = {}
+    for start, end in mentions:
+        if any(s.start_char < end and start < s.end_char for s in gold.spans.get(UNLABELLED_KEY, ())):
+            continue
+        label = _label_at(gold.spans.get(SPANS_KEY, ()), start, end)
+        votes[label] = votes.get(label, 0) + 1
+    if not votes:
+        return None
+    # A mention that is labelled says more than one that the annotators passed over.
+    label, n = max(votes.items(), key=lambda kv: (kv[1], kv[0] != ""))
+    named = {key: count for key, count in votes.items() if key}
+    if not label and named:
+        label, n = max(named.items(), key=lambda kv: kv[1])
+    if sum(named.values()) > 1.5 * n:
+        return None
+    if not annotated:
+        classes = {role_of(label) if is_name(label) else NOT_NAME}
+    elif is_name(label):
+        classes = {role_of(other) for other in annotated.get(label, [label])}
+    else:
+        # Nobody marked it, so it is none of those who would have been: classmates neither, whom CRAPII calls students.
+        classes = {*CLASSES} - {STUDENT, CONNECTED}
+    return numpy.asarray([name in classes for name in CLASSES], dtype="f4")
+
+
+def _label_at(spans: Iterable[Span], start: int, end: int) -> str:
+    """RETURNS (str): The label of the gold span that shares most characters; empty if none shares half of the mention."""
+    best, most = "", 0
+    for span in spans:
+        shared = min(end, span.end_char) - max(start, span.start_char)
+        if shared > most and 2 * shared >= min(end - start, span.end_char - span.start_char):
+            best, most = span.label_, shared
+    return best
+
+
+def train(
+    persons: Sequence[PersonExample], *, l2: float = 3.0, directions: int = 0, public_weight: float = _PUBLIC_WEIGHT
+) -> PersonModel:
+    """Fit the classifier.
+
+    persons (Sequence[PersonExample]): From `collect`. l2 (float), directions (int): See `context_model.fit`.
+    public_weight (float): Weight of those who are neither student nor connected, against the others.
+    RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without anyone.
+    """
+    rows = numpy.stack([p.row for p in persons]) if persons else numpy.zeros((0, 0), dtype="f4")
+    allowed = numpy.stack([p.allowed for p in persons]) if persons else numpy.zeros((0, len(CLASSES)), dtype="f4")
+    private = [CLASSES.index(STUDENT), CLASSES.index(CONNECTED)]
+    weights = numpy.asarray([1.0 if p.allowed[private].any() else public_weight for p in persons])
+    return fit(rows, allowed, weights, l2=l2, directions=directions)
