@@ -115,6 +115,11 @@ class Profile:
         """RETURNS (str): What to do with a label; "tag" if the profile does not name it. role (str): Whose detail it is, if known."""
         return self.actions.get(f"{label}/{role}") or self.actions.get(label, TAG)
 
+    @property
+    def by_role(self) -> bool:
+        """RETURNS (bool): Whether some label has an action for the details of one role."""
+        return any("/" in label for label in self.actions)
+
     def protects(self, label: str) -> bool:
         """RETURNS (bool): Whether values with this label do not stay as they are."""
         return self.action(label) != KEEP

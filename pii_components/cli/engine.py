@@ -148,19 +148,22 @@ class Engine:
 
     def _result(self, record: Record, doc: "Doc") -> Result | Skip:
         from ..spans import read_spans
+        from ..surrogates.owners import set_detail_roles
 
+        set_detail_roles(doc)
         spans = tuple(
             Found(
-                doc[cand.start].idx,
-                doc[cand.end - 1].idx + len(doc[cand.end - 1]),
+                span.start_char,
+                span.end_char,
                 cand.label,
-                cand.role,
+                span._.pii_role,
                 cand.score,
                 cand.source,
                 cand.reason,
-                self.profile.action(cand.label) if self.replace else "",
+                self.profile.action(cand.label, span._.pii_role) if self.replace else "",
             )
             for cand in read_spans(doc)
+            for span in (doc[cand.start : cand.end],)
         )
         words = len(record.text.split())
         if not self.replace:

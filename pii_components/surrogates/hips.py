@@ -243,6 +243,10 @@ class HipsSurrogate(Pipe):
         """
         from .plan import NO_SURROGATE, Item, plan
 
+        if self._profile.by_role:
+            from .owners import set_detail_roles
+
+            set_detail_roles(doc, self.cfg["spans_key"])
         candidates = resolve_overlaps(read_spans(doc, self.cfg["spans_key"]))
         items = []
         for cand in candidates:
