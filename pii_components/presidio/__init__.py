@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .analyzer import build_analyzer
+    from .anonymizer import PiiEduAnonymizer, PiiEduDeanonymizer
     from .configuration import config_path, read_config
     from .engine import PiiEduNlpEngine
+    from .operators import hips_operators, register_operators
     from .recognizer import StudentPiiRecognizer
 
 logger = logging.getLogger(__name__)
@@ -26,11 +28,25 @@ logger.addHandler(logging.NullHandler())
 _HOMES = {
     "StudentPiiRecognizer": "recognizer",
     "PiiEduNlpEngine": "engine",
+    "PiiEduAnonymizer": "anonymizer",
+    "PiiEduDeanonymizer": "anonymizer",
     "build_analyzer": "analyzer",
     "config_path": "configuration",
     "read_config": "configuration",
+    "hips_operators": "operators",
+    "register_operators": "operators",
 }
-__all__ = ["PiiEduNlpEngine", "StudentPiiRecognizer", "build_analyzer", "config_path", "read_config"]
+__all__ = [
+    "PiiEduAnonymizer",
+    "PiiEduDeanonymizer",
+    "PiiEduNlpEngine",
+    "StudentPiiRecognizer",
+    "build_analyzer",
+    "config_path",
+    "hips_operators",
+    "read_config",
+    "register_operators",
+]
 
 
 def _announce() -> None:

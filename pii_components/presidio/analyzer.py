@@ -6,7 +6,7 @@
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .offline import presidio_needed
 
@@ -49,11 +49,11 @@ def build_analyzer(
     engine.load()
     (language,) = engine.get_supported_languages()
     listed = read_config(recognizers or "recognizers")
-    entries = [dict(entry) for entry in listed.get("recognizers") or () if isinstance(entry, dict)]
+    entries: list[dict[str, Any]] = [dict(entry) for entry in listed.get("recognizers") or () if isinstance(entry, dict)]
     ours = [entry for entry in entries if _OURS in (entry.get("name"), entry.get("class_name"))]
     if not ours:
-        entries.insert(0, entry := {"name": _OURS, "type": "predefined"})
-        ours = [entry]
+        ours = [{"name": _OURS, "type": "predefined"}]
+        entries = ours + entries
     for entry in ours:
         # The pipeline is loaded once, here; the rest is the file's to say, if it is the user's.
         entry |= {"pipeline": engine.pipelines[language].nlp, "max_chars": max_chars, "supported_languages": [language]}

@@ -37,10 +37,10 @@ def read_config(name_or_path: str | Path) -> dict[str, Any]:
     RETURNS (dict[str, Any]): As Presidio's providers take it. RAISES (PiiError): E811, if there is none; E812, if it is no mapping.
     """
     path = config_path(str(name_or_path)) if str(name_or_path) in CONFIGS else Path(name_or_path)
+    if not path.is_file():
+        raise PiiError(Errors.E811, name=path.name, allowed=", ".join(CONFIGS))
     try:
         data = srsly.read_yaml(path)
-    except OSError:
-        raise PiiError(Errors.E811, name=path.name, allowed=", ".join(CONFIGS)) from None
     except Exception as err:  # noqa: BLE001  (the parser has many kinds, and their messages quote the file)
         raise PiiError(Errors.E812, path=path.name, reason=type(err).__name__) from None
     if not isinstance(data, dict):

@@ -63,7 +63,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         """
         if models and pipeline is not None:
             raise PiiError(Errors.E810, what=type(self).__name__, first="models", second="pipeline")
-        options = {"labels": labels, "return_cited": return_cited, "max_chars": max_chars}
+        options: dict[str, Any] = {"labels": labels, "return_cited": return_cited, "max_chars": max_chars}
         self._sources: dict[str, str | Path | Language] = {}
         for model in models or ():
             refuse_unknown(_without(model, (*_MODEL_KEYS, *_OPTIONS)), what="models", allowed=(*_MODEL_KEYS, *_OPTIONS))
@@ -72,7 +72,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             self._sources[model["lang_code"]] = model["model_name"]
         if not self._sources:
             source = DEFAULT_PIPELINE if pipeline is None else pipeline
-            self._sources["en" if isinstance(source, str | Path) else source.lang] = source
+            self._sources[str(getattr(source, "lang", "en"))] = source
         for language, source in self._sources.items():
             check_source(source, language=language)
         self.naming = Naming(options["labels"], options["return_cited"])
@@ -97,7 +97,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
                 language: Pipeline.open(source, language=language, max_chars=self.max_chars)
                 for language, source in self._sources.items()
             }
-            self.nlp = {language: pipeline.nlp for language, pipeline in self.pipelines.items()}
+            self.nlp = {lang: pipeline.nlp for lang, pipeline in self.pipelines.items()}  # type: ignore[assignment]
 
     def process_text(self, text: str, language: str) -> NlpArtifacts:
         """Process one text.

@@ -72,6 +72,7 @@ class StudentPiiRecognizer(LocalRecognizer):
         refuse_unknown(unknown, what=type(self).__name__, allowed=(*_OWN, *_PRESIDIOS, "score_thresholds"))
         if supported_entity is not None and supported_entities is not None:
             raise PiiError(Errors.E810, what=type(self).__name__, first="supported_entity", second="supported_entities")
+        self.name: str
         self.naming = Naming(labels, return_cited)
         check_source(pipeline, language=supported_language)
         asked = [supported_entity] if supported_entity is not None else supported_entities
@@ -83,7 +84,7 @@ class StudentPiiRecognizer(LocalRecognizer):
         super().__init__(
             supported_entities=self.naming.checked(asked) if asked else self.naming.entities(found_labels(pipeline)),
             supported_language=supported_language,
-            name=name,
+            name=name or type(self).__name__,
             version=version,
             context=list(context or ()),
         )
