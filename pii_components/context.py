@@ -40,7 +40,7 @@ from .context_evidence import (
 from .context_features import People, Weighed, features, token_vectors
 from .context_find import find_by_cue
 from .context_model import PersonModel
-from .context_persons import Form, Mention, link, parse_form
+from .context_persons import Mention, link, parse_form
 from .context_propagate import Known, propagate
 from .context_repair import repair
 from .context_settings import ContextSettings

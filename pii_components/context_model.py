@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy
 
@@ -78,7 +79,7 @@ class PersonModel:
             with numpy.load(BytesIO(data), allow_pickle=False) as arrays:
                 names = json.loads(bytes(arrays["names"]))
                 model = cls(**{key: arrays[key] for key in cls.__dataclass_fields__})
-        except (OSError, ValueError, KeyError, TypeError) as err:
+        except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as err:
             raise PiiError(Errors.E304, reason=type(err).__name__) from err
         if names != {"features": list(FEATURES), "classes": list(CLASSES)}:
             raise PiiError(Errors.E304, reason="it was trained on other features")

@@ -41,24 +41,31 @@ class PersonExample:
 
 
 def collect(
-    nlp: Language, docs: Iterable[Doc], *, context: str = "pii_context", progress: Callable[[], None] = lambda: None
+    nlp: Language,
+    docs: Iterable[Doc],
+    *,
+    context: str = "pii_context",
+    prepare: Callable[[int], Doc] | None = None,
+    vectors: bool = True,
+    progress: Callable[[], None] = lambda: None,
 ) -> list[PersonExample]:
     """Persons of labelled essays, as the pipeline finds them before it decides.
 
     nlp (Language): The whole pipeline. docs (Iterable[Doc]): With gold. context (str): Name of the component.
-    progress (Callable[[], None]): Called after each essay.
+    prepare (Callable[[int], Doc] | None): Gives an essay, by its number, as it is before that component; None to run the pipeline.
+    vectors (bool): Whether rows end with the pooled vectors of the encoder. progress (Callable[[], None]): Called after each essay.
     RETURNS (list[PersonExample]): Those for whom the gold says something.
     """
     component = cast(PiiContext, nlp.get_pipe(context))
     before = [proc for _, proc in nlp.pipeline[: nlp.pipe_names.index(context)]]
     found = []
     for number, gold in enumerate(docs):
-        doc = nlp.make_doc(gold.text)
-        for proc in before:
+        doc = prepare(number) if prepare else nlp.make_doc(gold.text)
+        for proc in () if prepare else before:
             doc = cast(Any, proc)(doc)
         seen = component.examine(doc)
         if seen is not None and seen.weighed:
-            rows = seen.rows(token_vectors(doc))
+            rows = seen.rows(token_vectors(doc) if vectors else None)
             for person, row in zip(seen.people.persons, rows, strict=True):
                 offsets = [
                     (doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in (seen.people.cands[i] for i in person)

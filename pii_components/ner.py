@@ -24,7 +24,7 @@ from thinc.types import Floats2d
 from .decoding import NAME, decode, output_labels
 from .errors import Errors, PiiError, PiiWarning, Warnings
 from .labels import LABELS
-from .ner_loss import UNLABELLED_KEY, Target, targets, weighted_loss
+from .ner_loss import Target, targets, weighted_loss
 from .operating import BALANCED, OPERATING_POINT, check_point, thresholds_at
 from .spans import SPANS_KEY, install_extensions, write_spans
 

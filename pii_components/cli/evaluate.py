@@ -2,6 +2,16 @@
 
 import typer
 
+from .evaluate_crossval import EPILOG as CROSSVAL_EPILOG
+from .evaluate_crossval import crossval
+from .evaluate_encoders import EPILOG as ENCODERS_EPILOG
+from .evaluate_encoders import encoders
+from .evaluate_experiments import EPILOG as EXPERIMENTS_EPILOG
+from .evaluate_experiments import experiments
+from .evaluate_fairness import EPILOG as FAIRNESS_EPILOG
+from .evaluate_fairness import fairness
+from .evaluate_presidio import EPILOG as PRESIDIO_EPILOG
+from .evaluate_presidio import presidio
 from .evaluate_release import release
 from .evaluate_report import report
 from .evaluate_robustness import EPILOG as ROBUSTNESS_EPILOG
@@ -24,5 +34,10 @@ evaluate_app.command("score", epilog=SCORE_EPILOG)(score)
 evaluate_app.command("tables", epilog=TABLES_EPILOG)(tables)
 evaluate_app.command("robustness", epilog=ROBUSTNESS_EPILOG)(robustness)
 evaluate_app.command("speed", epilog=SPEED_EPILOG)(speed)
+evaluate_app.command("encoders", epilog=ENCODERS_EPILOG)(encoders)
+evaluate_app.command("experiments", epilog=EXPERIMENTS_EPILOG)(experiments)
+evaluate_app.command("fairness", epilog=FAIRNESS_EPILOG)(fairness)
+evaluate_app.command("crossval", epilog=CROSSVAL_EPILOG)(crossval)
+evaluate_app.command("presidio", epilog=PRESIDIO_EPILOG)(presidio)
 evaluate_app.command("release")(release)
 evaluate_app.command("report")(report)

@@ -1,0 +1,88 @@
+"""`pii-edu evaluate crossval`: held-out scores on real essays, and the classifier and threshold that come of it."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import Errors, PiiError
+from .evaluate_score import Job, ProfileOpt, refuse_early
+from .evaluate_tables import DebugOpt, NamesOpt, OutOpt, QuietOpt, ResamplesOpt, SeedOpt
+from .guard import guard
+
+EPILOG = "Exit codes: 0 all done; 2 refused; 3 an unexpected error; 130 interrupted. Run it again to go on: folds that are trained stay."
+
+GoldArg = Annotated[str, typer.Argument(metavar="GOLD", help="Real essays with labels, CRAPII's form.")]
+SourceOpt = Annotated[Path, typer.Option("--source", help="Trained pipeline to go on from, which has seen none of the essays.")]
+ConfigOpt = Annotated[Path, typer.Option("--config", help="Training config with a source.")]
+CorpusOpt = Annotated[
+    Path, typer.Option("--corpus", help="Folder of `pii-edu corpus build`: essays of ours to train on beside them.")
+]
+WorkOpt = Annotated[Path, typer.Option("--work", help="Folder for folds, checkpoints, logs, predictions and the classifier.")]
+FoldsOpt = Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")]
+ReplayOpt = Annotated[int, typer.Option("--replay", min=0, help="Stretches of our essays in each fold's training.")]
+SettingsOpt = Annotated[Path, typer.Option("--settings", help="Config per component, JSON.")]
+L2Opt = Annotated[float, typer.Option("--l2", min=0, help="Penalty on the classifier's weights.")]
+LeastOpt = Annotated[
+    float, typer.Option("--min-precision", min=0, max=1, help="Thresholds below it are not chosen if one reaches it.")
+]
+ApartOpt = Annotated[
+    str, typer.Option("--apart", help="Other real essays: none is trained on, the first fold's detector finds them.")
+]
+FinalOpt = Annotated[
+    bool, typer.Option("--final/--no-final", help="Train on all essays too, those apart among them: what ships.")
+]
+ThreadsOpt = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
+
+
+def crossval(
+    *,
+    gold: GoldArg,
+    source: SourceOpt = Path("training/model-last"),
+    config: ConfigOpt = Path("configs/pii_ner_real.cfg"),
+    corpus: CorpusOpt = Path("corpus"),
+    work: WorkOpt = Path("training/crossval"),
+    settings: SettingsOpt = Path("configs/pipeline.json"),
+    n_folds: FoldsOpt = 5,
+    replay: ReplayOpt = 350,
+    l2: L2Opt = 3.0,
+    min_precision: LeastOpt = 0.8,
+    apart: ApartOpt = "",
+    final: FinalOpt = True,
+    threads: ThreadsOpt = 2,
+    profile: ProfileOpt = "crapii",
+    names: NamesOpt = "table",
+    out: OutOpt = "",
+    resamples: ResamplesOpt = 1000,
+    seed: SeedOpt = 0,
+    quiet: QuietOpt = False,
+    debug: DebugOpt = False,
+) -> None:
+    """Train on all folds but one and predict that one, for the detector and for the classifier behind it; score what was held out.
+
+    Writes WORK/held_out.jsonl (offsets and labels), WORK/classifier.npz for packaging, and WORK/chosen.json with the threshold.
+    """
+    with guard(debug):
+        from ..evaluate.crossval_run import CrossValidation
+
+        refuse_early(out)
+        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy"):
+            if not path.exists():
+                raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
+        job = Job(gold, profile, "", "", "", strict=False)
+        done = CrossValidation(
+            work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
+            l2=l2, min_precision=min_precision,
+        )  # fmt: skip
+        run, others = done.run(job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final)
+        job.save([run], str(work))
+        shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds} --l2 {l2:g}"
+        job.finish([run], f"{shown} --min-precision {min_precision:g}", names, out, resamples, seed, quiet)
+        if others is not None:
+            second = Job(apart, profile, "", "", "", strict=False)
+            second.save([others], str(work / "apart"))
+            place = str(Path(out).with_stem(f"{Path(out).stem}_apart")) if out else ""
+            second.finish([others], f"{shown} --apart {Path(apart).name}", names, place, resamples, seed, quiet)
+        if not quiet:
+            sys.stderr.write(f"wrote {work.name}/classifier.npz and {work.name}/chosen.json\n")

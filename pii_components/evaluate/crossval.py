@@ -1,0 +1,185 @@
+"""Held-out predictions on essays that the model learns from: train on all folds but one, predict that one.
+
+    folds = deal(essays, 5)
+    for n in range(5): train_fold(folder / f"fold{n}", write_fold(...), source=..., config=...)
+    held_out = HeldOut.read(folder, essays, settings=..., extra=authored)     # candidates, one forward pass per essay
+    run = held_out.run(protects=profile.protects)
+
+Both stages are held out. The detector of a fold has seen none of its essays; the classifier of `pii_context` for a fold is fitted on the
+persons of the other folds, each as the detector of its own fold saw them, and its threshold is chosen on those folds too.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+
+from ..context import PiiContext
+from ..context_model import PersonModel
+from ..context_train import PersonExample, collect, train
+from ..corpus.build import CRAPII_ANNOTATED, to_doc
+from ..corpus.formats.record import LabelledText
+from ..corpus.synthesis import Filled
+from ..errors import Errors, PiiError
+from ..packaging import assemble
+from .matching import match_bag
+from .records import CRAPII_LABELS, Entity, GoldDocument
+from .sweep import Cached, choose, find_with, predict_once
+
+CONTEXT = "pii_context"
+PROTECT = "pii_context.settings.protect"
+# Probabilities of a private person to choose from.
+THRESHOLDS: tuple[float, ...] = (0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+
+
+def fold_of(text: str, n_folds: int) -> int:
+    """RETURNS (int): The fold of an essay, by SHA-256 of how it begins: copies of one essay are in one fold."""
+    begins = " ".join(text.split())[:300].lower()
+    return int.from_bytes(hashlib.sha256(begins.encode("utf8")).digest()[:4], "big") % n_folds
+
+
+def training_doc(nlp: Language, essay: LabelledText) -> Doc:
+    """RETURNS (Doc): A real essay for training: its gold knows CRAPII's labels only (ner_loss.py)."""
+    return to_doc(nlp, Filled(essay.text, tuple(essay.spans), tuple(essay.masked), CRAPII_ANNOTATED))
+
+
+def write_training(nlp: Language, essays: Iterable[LabelledText], replay: Sequence[Doc], path: Path, *, repeat: int = 2) -> int:
+    """Write the essays to train on.
+
+    nlp (Language): For its tokenizer. essays (Iterable[LabelledText]): Real ones; those with labels are written `repeat` times.
+    replay (Sequence[Doc]): Essays of ours, so that what real ones do not show (roles, other scripts) is not forgotten.
+    path (Path): A .spacy file. RETURNS (int): Number of documents.
+    """
+    docs = []
+    for essay in essays:
+        docs += [training_doc(nlp, essay)] * (repeat if essay.spans else 1)
+    docs += replay
+    path.parent.mkdir(parents=True, exist_ok=True)
+    DocBin(docs=docs).to_disk(path)
+    return len(docs)
+
+
+def train_fold(folder: Path, *, config: Path, source: Path, dev: Path, threads: int = 2) -> Path:
+    """Run `spacy train`, unless it ran before.
+
+    folder (Path): Holds `train.spacy`; gets `model-last` and `train.log`. config (Path): A training config with a source.
+    source (Path): The pipeline to go on from. dev (Path): A .spacy file, looked at and not chosen by. threads (int): Of torch.
+    RETURNS (Path): `model-last`. RAISES (PiiError): E780, if training fails.
+    """
+    done = folder / "done"
+    if done.is_file():
+        return folder / "model-last"
+    paths = {"source": source, "train": folder / "train.spacy", "dev": dev}
+    command = [sys.executable, "-m", "spacy", "train", str(config), "--output", str(folder)]
+    command += [part for name, path in paths.items() for part in (f"--paths.{name}", str(path))]
+    with (folder / "train.log").open("w", encoding="utf8") as log:
+        code = subprocess.run(
+            command, stdout=log, stderr=subprocess.STDOUT, env={**os.environ, "OMP_NUM_THREADS": str(threads)}, check=False
+        ).returncode
+    if code:
+        raise PiiError(Errors.E780, folder=folder.name, code=code)
+    done.touch()  # `model-last` alone is there from the first checkpoint on
+    return folder / "model-last"
+
+
+@dataclass(slots=True)
+class Fold:
+    """One fold after its forward pass.
+
+    nlp (Language): Its pipeline. cached (list[Cached]): Its essays. persons (list[PersonExample]): Of its essays.
+    """
+
+    nlp: Language
+    cached: list[Cached]
+    persons: list[PersonExample]
+
+
+def examine_fold(
+    model: Path,
+    gold: Sequence[GoldDocument],
+    essays: Sequence[LabelledText],
+    *,
+    settings: dict[str, dict[str, Any]],
+    progress: Callable[[], None] = lambda: None,
+) -> Fold:
+    """Run the detector of a fold over its essays, and gather the persons.
+
+    model (Path): A pipeline as `spacy train` saved it, not trained on them. gold (Sequence[GoldDocument]), essays
+    (Sequence[LabelledText]): The same essays in the same order. settings (dict): Of the rules, as in configs/pipeline.json.
+    progress (Callable[[], None]): Called after each essay.
+    RETURNS (Fold): Ready to decide.
+    """
+    nlp = assemble(model, settings=settings)
+    nlp.remove_pipe("hips_surrogate")
+    cached = predict_once(nlp, gold, progress=progress)
+    return Fold(nlp, cached, collect_cached(nlp, cached, [training_doc(nlp, essay) for essay in essays]))
+
+
+def collect_cached(nlp: Language, cached: Sequence[Cached], golds: Sequence[Doc]) -> list[PersonExample]:
+    """RETURNS (list[PersonExample]): As `context_train.collect`, on essays whose probabilities are known; without vectors."""
+    ner, names = cast(Any, nlp.get_pipe("pii_ner")), list(nlp.pipe_names)
+    between = [proc for _, proc in nlp.pipeline[names.index("pii_ner") + 1 : names.index(CONTEXT)]]
+
+    def prepare(number: int) -> Doc:
+        doc = cached[number].doc
+        ner.set_annotations([doc], [ner.model.ops.asarray(cached[number].probabilities)])
+        for proc in between:
+            doc = cast(Any, proc)(doc)
+        return doc
+
+    return collect(nlp, golds, prepare=prepare, vectors=False)
+
+
+def decide(
+    folds: Sequence[Fold], extra: Sequence[PersonExample], *, protects: Callable[[str], bool], l2: float, min_precision: float
+) -> tuple[list[Entity], list[float], float]:
+    """Held-out entities of all essays.
+
+    folds (Sequence[Fold]): From `examine_fold`. extra (Sequence[PersonExample]): Persons of other essays, for every classifier.
+    protects (Callable[[str], bool]): Whether a label is hidden. l2 (float): See `context_model.fit`.
+    min_precision (float): Thresholds below it are not chosen while another reaches it.
+    RETURNS (tuple[list[Entity], list[float], float]): Entities, the threshold of each fold, and the one that is best over all of them, for
+        what ships.
+    """
+    found, counts = _try_all(folds, extra, protects, l2)
+    chosen, result = [], []
+    for n in range(len(folds)):
+        value = THRESHOLDS[choose(numpy.delete(counts, n, axis=1).sum(axis=1), min_precision=min_precision)]
+        chosen.append(value)
+        result += found[value][n]
+    return result, chosen, THRESHOLDS[choose(counts.sum(axis=1), min_precision=min_precision)]
+
+
+def _try_all(
+    folds: Sequence[Fold], extra: Sequence[PersonExample], protects: Callable[[str], bool], l2: float
+) -> tuple[dict[float, list[list[Entity]]], numpy.ndarray]:
+    """RETURNS (tuple): Entities per threshold and fold, and their counts, shape `(n_thresholds, n_folds, 3)`."""
+    found: dict[float, list[list[Entity]]] = {value: [] for value in THRESHOLDS}
+    for n, fold in enumerate(folds):
+        others = [p for k, other in enumerate(folds) if k != n for p in other.persons]
+        classifier = train([*others, *extra], l2=l2)
+        for value, entities in zip(THRESHOLDS, find_at(fold, classifier, protects), strict=True):
+            found[value].append(entities)
+    counts = [[_counts(fold, part) for fold, part in zip(folds, found[value], strict=True)] for value in THRESHOLDS]
+    return found, numpy.asarray(counts)
+
+
+def find_at(fold: Fold, classifier: PersonModel, protects: Callable[[str], bool]) -> list[list[Entity]]:
+    """RETURNS (list[list[Entity]]): What the pipeline of a fold finds with a classifier, for each of `THRESHOLDS`."""
+    context = cast(PiiContext, fold.nlp.get_pipe(CONTEXT))
+    context.classifier = classifier
+    return [find_with(fold.nlp, fold.cached, {PROTECT: value}, protects=protects) for value in THRESHOLDS]
+
+
+def _counts(fold: Fold, entities: Sequence[Entity]) -> numpy.ndarray:
+    gold = [entity for item in fold.cached for entity in item.gold.entities]
+    ids = [item.gold.id for item in fold.cached]
+    return match_bag(gold, entities, documents=ids, labels=CRAPII_LABELS).per_document.sum(axis=0)

@@ -1,0 +1,127 @@
+"""The steps of `pii-edu evaluate crossval`, each of which is left out if its result is there."""
+
+import json
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+
+from ..context_train import PersonExample, collect, train
+from ..corpus.formats.record import LabelledText
+from ..corpus.readers import read_labelled
+from ..packaging import assemble
+from ..spans import SPANS_KEY
+from .crossval import CONTEXT, Fold, decide, examine_fold, fold_of, train_fold, write_training
+from .gold import read_gold
+from .records import Entity, GoldDocument
+from .sweep import find_with
+from .systems import Run
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """One cross-validation; see the options of the command."""
+
+    work: Path
+    source: Path
+    config: Path
+    corpus: Path
+    settings: Path
+    n_folds: int
+    replay: int
+    threads: int
+    l2: float
+    min_precision: float
+
+    def run(
+        self,
+        documents: Sequence[GoldDocument],
+        gold: Path,
+        apart: Path | None,
+        protects: Callable[[str], bool],
+        *,
+        final: bool,
+    ) -> tuple[Run, Run | None]:
+        """Train, predict, decide.
+
+        documents (Sequence[GoldDocument]): What is scored. gold (Path): Their file. apart (Path | None): Other essays.
+        protects (Callable[[str], bool]): Whether a label is hidden. final (bool): Whether to train on everything too.
+        RETURNS (tuple[Run, Run | None]): Held-out entities of `documents`, and those of the essays apart.
+        """
+        began, cpu = time.perf_counter(), time.process_time()
+        essays = list(read_labelled(gold))
+        more = list(read_labelled(apart)) if apart else []
+        blank = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+        ours = self._replay(blank)
+        number = [fold_of(essay.text, self.n_folds) for essay in essays]
+        models = []
+        for n in range(self.n_folds):
+            rest = [essay for essay, fold in zip(essays, number, strict=True) if fold != n]
+            models.append(self._train(f"fold{n}", blank, rest, ours))
+        if final:
+            self._train("final", blank, [*essays, *more], ours)
+        settings = json.loads(self.settings.read_text("utf8"))
+        folds = []
+        for n, model in enumerate(models):
+            rows = [i for i, fold in enumerate(number) if fold == n]
+            folds.append(examine_fold(model, [documents[i] for i in rows], [essays[i] for i in rows], settings=settings))
+            logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
+        extra = self._persons_of_ours(settings)
+        entities, chosen, threshold = decide(folds, extra, protects=protects, l2=self.l2, min_precision=self.min_precision)
+        classifier = train([*(p for fold in folds for p in fold.persons), *extra], l2=self.l2)
+        self.work.mkdir(parents=True, exist_ok=True)
+        (self.work / "classifier.npz").write_bytes(classifier.to_bytes())
+        told = {
+            "protect": threshold,
+            "protect_by_fold": chosen,
+            "persons": sum(len(f.persons) for f in folds),
+            "extra": len(extra),
+        }
+        (self.work / "chosen.json").write_text(json.dumps(told, indent=1) + "\n", "utf8")
+        about = {"model": self.source.name, "folds": self.n_folds, "held_out": True, **told}
+        words = sum(doc.n_words for doc in documents)
+        order = {doc.id: i for i, doc in enumerate(documents)}
+        entities.sort(key=lambda e: (order[e.document], e.start))
+        seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
+        protected = frozenset(label for label in {e.label for e in entities} if protects(label))
+        run = Run("held_out", about, tuple(entities), protected, seconds, cpu_seconds, words, stored=True)
+        if apart is None:
+            return run, None
+        first = examine_fold(models[0], read_gold(apart), more, settings=settings)
+        first.nlp.get_pipe(CONTEXT).classifier = classifier  # type: ignore[attr-defined]
+        found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": threshold}, protects=protects)
+        return run, _other_run(first, found, about, protects)
+
+    def _train(self, name: str, blank: Language, essays: Sequence[LabelledText], ours: Sequence[Doc]) -> Path:
+        folder = self.work / name
+        if not (folder / "train.spacy").is_file():
+            write_training(blank, essays, ours, folder / "train.spacy")
+        logger.info("%s: training on %d essays", name, len(essays))
+        return train_fold(folder, config=self.config, source=self.source, dev=self.corpus / "dev.spacy", threads=self.threads)
+
+    def _replay(self, blank: Language) -> list[Doc]:
+        docs = list(DocBin().from_disk(self.corpus / "train.spacy").get_docs(blank.vocab))
+        random.Random(5).shuffle(docs)
+        return docs[: self.replay]
+
+    def _persons_of_ours(self, settings: dict[str, Any]) -> list[PersonExample]:
+        """Persons of our own dev essays, which the detector that it goes on from was not trained on."""
+        nlp = assemble(self.source, settings=settings)
+        nlp.remove_pipe("hips_surrogate")
+        docs = list(DocBin().from_disk(self.corpus / "dev.spacy").get_docs(nlp.vocab))
+        return collect(nlp, [doc for doc in docs if SPANS_KEY in doc.spans], vectors=False)
+
+
+def _other_run(fold: Fold, found: list[Entity], about: dict[str, Any], protects: Callable[[str], bool]) -> Run:
+    protected = frozenset(label for label in {e.label for e in found} if protects(label))
+    words = sum(item.gold.n_words for item in fold.cached)
+    return Run("apart", about, tuple(found), protected, 0.0, 0.0, words, stored=True)

@@ -1,0 +1,215 @@
+"""context_features.py, context_model.py, context_train.py: what is seen of a person, the fit, and the decision by it."""
+
+import subprocess
+import sys
+
+import numpy
+import pytest
+import spacy
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pii_components.context import PRIVATE, PiiContext, make_pii_context  # noqa: F401  (registers the factory)
+from pii_components.context_features import FEATURES
+from pii_components.context_model import CLASSES, PersonModel, fit
+from pii_components.context_train import classes_of, collect, train
+from pii_components.corpus.build import CRAPII_ANNOTATED, to_doc
+from pii_components.corpus.synthesis import Filled
+from pii_components.errors import PiiError
+from pii_components.operating import OPERATING_POINT
+from pii_components.spans import read_spans, write_spans
+from pii_components.tokenization import make_student_tokenizer
+
+from .test_context import marked
+
+N = len(FEATURES)
+RNG = numpy.random.default_rng(7)
+
+
+def toy_rows(n: int, width: int = 0) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Persons whose class shows in one feature (and, with vectors, in one direction)."""
+    rows = RNG.normal(size=(n, N + width)).astype("f4")
+    gold = RNG.integers(len(CLASSES), size=n)
+    rows[numpy.arange(n), gold] += 4
+    if width:
+        rows[:, N] += 3.0 * gold
+    return rows, numpy.eye(len(CLASSES), dtype="f4")[gold]
+
+
+def test_it_learns_what_is_there_to_learn():
+    rows, allowed = toy_rows(400)
+    model = fit(rows, allowed, numpy.ones(400), l2=1.0)
+    fresh, gold = toy_rows(200)
+    p = model.predict(fresh)
+    assert p.shape == (200, 6) and numpy.allclose(p.sum(axis=1), 1, atol=1e-5)
+    assert (p.argmax(axis=1) == gold.argmax(axis=1)).mean() > 0.9
+
+
+def test_partial_gold_teaches_who_is_no_student():
+    rows, exact = toy_rows(600)
+    partial = exact.copy()
+    others = exact[:, 0] == 0
+    partial[others] = [0, 1, 1, 1, 1, 1]  # all that CRAPII says
+    p = fit(rows, partial, numpy.ones(600), l2=1.0).predict(rows)
+    assert ((p[:, 0] > 0.5) == (exact[:, 0] == 1)).mean() > 0.95
+
+
+def test_probabilities_are_those_of_the_data():
+    rows = numpy.zeros((1000, N), dtype="f4")
+    allowed = numpy.eye(6, dtype="f4")[[0] * 300 + [3] * 700]
+    p = fit(rows, allowed, numpy.ones(1000)).predict(rows[:1])[0]
+    assert p[0] == pytest.approx(0.3, abs=0.01) and p[3] == pytest.approx(0.7, abs=0.01)
+
+
+@pytest.mark.parametrize("directions", [0, 3])
+def test_bytes_and_back(directions):
+    rows, allowed = toy_rows(80, width=8)
+    model = fit(rows, allowed, numpy.ones(80), directions=directions)
+    again = PersonModel.from_bytes(model.to_bytes())
+    assert again.width == (8 if directions else 0)
+    assert numpy.allclose(model.predict(rows), again.predict(rows), atol=1e-4)
+
+
+@pytest.mark.parametrize("data", [b"", b"nonsense", b"PK\x03\x04broken"])
+def test_what_is_no_classifier_is_a_coded_error(data):
+    with pytest.raises(PiiError) as error:
+        PersonModel.from_bytes(data)
+    assert error.value.code == "E304"
+
+
+def test_rows_without_the_vectors_that_it_reads_are_a_coded_error():
+    rows, allowed = toy_rows(40, width=4)
+    model = fit(rows, allowed, numpy.ones(40), directions=2)
+    with pytest.raises(PiiError) as error:
+        model.predict(rows[:, :N])
+    assert error.value.code == "E305"
+
+
+def test_nobody_to_learn_from_is_a_coded_error():
+    with pytest.raises(PiiError) as error:
+        train([])
+    assert error.value.code == "E306"
+
+
+def gold_doc(text, *spans, annotated=None, unlabelled=()):
+    return to_doc(spacy.blank("en"), Filled(text, spans, unlabelled, annotated or {}))
+
+
+def names(row):
+    return {name for name, on in zip(CLASSES, row, strict=True) if on}
+
+
+@pytest.mark.parametrize(
+    "annotated, spans, mentions, expected",
+    [
+        ({}, [(0, 9, "NAME_CITED")], [(0, 9)], {"CITED"}),
+        ({}, [], [(0, 9)], {"NOT_NAME"}),
+        ({}, [(0, 9, "EMPLOYER")], [(0, 9)], {"NOT_NAME"}),
+        (CRAPII_ANNOTATED, [(0, 9, "NAME_STUDENT")], [(0, 9)], {"STUDENT", "CONNECTED"}),
+        (CRAPII_ANNOTATED, [], [(0, 9)], {"INSTRUCTOR", "CITED", "CHARACTER", "NOT_NAME"}),
+        # One mention that the annotators passed over does not undo the one that they marked.
+        (CRAPII_ANNOTATED, [(0, 9, "NAME_STUDENT")], [(0, 9), (15, 20), (15, 20)], {"STUDENT", "CONNECTED"}),
+    ],
+)
+def test_what_gold_leaves_open(annotated, spans, mentions, expected):
+    assert names(classes_of(gold_doc("Ana Lopez said Lopez", *spans, annotated=annotated), mentions)) == expected
+
+
+def test_gold_that_says_nothing():
+    assert classes_of(gold_doc("Ana Lopez", unlabelled=((0, 9),)), [(0, 9)]) is None
+    two = gold_doc("Ana Lopez said Lopez", (0, 9, "NAME_STUDENT"), (15, 20, "NAME_CITED"))
+    assert classes_of(two, [(0, 9), (15, 20)]) is None
+
+
+TEXTS = [
+    ("Ana Lopez\nMarch 3\n\nI liked Norman (2013) and design.", {"Ana Lopez": "STUDENT", "Norman": "CITED"}),
+    ("By Ben Roth\n\nAs Norman (2013) says, design is for people.", {"Ben Roth": "STUDENT", "Norman": "CITED"}),
+    ("My name is Ida Berg. According to Norman (2013), design helps.", {"Ida Berg": "STUDENT", "Norman": "CITED"}),
+    ("Ola Weiss\n\nMy friend Kim and I met. Smith et al. (2010) write so.", {"Ola Weiss": "STUDENT", "Kim": "CONNECTED", "Smith": "CITED"}),
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def trained():
+    nlp = spacy.blank("en")
+    nlp.tokenizer = make_student_tokenizer(nlp)
+    nlp.add_pipe("pii_context")
+    golds, docs = [], []
+    for text, who in TEXTS * 3:
+        spans = sorted((text.index(name), text.index(name) + len(name), f"NAME_{role}") for name, role in who.items())
+        golds.append(to_doc(nlp, Filled(text, tuple(spans))))
+        shown = text
+        for name in who:
+            shown = shown.replace(name, f"[[{name}]]")
+        docs.append(marked(shown))
+    persons = collect(nlp, golds, prepare=lambda n: docs[n])
+    assert len(persons) == 27 and {p.document for p in persons} == set(range(12))
+    return nlp, train(persons, l2=0.3)
+
+
+def decided(context, text):
+    doc = marked(text)
+    context(doc)
+    return doc
+
+
+def test_the_classifier_decides_and_says_why(trained):
+    nlp, model = trained
+    context = PiiContext()
+    context.classifier = model
+    doc = decided(context, "[[Eva Stone]]\nApril\n\nI read [[Norman]] (2013). [[Stone]] again.")
+    found = {s.text: (s._.pii_role, s._.pii_reason) for s in doc.spans["pii"]}
+    assert found["Eva Stone"][0] == found["Stone"][0] == "STUDENT" and found["Norman"][0] == "CITED"
+    assert all(role.lower() in reason for role, reason in found.values())
+    scores = {s.text: c.score for s, c in zip(doc.spans["pii"], read_spans(doc), strict=True)}
+    assert scores["Eva Stone"] == scores["Stone"] and all(0 <= score <= 1 for score in scores.values())
+
+
+def test_operating_points_move_the_threshold(trained):
+    _, model = trained
+    context = PiiContext(settings={"protect_recall": 0.0, "protect": 0.5, "protect_precision": 1.0})
+    context.classifier = model
+    roles = {}
+    for point in ("recall", "balanced", "precision"):
+        doc = marked("[[Eva Stone]]\nApril\n\nI read [[Norman]] (2013).")
+        doc.spans["pii"].attrs[OPERATING_POINT] = point
+        context(doc)
+        roles[point] = {s.text: s._.pii_role in PRIVATE for s in doc.spans["pii"]}
+    assert roles["balanced"] == {"Eva Stone": True, "Norman": False}
+    assert all(roles["recall"].values()) and not any(roles["precision"].values())
+
+
+def test_others_than_names_are_left_alone(trained):
+    _, model = trained
+    context = PiiContext()
+    context.classifier = model
+    doc = marked("[[Eva Stone]]\n\nWrite to me.")
+    cands = read_spans(doc)
+    write_spans(doc, [*cands, cands[0].__class__(3, 4, "EMAIL", 0.9, "rule", "rule")])
+    before = [c for c in read_spans(doc) if c.label == "EMAIL"]
+    context(doc)
+    assert [c for c in read_spans(doc) if c.label == "EMAIL"] == before
+
+
+def test_the_classifier_is_saved_and_comes_back_in_a_fresh_process(trained, tmp_path):
+    nlp, model = trained
+    nlp.get_pipe("pii_context").classifier = model
+    nlp.to_disk(tmp_path / "nlp")
+    code = (
+        "import spacy, sys\n"
+        f"nlp = spacy.load({str(tmp_path / 'nlp')!r})\n"
+        "model = nlp.get_pipe('pii_context').classifier\n"
+        "print(round(float(abs(model.weights).sum()), 3))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert float(out) == pytest.approx(float(abs(model.weights).sum()), rel=1e-3)
+    fresh = PiiContext().from_bytes(nlp.get_pipe("pii_context").to_bytes())
+    assert numpy.allclose(fresh.classifier.weights, model.weights, atol=1e-5)
+    assert PiiContext().from_bytes(PiiContext().to_bytes()).classifier is None
+    nlp.get_pipe("pii_context").classifier = None
+
+
+@given(st.lists(st.floats(-30, 30, width=32), min_size=N, max_size=N))
+def test_any_row_gives_probabilities(trained, row):
+    p = trained[1].predict(numpy.asarray([row], dtype="f4"))
+    assert numpy.isfinite(p).all() and p.sum() == pytest.approx(1, abs=1e-4)
