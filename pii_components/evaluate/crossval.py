@@ -108,19 +108,38 @@ def examine_fold(
     essays: Sequence[LabelledText],
     *,
     settings: dict[str, dict[str, Any]],
+    store: Path | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> Fold:
     """Run the detector of a fold over its essays, and gather the persons.
 
     model (Path): A pipeline as `spacy train` saved it, not trained on them. gold (Sequence[GoldDocument]), essays
     (Sequence[LabelledText]): The same essays in the same order. settings (dict): Of the rules, as in configs/pipeline.json.
-    progress (Callable[[], None]): Called after each essay.
-    RETURNS (Fold): Ready to decide.
+    store (Path | None): A .npz file for the probabilities, which are taken from it if it is there. progress (Callable[[], None]): Called
+        after each essay.
+    RETURNS (Fold): Ready to decide. RAISES (PiiError): E781, if the stored probabilities are of other essays.
     """
     nlp = assemble(model, settings=settings)
     nlp.remove_pipe("hips_surrogate")
-    cached = predict_once(nlp, gold, progress=progress)
+    cached = (
+        load_cached(nlp, gold, store) if store is not None and store.is_file() else predict_once(nlp, gold, progress=progress)
+    )
+    if store is not None and not store.is_file():
+        numpy.savez_compressed(store, *[item.probabilities.astype("f2") for item in cached])
     return Fold(nlp, cached, collect_cached(nlp, cached, [training_doc(nlp, essay) for essay in essays]))
+
+
+def load_cached(nlp: Language, gold: Sequence[GoldDocument], store: Path) -> list[Cached]:
+    """RETURNS (list[Cached]): Essays with the probabilities that an earlier run stored. RAISES (PiiError): E781."""
+    with numpy.load(store) as arrays:
+        known = [arrays[f"arr_{n}"].astype("f4") for n in range(len(arrays.files))]
+    cached = []
+    for item, probabilities in zip(gold, known, strict=False):
+        doc = nlp.make_doc(item.text)
+        cached.append(Cached(item, doc, dict(doc.user_data), probabilities))
+    if len(known) != len(gold) or any(len(item.doc) != len(item.probabilities) for item in cached):
+        raise PiiError(Errors.E781, file=store.name)
+    return cached
 
 
 def collect_cached(nlp: Language, cached: Sequence[Cached], golds: Sequence[Doc]) -> list[PersonExample]:

@@ -73,7 +73,10 @@ class CrossValidation:
         folds = []
         for n, model in enumerate(models):
             rows = [i for i, fold in enumerate(number) if fold == n]
-            folds.append(examine_fold(model, [documents[i] for i in rows], [essays[i] for i in rows], settings=settings))
+            mine, texts = [documents[i] for i in rows], [essays[i] for i in rows]
+            folds.append(
+                examine_fold(model, mine, texts, settings=settings, store=self.work / f"fold{n}" / "probabilities.npz")
+            )
             logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
         extra = self._persons_of_ours(settings)
         entities, chosen, threshold = decide(folds, extra, protects=protects, l2=self.l2, min_precision=self.min_precision)
