@@ -107,7 +107,8 @@ def make_detail(
         return _day(rng)
     # Places go by the name, so another name has another home.
     last = f"{person.last} {int(rng.random() * 1000)}" if what in _PLACES and number > 1 else person.last
-    return " ".join(invent_detail(what, person.first, last, rng).split())
+    # A source of its own: what one detail draws does not move the next, and `rng` need do no more than `random()`.
+    return " ".join(invent_detail(what, person.first, last, random.Random(int(rng.random() * 2**53))).split())
 
 
 def _day(rng: random.Random) -> str:

@@ -212,12 +212,12 @@ def recall_by_group(
                 recall = gap = None
                 if weights is not None:
                     counts = [numpy.bincount(rows[x], minlength=len(row)) for x in (inside & hit, inside, rest & hit, rest)]
-                    recall, gap = rate(counts[0], counts[1], weights), _gap(counts, weights)
+                    recall, gap = rate(counts[0], counts[1], weights), gap_of(counts, weights)
                 out.append(GroupTest(category, name, system, n, h, rn, rh, *mann_whitney(h, n, rh, rn), recall, gap))
     return out
 
 
-def _gap(counts: Sequence[numpy.ndarray], weights: numpy.ndarray) -> Estimate | None:
+def gap_of(counts: Sequence[numpy.ndarray], weights: numpy.ndarray) -> Estimate | None:
     """Recall of the group less that of the rest, on the same resamples."""
     if not counts[3].sum():
         return None

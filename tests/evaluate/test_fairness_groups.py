@@ -1,0 +1,138 @@
+"""Ten groups on the same texts: who is found, and how far below the rest a group is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pii_components.corpus.culture_names import GROUPS, given_names, surnames
+from pii_components.errors import PiiError
+from pii_components.evaluate.fairness_groups import GroupTable, GroupText, found_names, group_texts, measure_fairness
+from pii_components.evaluate.records import Entity, GoldDocument
+from pii_components.labels import NAME_CITED, NAME_STUDENT
+
+ASSETS = Path(__file__).parents[2] / "assets"
+needs_assets = pytest.mark.skipif(not (ASSETS / "chats").is_dir(), reason="assets are not in an installed wheel")
+
+
+def text_of(number, gender, culture, name="Dana Vell"):
+    ident = f"{number}.{gender}.{culture}"
+    document = GoldDocument(ident, f"I am {name}.", (Entity(ident, 5, 5 + len(name), NAME_STUDENT, name),))
+    return GroupText(gender, culture, "chats", str(number), document)
+
+
+class Finds:
+    """Finds what is named, but not in one group."""
+
+    name, about = "finds", {}
+
+    def __init__(self, misses=lambda text: False):
+        self.misses = misses
+
+    def protects(self, label):
+        return label != NAME_CITED
+
+    def find(self, documents):
+        for doc in documents:
+            yield [] if self.misses(doc.id) else list(doc.entities)
+
+
+def all_groups(n):
+    return [text_of(number, *group) for number in range(n) for group in GROUPS]
+
+
+def test_a_group_that_is_missed_is_below_the_rest():
+    report = measure_fairness(Finds(lambda ident: "Asia" in ident), all_groups(4), n_resamples=20, least_names=8)
+    asia, europe = report["groups"]["culture"]["Asia"], report["groups"]["culture"]["Europe"]
+    assert (asia["recall"], asia["gap"], asia["names"]) == (0.0, -1.0, 8)
+    assert europe["gap"] == pytest.approx(0.25)
+    assert asia["p"] < 0.01
+    assert report["groups"]["gender"]["Female"]["gap"] == 0.0
+    assert report["groups"]["gender and culture"]["Male, Asia"]["names"] == 4
+    assert report["asked"] | {"worst_gap_95": 0} == {
+        "most_below": 0.02, "least_names": 8, "worst": "culture Asia", "worst_gap": -1.0, "worst_gap_95": 0, "fewest_names": 8,
+        "holds": False,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("least", "holds"), [(8, True), (9, False)])
+def test_what_is_asked_holds_with_enough_names_only(least, holds):
+    report = measure_fairness(Finds(), all_groups(4), n_resamples=20, least_names=least)
+    assert report["asked"]["holds"] is holds
+    assert "Dana" not in json.dumps(report)
+
+
+def test_a_gap_has_an_interval_over_texts():
+    missed = {"0.F.Asia", "1.F.Asia", "2.M.Africa"}
+    report = measure_fairness(Finds(lambda ident: ident in missed), all_groups(8), n_resamples=200)
+    low, high = report["groups"]["culture"]["Asia"]["gap_95"]
+    assert low < report["groups"]["culture"]["Asia"]["gap"] < high <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("predicted", "expected"),
+    [
+        ([(5, 14, NAME_STUDENT)], (True, True, True)),
+        ([(5, 14, "EMAIL")], (True, True, True)),
+        ([(0, 20, NAME_STUDENT)], (True, False, False)),
+        ([(5, 9, NAME_STUDENT)], (False, False, False)),
+        ([(5, 9, NAME_STUDENT), (10, 14, NAME_STUDENT)], (True, False, False)),
+        ([(5, 14, NAME_CITED)], (False, False, False)),
+        ([], (False, False, False)),
+    ],
+)
+def test_a_name_is_found_in_three_ways(predicted, expected):
+    text = text_of(1, "F", "Asia")
+    found = [Entity("x", start, end, label, text.document.text[start:end]) for start, end, label in predicted]
+    assert found_names(text, found, Finds().protects) == [expected]
+
+
+def test_nobody_named_is_an_error():
+    text = GroupText("F", "Asia", "chats", "1", GoldDocument("1", "Nobody is named here"))
+    with pytest.raises(PiiError, match=r"\[E762\]"):
+        measure_fairness(Finds(), [text], n_resamples=5)
+
+
+@needs_assets
+def test_groups_have_the_same_texts_and_names_of_their_own():
+    texts = group_texts(ASSETS, fillings=2, seed=7, limit=2)
+    assert len(texts) == (2 + 2) * 2 * 10
+    bases = {group: [t.base for t in texts if (t.gender, t.culture) == group] for group in GROUPS}
+    assert len({tuple(found) for found in bases.values()}) == 1
+    assert len({text.document.id for text in texts}) == len(texts)
+    assert texts == group_texts(ASSETS, fillings=2, seed=7, limit=2)
+    assert all(entity.text in text.document.text for text in texts for entity in text.document.entities)
+
+
+def test_a_group_table_draws_from_its_culture():
+    import random
+
+    table, rng = GroupTable("Africa"), random.Random(1)
+    assert all(table.sample_given(rng, "F", "EN") in given_names("F", "Africa") for _ in range(20))
+    assert all(table.sample_surname(rng, "ES") in surnames("Africa") for _ in range(20))
+
+
+def test_an_unknown_kind_is_told():
+    with pytest.raises(PiiError, match=r"\[E685\].*chats, essays"):
+        group_texts(ASSETS, kinds=("poems",))
+
+
+@needs_assets
+def test_command_writes_numbers_and_no_names(tmp_path):
+    import spacy
+
+    from pii_components.cli import app
+
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii"})
+    ruler.add_patterns([{"label": NAME_STUDENT, "pattern": [{"IS_TITLE": True}]}])
+    nlp.to_disk(tmp_path / "model")
+    arguments = ["evaluate", "fairness", "--pipeline", str(tmp_path / "model"), "--assets", str(ASSETS), "--limit", "1", "--fillings", "1",
+                 "--resamples", "20", "--out", str(tmp_path / "f.json"), "--debug"]  # fmt: skip
+    result = CliRunner().invoke(app, arguments)
+    report = json.loads((tmp_path / "f.json").read_text())
+    assert result.exit_code == 1  # fewer than 200 names
+    assert set(report["groups"]["culture"]) == {"Africa", "Americas", "Asia", "Europe", "Oceania"}
+    assert 0 < report["all"]["recall"] <= 1
+    assert "By culture" in result.output and str(tmp_path) not in json.dumps(report)
