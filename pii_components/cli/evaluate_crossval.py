@@ -75,10 +75,21 @@ def crossval(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
             l2=l2, min_precision=min_precision,
         )  # fmt: skip
-        run, others = done.run(job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final)
+        run, others, curve = done.run(
+            job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final
+        )
         job.save([run], str(work))
         shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds} --l2 {l2:g}"
-        job.finish([run], f"{shown} --min-precision {min_precision:g}", names, out, resamples, seed, quiet)
+        job.finish(
+            [run],
+            f"{shown} --min-precision {min_precision:g}",
+            names,
+            out,
+            resamples,
+            seed,
+            quiet,
+            calibration={"private people, held out": curve},
+        )
         if others is not None:
             second = Job(apart, profile, "", "", "", strict=False)
             second.save([others], str(work / "apart"))

@@ -219,8 +219,10 @@ class Job:
             for one in runs:
                 write_run(one, Path(folder) / f"{one.name}.jsonl", data_sha256=self.sha256)
 
-    def finish(self, runs: Sequence["Run"], command: str, names: str, out: str, resamples: int, seed: int, quiet: bool) -> None:
-        """Score, print, write."""
+    def finish(
+        self, runs: Sequence["Run"], command: str, names: str, out: str, resamples: int, seed: int, quiet: bool, **more: Any
+    ) -> None:
+        """Score, print, write. more (Any): Goes into the metrics file as it is."""
         from ..evaluate.fairness import name_source
         from ..evaluate.metrics import SEED
         from ..evaluate.report import describe_data, write_report
@@ -229,12 +231,16 @@ class Job:
         from .show import console
 
         source = name_source(names)
-        report: dict[str, Any] = {
-            "command": f"pii-edu {'' if command.startswith('compare') else 'evaluate '}{command} --profile {self.profile.name}",
-            "data": describe_data(self.documents, file=self.path.name, sha256=self.sha256),
-            "masked": self.masked,
-            "profile": self.profile.name,
-        } | score_report(runs, self.documents, profile=self.profile, names=source, resamples=resamples, seed=seed or SEED)
+        report: dict[str, Any] = (
+            {
+                "command": f"pii-edu {'' if command.startswith('compare') else 'evaluate '}{command} --profile {self.profile.name}",
+                "data": describe_data(self.documents, file=self.path.name, sha256=self.sha256),
+                "masked": self.masked,
+                "profile": self.profile.name,
+            }
+            | score_report(runs, self.documents, profile=self.profile, names=source, resamples=resamples, seed=seed or SEED)
+            | more
+        )
         if not quiet:
             print_score(report, to=console())
             if self.masked["count"]:

@@ -22,8 +22,8 @@ import numpy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ..context import PiiContext
-from ..context_model import PersonModel
+from ..context import PRIVATE, PiiContext
+from ..context_model import CLASSES, PersonModel
 from ..context_train import PersonExample, collect, train
 from ..corpus.build import CRAPII_ANNOTATED, to_doc
 from ..corpus.formats.record import LabelledText
@@ -157,38 +157,54 @@ def collect_cached(nlp: Language, cached: Sequence[Cached], golds: Sequence[Doc]
     return collect(nlp, golds, prepare=prepare, vectors=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What cross-validation gives.
+
+    entities (list[Entity]): Held out, of all essays. by_fold (list[float]): Threshold chosen for each fold on the others. best (float):
+        Threshold that is best over all folds, for what ships. scores (list[float]), private (list[bool]): Held-out probability that a
+        person is private, and whether one was.
+    """
+
+    entities: list[Entity]
+    by_fold: list[float]
+    best: float
+    scores: list[float]
+    private: list[bool]
+
+
 def decide(
     folds: Sequence[Fold], extra: Sequence[PersonExample], *, protects: Callable[[str], bool], l2: float, min_precision: float
-) -> tuple[list[Entity], list[float], float]:
-    """Held-out entities of all essays.
+) -> Decided:
+    """Fit a classifier for each fold on the others, choose its threshold there, and find the entities of the fold.
 
     folds (Sequence[Fold]): From `examine_fold`. extra (Sequence[PersonExample]): Persons of other essays, for every classifier.
     protects (Callable[[str], bool]): Whether a label is hidden. l2 (float): See `context_model.fit`.
     min_precision (float): Thresholds below it are not chosen while another reaches it.
-    RETURNS (tuple[list[Entity], list[float], float]): Entities, the threshold of each fold, and the one that is best over all of them, for
-        what ships.
+    RETURNS (Decided): Held-out results.
     """
-    found, counts = _try_all(folds, extra, protects, l2)
-    chosen, result = [], []
-    for n in range(len(folds)):
-        value = THRESHOLDS[choose(numpy.delete(counts, n, axis=1).sum(axis=1), min_precision=min_precision)]
-        chosen.append(value)
-        result += found[value][n]
-    return result, chosen, THRESHOLDS[choose(counts.sum(axis=1), min_precision=min_precision)]
-
-
-def _try_all(
-    folds: Sequence[Fold], extra: Sequence[PersonExample], protects: Callable[[str], bool], l2: float
-) -> tuple[dict[float, list[list[Entity]]], numpy.ndarray]:
-    """RETURNS (tuple): Entities per threshold and fold, and their counts, shape `(n_thresholds, n_folds, 3)`."""
     found: dict[float, list[list[Entity]]] = {value: [] for value in THRESHOLDS}
+    scores: list[float] = []
+    private: list[bool] = []
+    columns = [CLASSES.index(role) for role in PRIVATE]
     for n, fold in enumerate(folds):
         others = [p for k, other in enumerate(folds) if k != n for p in other.persons]
         classifier = train([*others, *extra], l2=l2)
         for value, entities in zip(THRESHOLDS, find_at(fold, classifier, protects), strict=True):
             found[value].append(entities)
-    counts = [[_counts(fold, part) for fold, part in zip(folds, found[value], strict=True)] for value in THRESHOLDS]
-    return found, numpy.asarray(counts)
+        for person in fold.persons:
+            scores.append(float(classifier.predict(person.row[None])[0, columns].sum()))
+            private.append(bool(person.allowed[columns].any()))
+    counts = numpy.asarray(
+        [[_counts(fold, part) for fold, part in zip(folds, found[value], strict=True)] for value in THRESHOLDS]
+    )  # (n_thresholds, n_folds, 3)
+    by_fold, entities = [], []
+    for n in range(len(folds)):
+        value = THRESHOLDS[choose(numpy.delete(counts, n, axis=1).sum(axis=1), min_precision=min_precision)]
+        by_fold.append(value)
+        entities += found[value][n]
+    best = THRESHOLDS[choose(counts.sum(axis=1), min_precision=min_precision)]
+    return Decided(entities, by_fold, best, scores, private)
 
 
 def find_at(fold: Fold, classifier: PersonModel, protects: Callable[[str], bool]) -> list[list[Entity]]:

@@ -18,6 +18,7 @@ from ..corpus.formats.record import LabelledText
 from ..corpus.readers import read_labelled
 from ..packaging import assemble
 from ..spans import SPANS_KEY
+from .calibration import reliability
 from .crossval import CONTEXT, Fold, decide, examine_fold, fold_of, train_fold, write_training
 from .gold import read_gold
 from .records import Entity, GoldDocument
@@ -50,12 +51,13 @@ class CrossValidation:
         protects: Callable[[str], bool],
         *,
         final: bool,
-    ) -> tuple[Run, Run | None]:
+    ) -> tuple[Run, Run | None, dict[str, Any]]:
         """Train, predict, decide.
 
         documents (Sequence[GoldDocument]): What is scored. gold (Path): Their file. apart (Path | None): Other essays.
         protects (Callable[[str], bool]): Whether a label is hidden. final (bool): Whether to train on everything too.
-        RETURNS (tuple[Run, Run | None]): Held-out entities of `documents`, and those of the essays apart.
+        RETURNS (tuple[Run, Run | None, dict[str, Any]]): Held-out entities of `documents`, those of the essays apart, and the reliability
+            curve of held-out probabilities that a person is private.
         """
         began, cpu = time.perf_counter(), time.process_time()
         essays = list(read_labelled(gold))
@@ -79,14 +81,15 @@ class CrossValidation:
             )
             logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
         extra = self._persons_of_ours(settings)
-        entities, chosen, threshold = decide(folds, extra, protects=protects, l2=self.l2, min_precision=self.min_precision)
+        done = decide(folds, extra, protects=protects, l2=self.l2, min_precision=self.min_precision)
+        entities, threshold = done.entities, done.best
         classifier = train([*(p for fold in folds for p in fold.persons), *extra], l2=self.l2)
         self.work.mkdir(parents=True, exist_ok=True)
         (self.work / "classifier.npz").write_bytes(classifier.to_bytes())
         told = {
             "protect": threshold,
-            "protect_by_fold": chosen,
-            "persons": sum(len(f.persons) for f in folds),
+            "protect_by_fold": done.by_fold,
+            "persons": len(done.scores),
             "extra": len(extra),
         }
         (self.work / "chosen.json").write_text(json.dumps(told, indent=1) + "\n", "utf8")
@@ -97,12 +100,13 @@ class CrossValidation:
         seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
         protected = frozenset(label for label in {e.label for e in entities} if protects(label))
         run = Run("held_out", about, tuple(entities), protected, seconds, cpu_seconds, words, stored=True)
+        curve = reliability(done.scores, done.private)
         if apart is None:
-            return run, None
+            return run, None, curve
         first = examine_fold(models[0], read_gold(apart), more, settings=settings)
         first.nlp.get_pipe(CONTEXT).classifier = classifier  # type: ignore[attr-defined]
         found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": threshold}, protects=protects)
-        return run, _other_run(first, found, about, protects)
+        return run, _other_run(first, found, about, protects), curve
 
     def _train(self, name: str, blank: Language, essays: Sequence[LabelledText], ours: Sequence[Doc]) -> Path:
         folder = self.work / name
