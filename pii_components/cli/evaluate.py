@@ -10,6 +10,8 @@ from .evaluate_experiments import EPILOG as EXPERIMENTS_EPILOG
 from .evaluate_experiments import experiments
 from .evaluate_fairness import EPILOG as FAIRNESS_EPILOG
 from .evaluate_fairness import fairness
+from .evaluate_links import EPILOG as LINKS_EPILOG
+from .evaluate_links import links
 from .evaluate_presidio import EPILOG as PRESIDIO_EPILOG
 from .evaluate_presidio import presidio
 from .evaluate_release import release
@@ -40,4 +42,5 @@ evaluate_app.command("fairness", epilog=FAIRNESS_EPILOG)(fairness)
 evaluate_app.command("crossval", epilog=CROSSVAL_EPILOG)(crossval)
 evaluate_app.command("presidio", epilog=PRESIDIO_EPILOG)(presidio)
 evaluate_app.command("release")(release)
+evaluate_app.command("links", epilog=LINKS_EPILOG)(links)
 evaluate_app.command("report")(report)

@@ -8,18 +8,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .offline import presidio_needed
-
-presidio_needed("build_analyzer")
-
-from presidio_analyzer import AnalyzerEngine  # noqa: E402
-from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider  # noqa: E402
-
-from .configuration import read_config  # noqa: E402
-from .engine import PiiEduNlpEngine  # noqa: E402
-from .pipelines import DEFAULT_PIPELINE, MAX_CHARS  # noqa: E402
-from .recognizer import StudentPiiRecognizer  # noqa: E402
-from .settings import PRESIDIO  # noqa: E402
+from .api import AnalyzerEngine, RecognizerRegistryProvider
+from .configuration import read_config
+from .engine import PiiEduNlpEngine
+from .pipelines import DEFAULT_PIPELINE, MAX_CHARS
+from .recognizer import StudentPiiRecognizer
+from .settings import PRESIDIO
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -15,19 +15,15 @@ from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from .offline import presidio_needed
+from spacy.lang.lex_attrs import is_punct
+from spacy.tokens import Doc, Span
 
-presidio_needed("PiiEduNlpEngine")
-
-from presidio_analyzer.nlp_engine import NerModelConfiguration, NlpArtifacts, SpacyNlpEngine  # noqa: E402
-from spacy.lang.lex_attrs import is_punct  # noqa: E402
-from spacy.tokens import Doc, Span  # noqa: E402
-
-from ..errors import Errors, PiiError  # noqa: E402
-from ..labels import LABELS  # noqa: E402
-from ..spans import read_spans  # noqa: E402
-from .pipelines import DEFAULT_PIPELINE, MAX_CHARS, Pipeline, check_source, found_labels  # noqa: E402
-from .settings import PRESIDIO, Naming, refuse_unknown  # noqa: E402
+from ..errors import Errors, PiiError
+from ..labels import LABELS
+from ..spans import read_spans
+from .api import NerModelConfiguration, NlpArtifacts, SpacyNlpEngine
+from .pipelines import DEFAULT_PIPELINE, MAX_CHARS, Pipeline, check_source, found_labels
+from .settings import PRESIDIO, Naming, refuse_unknown
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -15,25 +15,21 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from .offline import presidio_needed
+from pydantic import ConfigDict
 
-presidio_needed("StudentPiiRecognizer")
-
-from presidio_analyzer import AnalysisExplanation, LocalRecognizer, RecognizerResult  # noqa: E402
-from presidio_analyzer.input_validation import yaml_recognizer_models as _yaml  # noqa: E402
-from pydantic import ConfigDict  # noqa: E402
-
-from ..about import __version__  # noqa: E402
-from ..errors import Errors, PiiError  # noqa: E402
-from ..labels import ROLES  # noqa: E402
-from ..spans import SPANS_KEY, Candidate, read_spans  # noqa: E402
-from .pipelines import DEFAULT_PIPELINE, MAX_CHARS, Pipeline, check_source, found_labels, name_of  # noqa: E402
-from .settings import PRESIDIO, Naming, refuse_unknown  # noqa: E402
+from ..about import __version__
+from ..errors import Errors, PiiError
+from ..labels import ROLES
+from ..spans import SPANS_KEY, Candidate, read_spans
+from .api import CONFIG_MODEL_MAP, AnalysisExplanation, LocalRecognizer, PredefinedRecognizerConfig, RecognizerResult
+from .pipelines import DEFAULT_PIPELINE, MAX_CHARS, Pipeline, check_source, found_labels, name_of
+from .settings import PRESIDIO, Naming, refuse_unknown
 
 if TYPE_CHECKING:
-    from presidio_analyzer.nlp_engine import NlpArtifacts
     from spacy.language import Language
     from spacy.tokens import Doc
+
+    from .api import NlpArtifacts
 
 # Keys of `recognition_metadata`, beside Presidio's own two.
 LABEL_KEY, ROLE_KEY, ROLES_KEY, REASON_KEY, SOURCE_KEY = "pii_label", "pii_role", "pii_roles", "pii_reason", "pii_source"
@@ -177,11 +173,11 @@ def _doc_of(nlp_artifacts: "NlpArtifacts | None", text: str) -> "Doc | None":
     return doc if doc is not None and spans is not None and SPANS_KEY in spans and doc.text == text else None
 
 
-class StudentPiiRecognizerConfig(_yaml.PredefinedRecognizerConfig):
+class StudentPiiRecognizerConfig(PredefinedRecognizerConfig):
     """Lets our options through: Presidio's own class for the entries of a list drops what it does not know, and the recognizer has to
     see a wrong one to refuse it."""
 
     model_config = ConfigDict(extra="allow")
 
 
-_yaml.CONFIG_MODEL_MAP[StudentPiiRecognizer.__name__] = StudentPiiRecognizerConfig
+CONFIG_MODEL_MAP[StudentPiiRecognizer.__name__] = StudentPiiRecognizerConfig

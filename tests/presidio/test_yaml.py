@@ -190,3 +190,14 @@ def test_name_of_no_file():
     with pytest.raises(PiiError) as error:
         config_path("analyser")
     assert error.value.code == "E811"
+
+
+def test_presidios_own_engine_has_spacys_limit_and_ours_has_none(folder):
+    """The page says so."""
+    nlp = {"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": str(folder)}]}
+    engine = NlpEngineProvider(nlp_configuration=nlp).create_engine()
+    engine.nlp["en"].max_length = 1000
+    with pytest.raises(ValueError, match="E088"):
+        engine.process_text("word " * 300, "en")
+    recognizer = StudentPiiRecognizer(pipeline=engine.nlp["en"])
+    assert len(recognizer.analyze("word " * 300 + "Ana Lopez")) == 1

@@ -1,0 +1,72 @@
+"""docs/presidio.md is true: its snippets print what it says, its table is that of the metrics file, its names exist."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import en_pii_edu
+from pii_components import __version__
+from pii_components.errors import Errors
+from pii_components.evaluate.markdown import markdown_table
+from pii_components.labels import PRESIDIO_ENTITIES
+from pii_components.presidio.settings import Naming
+
+ROOT = Path(__file__).parents[2]
+DOC = ROOT / "docs/presidio.md"
+METRICS = ROOT / "metrics/presidio_samples.json"
+pytestmark = pytest.mark.skipif(not DOC.is_file(), reason="docs/ are not in an installed wheel")
+SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
+
+
+def blocks(kind):
+    return re.findall(rf"```{kind}\n(.*?)```", DOC.read_text("utf8"), re.DOTALL)
+
+
+@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
+def test_snippets_print_what_the_page_says():
+    pytest.importorskip("presidio_analyzer")
+    out = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", "\n".join(blocks("python"))], capture_output=True, text=True, check=False, cwd="/"
+    )
+    assert out.returncode == 0, out.stderr[-2000:]
+    assert out.stdout == "".join(blocks("text"))
+
+
+def test_table_is_that_of_the_metrics_file():
+    marks = r"<!-- python -m pii_components\.evaluate\.markdown (\S+) -->\n(.*?)\n<!-- end -->"
+    ((file, table),) = re.findall(marks, DOC.read_text("utf8"), re.DOTALL)
+    report = json.loads((ROOT / file).read_text("utf8"))
+    assert (ROOT / file, markdown_table([report])) == (METRICS, table)
+
+
+def test_metrics_are_of_the_essays_that_ship_and_of_the_versions_named():
+    from pii_components.evaluate.gold import file_sha256
+
+    report = json.loads(METRICS.read_text("utf8"))
+    assert report["data"]["sha256"] == file_sha256(ROOT / "assets/samples/essays.csv")
+    assert report["data"]["gold_sha256"] == file_sha256(ROOT / "assets/samples/gold.jsonl")
+    for package in ("presidio-analyzer", "spacy"):
+        assert report["versions"][package] in DOC.read_text("utf8")
+    (command,) = (line.partition("  ")[0] for block in blocks("bash") for line in block.splitlines())
+    assert set(command.split()) - {"--out", "metrics/presidio_samples.json"} <= set(report["command"].split())
+
+
+def test_names_of_entities_are_those_of_the_labels():
+    rows = re.findall(r"^\| ([A-Z_, ]+) \| ([A-Z_]+) \|$", DOC.read_text("utf8"), re.MULTILINE)
+    assert {label: entity for labels, entity in rows for label in labels.split(", ")} == PRESIDIO_ENTITIES
+
+
+def test_codes_and_options_exist():
+    text = DOC.read_text("utf8")
+    codes = set(re.findall(r"\bE\d{3}\b", text))
+    assert codes and all(getattr(Errors, code) for code in codes)
+    assert {f"`{name}`" for name in Naming.__dataclass_fields__} <= set(re.findall(r"`\w+`", text))
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", DOC.read_text("utf8")):
+        assert (DOC.parent / target).exists(), target
