@@ -140,11 +140,13 @@ def _clip(value: float) -> float:
 
 
 def token_vectors(doc: Doc) -> numpy.ndarray | None:
-    """The encoder's vectors, as a curated transformer left them.
+    """The encoder's vectors, as a curated transformer or the ONNX encoder left them.
 
     doc (Doc): After the encoder. RETURNS (numpy.ndarray | None): Mean over each token's pieces, shape `(n_tokens, width)`; None without.
     """
     data = doc._.trf_data if doc.has_extension("trf_data") else None
+    if data is None and len(doc) and doc.tensor.ndim == 2 and len(doc.tensor) == len(doc):
+        return numpy.asarray(doc.tensor.get() if hasattr(doc.tensor, "get") else doc.tensor, dtype="f4")
     if data is None or not len(doc):
         return None
     ragged = data.last_hidden_layer_state

@@ -51,14 +51,22 @@ def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
 def extract(nlp: Any, out: Path) -> Path:
     """Write the encoder of a pipeline to a folder.
 
-    nlp (Language): A pipeline with a curated transformer. out (Path): The folder.
+    nlp (Language): A pipeline with a curated transformer, or with the ONNX encoder that was made from one. out (Path): The folder.
     RETURNS (Path): The file with the weights, in half precision; vocab.txt lies beside it.
     """
     import torch
 
+    from .onnx_encoder import OnnxShim
+
     out.mkdir(parents=True, exist_ok=True)
     model = nlp.get_pipe("transformer").model
-    state = model.get_ref("transformer").shims[0]._model.state_dict()
+    shim = model.get_ref("transformer").shims[0]
+    if isinstance(shim, OnnxShim):
+        from .onnx_graph import encoder_state
+
+        state = {name: torch.from_numpy(value) for name, value in encoder_state(shim.graph).items()}
+    else:
+        state = shim._model.state_dict()
     torch.save({k: v.half() if v.is_floating_point() else v for k, v in state.items()}, out / "encoder.pt")
     pieces = model.get_ref("piece_encoder").attrs["wordpiece_processor"].to_list()
     (out / "vocab.txt").write_text("\n".join(pieces), "utf8")

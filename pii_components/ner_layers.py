@@ -17,6 +17,7 @@ from thinc.types import Floats2d
 
 from .errors import Errors, PiiError
 from .normalize import normalize_token
+from .pieces import register_vocabulary, split_punctuation, strip_marks
 
 # Pieces that BERT's vocabularies keep free. One for a line break, one for a blank line, one for a run of spaces or a tab: a name that
 # stands alone on its line is told from a name in a sentence by these.
@@ -35,7 +36,8 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
         [SEP] around it.
     """
     from curated_tokenizers import WordPieceProcessor
-    from spacy_curated_transformers.tokenization import wordpiece_encoder  # noqa: F401  (registers how the vocabulary is serialised)
+
+    register_vocabulary()
 
     return Model(
         "layout_wordpiece_encoder",
@@ -52,8 +54,6 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
 
 
 def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list[Ragged], Callable]:
-    from spacy_curated_transformers.tokenization.wordpiece_encoder import _bert_preprocess, _strip_accents
-
     processor = model.attrs["wordpiece_processor"]
     lowercase, strip_accents = model.attrs["lowercase"], model.attrs["strip_accents"]
     unk = processor.get_initial(model.attrs["unk_piece"])
@@ -65,8 +65,8 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
             return [processor.get_initial(LINE_PIECE if lines == 1 else BLANK_LINE_PIECE if lines else GAP_PIECE)]
         clean = normalize_token(text)
         clean = clean.lower() if lowercase else clean
-        clean = _strip_accents(clean) if strip_accents else clean
-        ids = [unk if i == -1 else i for part in _bert_preprocess(clean) for i in processor.encode(part)[0]]
+        clean = strip_marks(clean) if strip_accents else clean
+        ids = [unk if i == -1 else i for part in split_punctuation(clean) for i in processor.encode(part)[0]]
         return ids or [unk]
 
     output = []
@@ -149,8 +149,6 @@ def _window_weights(xp: Any, starts: list[int], length: int, window: int) -> lis
 
 
 def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tuple[Any, Callable]:
-    from spacy_curated_transformers.models.output import TransformerModelOutput
-
     encoder = model.layers[0]
     xp = model.ops.xp
     window, overlap, size = model.attrs["window"], model.attrs["overlap"], model.attrs["batch_size"]
@@ -168,7 +166,7 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
         out, backprop_batch = encoder(pieces[start : start + size], is_train)
         outputs.extend(out.all_outputs)
         backprops.append(backprop_batch)
-        last_only = out.last_layer_only
+        last_only, record = out.last_layer_only, type(out)  # the curated transformers' record, or that of the ONNX encoder
 
     def merged() -> Iterator[list[Ragged]]:
         at = 0
@@ -182,7 +180,7 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
             at += len(starts)
             yield layers
 
-    result = TransformerModelOutput(outputs=list(merged()), last_layer_only=last_only)
+    result = record(outputs=list(merged()), last_layer_only=last_only)
 
     def backprop(dY: list[list[Ragged]]) -> list[Any]:
         d_windows = [

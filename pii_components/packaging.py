@@ -1,7 +1,8 @@
 """From a trained pipeline to the one that ships: `python -m pii_components.packaging --model training/model-best --out en_pii_edu`.
 
-Three things change: the rules are added behind the trained components, the encoder is stored in half precision, and the vocabulary is
-made anew. spaCy keeps every string that a pipeline has seen, and what `pii_ner` has seen in training is students' words.
+Three things change: the rules are added behind the trained components, the encoder becomes an ONNX graph that runs without torch (or stays a
+PyTorch model, in half precision: `--encoder torch`, for a GPU or for training on), and the vocabulary is made anew: spaCy
+keeps every string that a pipeline has seen, and what `pii_ner` has seen in training is students' words.
 """
 
 import argparse
@@ -14,13 +15,16 @@ from typing import Any, cast
 
 import spacy
 from spacy.language import Language
-from thinc.api import Config
+from thinc.api import Config, PyTorchShim
 
 from .about import __version__
 from .errors import Errors, PiiError
 
 logger = logging.getLogger(__name__)
 
+# How the encoder is packaged. 8 bits are half the size and twice as fast; half precision in ONNX gives what torch gives.
+INT8, HALF, TORCH = "onnx-int8", "onnx-half", "torch"
+ENCODERS = (INT8, HALF, TORCH)
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
 MAX_BYTES = 50_000_000
 META = {
@@ -57,7 +61,8 @@ def halve(nlp: Language) -> None:
     for _, pipe in nlp.pipeline:
         for node in pipe.model.walk() if hasattr(pipe, "model") else ():
             for shim in node.shims:
-                shim._serialize_model = serialize_half
+                if isinstance(shim, PyTorchShim):
+                    cast(Any, shim)._serialize_model = serialize_half
 
 
 def renew_vocab(nlp: Language, config: Config) -> Language:
@@ -75,11 +80,14 @@ def renew_vocab(nlp: Language, config: Config) -> Language:
     return fresh
 
 
-def assemble(model: Path, *, settings: dict[str, dict[str, Any]] | None = None) -> Language:
+def assemble(
+    model: Path, *, settings: dict[str, dict[str, Any]] | None = None, encoder: str = TORCH, classifier: bytes = b""
+) -> Language:
     """Add the rules behind the trained components.
 
     model (Path): A pipeline as `spacy train` saved it.
-    settings (dict | None): Config per component; "pii_ner" may change thresholds.
+    settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`.
+    classifier (bytes): Of `pii_context`, as `pii-edu evaluate crossval` writes it; none if empty.
     RETURNS (Language): The whole pipeline, not yet saved.
     """
     settings = settings or {}
@@ -92,24 +100,39 @@ def assemble(model: Path, *, settings: dict[str, dict[str, Any]] | None = None) 
     if thresholds:
         config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
     fresh = renew_vocab(nlp, config)
+    if encoder != TORCH:
+        from .onnx_convert import with_onnx_encoder
+
+        fresh = with_onnx_encoder(fresh, quantized=encoder == INT8)
     for rule in RULES:
         fresh.add_pipe(rule, config=settings.get(rule, {}))
+    if classifier:
+        from .context_model import PersonModel
+
+        cast(Any, fresh.get_pipe("pii_context")).classifier = PersonModel.from_bytes(classifier)
     fresh.add_pipe("doc_cleaner")  # spaCy's own: the encoder's output is a megabyte per essay and would go into every DocBin
     return fresh
 
 
 def package(
-    model: Path, out: Path, *, settings: dict[str, dict[str, Any]] | None = None, performance: dict | None = None
+    model: Path,
+    out: Path,
+    *,
+    settings: dict[str, dict[str, Any]] | None = None,
+    performance: dict | None = None,
+    encoder: str = TORCH,
+    classifier: bytes = b"",
 ) -> Path:
     """Write the package folder that `spacy.load("en_pii_edu")` finds.
 
     model (Path): A pipeline as `spacy train` saved it.
     out (Path): The folder of the import package; earlier pipelines in it are removed.
-    settings (dict | None): Config per component. performance (dict | None): Goes into meta.json.
+    settings (dict | None): Config per component. performance (dict | None): Goes into meta.json. encoder (str): One of `ENCODERS`.
+    classifier (bytes): See `assemble`.
     RETURNS (Path): The pipeline's folder.
     RAISES (PiiError): E010, if it is larger than 50 MB.
     """
-    nlp = assemble(model, settings=settings)
+    nlp = assemble(model, settings=settings, encoder=encoder, classifier=classifier)
     halve(nlp)
     nlp.meta.update({**META, "version": __version__, "performance": performance or {}})
     target, made = out / f"en_pii_edu-{__version__}", out / "new"
@@ -133,10 +156,13 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="folder that `spacy train` wrote (model-best)")
     parser.add_argument("--out", type=Path, default=Path("en_pii_edu"))
     parser.add_argument("--settings", type=Path, default=Path("configs/pipeline.json"), help="config per component, JSON")
+    parser.add_argument("--encoder", choices=ENCODERS, default=TORCH, help="what runs the encoder in the package")
+    parser.add_argument("--classifier", type=Path, help="classifier.npz of `pii-edu evaluate crossval`")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings = json.loads(args.settings.read_text("utf8")) if args.settings.is_file() else {}
-    package(args.model, args.out, settings=settings)
+    classifier = args.classifier.read_bytes() if args.classifier else b""
+    package(args.model, args.out, settings=settings, encoder=args.encoder, classifier=classifier)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,218 @@
+"""The encoder without torch: same results, any text, any process; what another encoder is told."""
+
+import pickle
+import subprocess
+import sys
+
+import numpy
+import pytest
+import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
+
+from pii_components.errors import PiiError
+from pii_components.onnx_encoder import OnnxShim, build_encoder_vectors, threads_at_hand
+
+from .tiny import TRAIN, gold, tiny_pipeline
+
+pytest.importorskip("torch")
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+TEXTS = [
+    "My name is Ana Lopez.\n\nThank you",
+    "the name of " * 60 + "Ana-Lopez!",
+    "",
+    " \n ",
+    "Write to ana@lopez.org",
+    "ａｎａ l\u200bopez",
+]
+QUANTIZED = pytest.mark.parametrize("quantized", [False, True])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    nlp = tiny_pipeline(tmp_path_factory.mktemp("onnx"))
+    sgd = nlp.create_optimizer()
+    sgd.learn_rate = 0.01
+    for _ in range(100):
+        nlp.update([gold(nlp, text, spans) for text, spans in TRAIN], sgd=sgd)
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def converted(trained):
+    from pii_components.onnx_convert import with_onnx_encoder
+
+    return {quantized: with_onnx_encoder(trained, quantized=quantized) for quantized in (False, True)}
+
+
+def found(doc):
+    return [(span.start_char, span.end_char, span.label_) for span in doc.spans["pii"]]
+
+
+def probabilities(nlp, texts=TEXTS):
+    docs = list(nlp.get_pipe("transformer").pipe([nlp.make_doc(text) for text in texts], batch_size=4))
+    return nlp.get_pipe("pii_ner").predict(docs)
+
+
+@QUANTIZED
+def test_probabilities_are_those_of_torch(trained, converted, quantized):
+    most = 0.03 if quantized else 0.002
+    for one, other in zip(probabilities(trained), probabilities(converted[quantized]), strict=True):
+        assert one.shape == other.shape
+        assert not one.size or float(numpy.abs(one - other).max()) < most
+
+
+@QUANTIZED
+def test_components_config_and_spans_are_the_same(trained, converted, quantized):
+    new = converted[quantized]
+    assert new.pipe_names == trained.pipe_names
+    settings = new.config["components"]["transformer"]["model"]
+    assert settings["with_spans"] == trained.config["components"]["transformer"]["model"]["with_spans"]
+    assert new.get_pipe("pii_ner").labels == trained.get_pipe("pii_ner").labels
+    for text, spans in TRAIN:
+        doc = new(text)
+        assert found(doc) == spans
+
+
+def test_neighbours_in_a_batch_threads_and_order_change_nothing(converted):
+    nlp = converted[True]
+    together = probabilities(nlp)
+    for text, probs in zip(TEXTS, together, strict=True):
+        (alone,) = probabilities(nlp, [text])
+        assert numpy.array_equal(alone, probs)
+    shim = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]
+    windows = [numpy.arange(n, dtype="i4") % 30 for n in (5, 32, 7)]
+    one, two = (OnnxShim(shim.graph, threads=threads).run(windows) for threads in (1, 3))
+    assert all(numpy.array_equal(a, b) for a, b in zip(one, two, strict=True))
+
+
+LOADED = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("torch", "spacy_curated_transformers", "curated_transformers", "onnx"):
+            raise ModuleNotFoundError("blocked: " + name, name=name)
+sys.meta_path.insert(0, Block())
+# As where spacy-curated-transformers is not installed: its entry points are not there.
+import importlib.metadata as metadata
+original = metadata.entry_points
+def without(**params):
+    found = original(**params)
+    found = [e for group in found.values() for e in group] if isinstance(found, dict) else found
+    return metadata.EntryPoints(e for e in found if not e.value.startswith("spacy_curated"))
+metadata.entry_points = without
+import spacy
+nlp = spacy.load(sys.argv[1])
+doc = nlp("My name is Ana Lopez.")
+print([(s.start_char, s.end_char, s.label_) for s in doc.spans["pii"]])
+assert "torch" not in sys.modules
+"""
+
+
+@QUANTIZED
+def test_saved_pipeline_runs_in_a_process_without_torch(converted, quantized, tmp_path):
+    converted[quantized].to_disk(tmp_path / "model")
+    out = subprocess.run([sys.executable, "-c", LOADED, str(tmp_path / "model")], capture_output=True, text=True, check=False)
+    assert out.returncode == 0, out.stderr[-2000:]
+    assert out.stdout.strip().endswith("[(11, 20, 'NAME_STUDENT')]")
+
+
+def test_bytes_and_pickle_round_trip(converted):
+    nlp = converted[True]
+    shim = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]
+    shim.session()
+    other = pickle.loads(pickle.dumps(shim))
+    assert other.to_bytes() == shim.to_bytes()
+    assert other._session is None
+    again = spacy.blank("en").from_config(nlp.config).from_bytes(nlp.to_bytes())
+    assert numpy.array_equal(probabilities(again)[0], probabilities(nlp)[0])
+
+
+def test_several_processes_after_the_session_was_made(converted):
+    nlp = converted[True]
+    nlp("My name is Ana Lopez.")
+    docs = list(nlp.pipe([text for text, _ in TRAIN], n_process=2, batch_size=2))
+    assert [found(doc) for doc in docs] == [spans for _, spans in TRAIN]
+
+
+def test_head_trains_on_and_the_encoder_stays(trained):
+    from pii_components.onnx_convert import with_onnx_encoder
+
+    nlp = with_onnx_encoder(trained)
+    shim = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]
+    graph, head = shim.graph, nlp.get_pipe("pii_ner").model.get_ref("output_layer")
+    before = head.get_param("W").copy()
+    example = gold(nlp, "Ana Lopez said so.", [(0, 9, "NAME_CITED")])
+    nlp.update(
+        [Example(nlp.make_doc(example.reference.text), example.reference)],
+        sgd=nlp.create_optimizer(),
+        annotates=["transformer"],
+    )
+    assert shim.graph is graph
+    assert not numpy.array_equal(before, head.get_param("W"))
+
+
+def test_pii_ner_without_the_encoder_is_a_coded_error(converted):
+    nlp = converted[True]
+    with nlp.select_pipes(disable="transformer"), pytest.raises(PiiError) as error:
+        nlp("My name is Ana Lopez.")
+    assert error.value.code == "E108"
+
+
+def test_vectors_of_another_encoder_are_a_coded_error():
+    model = build_encoder_vectors(width=4)
+    doc = Doc(spacy.blank("en").vocab, words=["a", "b"])
+    doc.tensor = numpy.zeros((2, 3), dtype="f4")
+    with pytest.raises(PiiError) as error:
+        model.predict([doc])
+    assert error.value.code == "E108"
+
+
+def test_encoder_without_a_graph_is_a_coded_error():
+    with pytest.raises(PiiError) as error:
+        OnnxShim().run([numpy.zeros(3, dtype="i4")])
+    assert error.value.code == "E109"
+
+
+@pytest.mark.parametrize(
+    "change, problem",
+    [
+        ({"hidden_act": "relu"}, "relu"),
+        ({"@architectures": "spacy-curated-transformers.AlbertTransformer.v1"}, "Albert"),
+        ({"with_spans": {"@architectures": "spacy-curated-transformers.WithStridedSpans.v1"}}, "windows"),
+    ],
+)
+def test_other_encoders_are_coded_errors(trained, change, problem):
+    from pii_components.onnx_convert import check_settings
+
+    settings = {**trained.config["components"]["transformer"]["model"], **change}
+    with pytest.raises(PiiError, match=problem) as error:
+        check_settings(settings)
+    assert error.value.code == "E110"
+
+
+@pytest.mark.parametrize("value, threads", [("1", 1), ("7", 7)])
+def test_threads_are_as_for_torch(monkeypatch, value, threads):
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert threads_at_hand() == threads
+
+
+@pytest.mark.parametrize("value", ["", "0", "many"])
+def test_threads_without_a_number_are_the_processors(monkeypatch, value):
+    monkeypatch.setenv("OMP_NUM_THREADS", value)
+    assert threads_at_hand() >= 1
+
+
+@QUANTIZED
+def test_weights_can_be_read_back(trained, converted, quantized):
+    from pii_components.onnx_graph import encoder_state
+
+    state = encoder_state(converted[quantized].get_pipe("transformer").model.get_ref("transformer").shims[0].graph)
+    shim = trained.get_pipe("transformer").model.get_ref("transformer").shims[0]
+    true = {name: value.numpy() for name, value in shim._model.state_dict().items()}
+    assert set(state) == set(true)
+    for name, value in true.items():
+        if "position_embeddings" not in name and "token_type" not in name:  # told apart no more: their sum is what counts
+            assert float(numpy.abs(state[name] - value).max()) < (0.02 if quantized else 2e-3), name
