@@ -102,7 +102,9 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, str]]) -> str
     """RETURNS (str): The role of the person whose name a detail holds. A student whose name it holds too goes before others."""
     if label not in _HANDLES:
         return ""
-    steps = [value.partition("@")[0]] if label == EMAIL else re.split(r"[/?#&=:.]+", value) if label == URL_PERSONAL else [value]
+    steps = (
+        [value.partition("@")[0]] if label == EMAIL else re.split(r"[/?#&=:.]+", value) if label == URL_PERSONAL else [value]
+    )
     for step in steps:
         owner = owner_of(step, [named for named, role in people if role == STUDENT])
         if owner is not None:

@@ -75,6 +75,10 @@ def _match(words: Sequence[Word], person: Person) -> tuple[int, tuple[int, ...]]
 
     RETURNS (tuple | None): A score, and the place in the person of each word; None if some word is not theirs.
     """
+    # Most names are somebody else's: seen at one of their words.
+    for word in words:
+        if not any(_is_kin(word.norm, full) for full in person.words):
+            return None
     places: dict[int, int] = {}
     score = 0
     free = list(range(len(person.words)))
@@ -92,6 +96,10 @@ def _match(words: Sequence[Word], person: Person) -> tuple[int, tuple[int, ...]]
                 places[i] = (same or options)[0]
                 free.remove(places[i])
                 score += (20 if exact else 8) + (2 if same else 0)
+    if len(words) > 1 and len(words) == len(person.words) and all(w.is_initial for w in words):
+        # Initials alone, in the order of the name, whatever kinds they look like: "H.H." is Hoang Hien.
+        in_order = all(full.startswith(w.norm) for w, full in zip(words, person.words, strict=True))
+        return (len(words), tuple(range(len(words)))) if in_order else None
     for i, word in enumerate(words):
         if i not in places and word.is_initial:
             options = [p for p in free if person.words[p].startswith(word.norm)]
@@ -116,6 +124,18 @@ def _match(words: Sequence[Word], person: Person) -> tuple[int, tuple[int, ...]]
     ):
         return None
     return score, tuple(places[i] for i in range(len(words)))
+
+
+@lru_cache(maxsize=8192)
+def _is_kin(word: str, full: str) -> bool:
+    """RETURNS (bool): Whether a word can be another one at all: its beginning, a nickname either way, or a slip of the pen."""
+    return (
+        full.startswith(word)
+        or full in nicknames().get(word, ())
+        or word in nicknames().get(full, ())
+        or is_typo(word, full)
+        or is_typo(word, full, alone=True)
+    )
 
 
 def _is_nick(word: Word, full: str, *, lone: bool) -> bool:

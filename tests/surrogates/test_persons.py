@@ -24,6 +24,7 @@ def owners(*texts: str) -> list[int]:
         ("Juan de la Cruz", ["given:juan", "family:cruz"]),
         ("de la Cruz", ["lone:cruz"]),
         ("De La Cruz", ["lone:cruz"]),
+        ("van der Berg", ["lone:berg"]),
         ("Al de la Cruz", ["given:al", "family:cruz"]),
         ("Nguyen Van Anh", ["given:nguyen", "family:van", "family:anh"]),
         ("Jean-Luc Garcia-Lopez", ["given:jeanluc", "family:garcia", "family:lopez"]),
@@ -83,6 +84,7 @@ def test_title_before_the_span():
         (["Maria Lopez", "Mario Lopez", "Marie Lopez"], [0, 1, 2]),
         (["Zanfortus", "Zanfortis"], [0, 1]),
         (["Ana Lee", "Ann Lee", "Anq Lee"], [0, 1, 2]),
+        (["Hoang Hien", "H.H.", "HH"], [0, 0, 0]),
     ],
 )
 def test_link(texts, expected):
