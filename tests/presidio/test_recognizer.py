@@ -147,6 +147,21 @@ def test_own_pipeline_is_loaded_at_the_first_text(nlp, tmp_path):
     assert recognizer._opened.nlp.get_pipe("names").texts == [TEXT] * 2
 
 
+def test_own_pipeline_is_loaded_once_by_many_threads(nlp, monkeypatch):
+    """A service answers its first requests at the same time."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from pii_components.presidio import recognizer as module
+
+    loads = []
+    monkeypatch.setattr(module.Pipeline, "open", classmethod(lambda cls, *a, **k: loads.append(a) or cls(nlp)))
+    recognizer = StudentPiiRecognizer(pipeline=nlp)
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(recognizer.analyze, [TEXT] * 16))
+    assert len(loads) == 1
+    assert all(found(result, TEXT) == [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe")] for result in results)
+
+
 def test_artifacts_of_another_text_are_not_used(nlp):
     artifacts = PiiEduNlpEngine(pipeline=nlp).process_text("Zed " + TEXT, "en")
     recognizer = StudentPiiRecognizer(pipeline=nlp)
