@@ -34,6 +34,8 @@ HEADERS = ("keep", "remove")
 STRATEGIES = CONSISTENT, RANDOM, MARKOV = ("consistent", "random", "markov")
 # Where surrogates of places, schools and workplaces come from: invented names, or values that the corpus has in common.
 POOLS = ("invented", "corpus")
+# How long surrogates are: as chance has it, or about as long as their originals.
+LENGTHS = FREE, NEAR = ("free", "near")
 # Besides labels, what a list of pseudonyms may be for: any protected name that is no student's, a profile on LinkedIn, a
 # county.
 PSEUDONYM_KEYS = (*LABELS, "NAME_OTHER", "LINKEDIN", "COUNTY")
@@ -57,6 +59,7 @@ class Profile:
     repeat (float): For "markov": probability, 0 to 1, that a value keeps its last surrogate.
     age_spread (int): Years that an age moves at most. age_border (int): An age that nobody crosses, 18 say; 0 for none.
     pool (str): One of `POOLS`.
+    length (str): One of `LENGTHS`; "near" takes of several surrogates the one whose length is nearest.
     other (Mapping[str, str]): Value -> what to put there, for OTHER. It holds originals, so it is not saved with a pipeline.
     RAISES (PiiError): E421 to E424, E430, E431 for values that are not allowed.
     """
@@ -75,6 +78,7 @@ class Profile:
     age_spread: int = 2
     age_border: int = 0
     pool: str = "invented"
+    length: str = FREE
     other: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -90,6 +94,7 @@ class Profile:
             ("header", self.header, HEADERS),
             ("strategy", self.strategy, STRATEGIES),
             ("pool", self.pool, POOLS),
+            ("length", self.length, LENGTHS),
         ):
             if value not in allowed:
                 raise PiiError(Errors.E422, setting=setting, value=value, profile=self.name, allowed=", ".join(allowed))

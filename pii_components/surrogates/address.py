@@ -6,20 +6,23 @@ Every word that is no kind of a street, no direction and no word of addresses is
 the country at its end. Streets stay in their language, states and provinces in their country.
 """
 
-import random
 import re
+from collections.abc import Collection
 
 from .generate import Context
-from .keys import pick
+from .keys import Source, pick
 from .mentions import PARTICLES
 from .places import codes, invented, is_country
 from .style import like, norm, other_char
 from .words import word_list, words
 
+MAX_DRAWS = 12
 _COUNTRIES = words("country_words")
+_DIGITS = re.compile(r"\d+")
 # The country that an address ends with.
 _LAST = re.compile(r"[,\n]\s*(?P<last>[^,\n]+?)[\s.]*$")
 _COMPOUND = re.compile(r"(?P<stem>[^\W\d_]{3,})(?P<kind>stra(?:ß|ss)e|str\.?|weg|platz|allee|gasse|straat|laan)", re.IGNORECASE)
+_LETTERS = re.compile(r"[A-Z](?:\.[A-Z])+|[A-Z]{2,4}")
 _POSTAL_CODE = re.compile(r"[\s,]*[A-Z]?\d")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|th)?\b|\d+|[\W_]+", re.IGNORECASE)
 
@@ -39,10 +42,11 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
     tokens = _TOKEN.findall(value[:end])
     streets = _street_names(tokens)
     originals = {norm(t) for t in tokens}
+    numbers = {digits for t in tokens if t[0].isdigit() for digits in _DIGITS.findall(t)}
     out, behind_comma, first_number = [], False, True
     for i, token in enumerate(tokens):
         if token[0].isdigit():
-            out.append(_number(token, rng))
+            out.append(_number(token, rng, numbers))
             first_number = False
         elif not token[0].isalpha():
             behind_comma = behind_comma or ("," in token or "\n" in token) and not first_number
@@ -51,7 +55,7 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(token)
         elif len(token) <= 3 and _in_code(tokens, i):
             out.append("".join(other_char(ch, rng) for ch in token))
-        elif token.lower() in words("address_words") and not _is_initial_state(token, tokens, i):
+        elif token.lower().replace(".", "") in words("address_words") and not _is_initial_state(token, tokens, i):
             out.append(token)
             # "Elm Street Dayton", but "rue Lepic": there the street's name follows.
             behind_comma = behind_comma or (len(token) > 2 and streets is word_list("street_names"))
@@ -59,6 +63,9 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(pick(rng, [code for code in group if code != token]))
         elif token.lower() in _COUNTRIES:
             out.append(token)
+        elif _LETTERS.fullmatch(token) and not value.isupper():
+            # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
+            out.append("".join(other_char(ch, rng) for ch in token))
         elif compound := _COMPOUND.fullmatch(token):
             fit = [n for n in word_list("street_names_de") if norm(n) not in norm(token)]
             out.append(like(compound["stem"], pick(rng, fit)) + compound["kind"])
@@ -90,11 +97,15 @@ def _is_initial_state(token: str, tokens: list[str], i: int) -> bool:
     return any(token in group for group in codes()) and before.endswith(",") and _POSTAL_CODE.match(after) is not None
 
 
-def _number(token: str, rng: random.Random) -> str:
-    """RETURNS (str): Another number with as many digits; "42nd" becomes "57th"."""
-    digits = re.match(r"\d+", token)
+def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
+    """RETURNS (str): Another number with as many digits; "42nd" becomes "57th". numbers (Collection[str]): Those of the address."""
+    digits = _DIGITS.match(token)
     assert digits is not None
-    new = "".join(other_char(ch, rng, first=i == 0) for i, ch in enumerate(digits.group()))
+    new = ""
+    for _ in range(MAX_DRAWS):
+        new = "".join(other_char(ch, rng, first=i == 0) for i, ch in enumerate(digits.group()))
+        if new not in numbers:
+            break
     ending = token[digits.end() :]
     if ending.lower() in ("st", "nd", "rd", "th"):
         right = "th" if new[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(new[-1], "th")

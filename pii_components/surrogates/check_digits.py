@@ -7,9 +7,9 @@
 A number that fits a scheme by chance (one in ten does) gets a surrogate that fits it too; nobody is the worse for it.
 """
 
-import random
 from collections.abc import Callable
 
+from .keys import Source
 from .style import other_char
 
 _D = (
@@ -79,10 +79,10 @@ def scheme_of(code: str) -> str:
     return ""
 
 
-def other_number(code: str, rng: random.Random, scheme: str) -> str | None:
+def other_number(code: str, rng: Source, scheme: str) -> str | None:
     """Another number with a right check.
 
-    code (str): As for `scheme_of`. rng (random.Random): Chance. scheme (str): From `scheme_of`.
+    code (str): As for `scheme_of`. rng (Source): Chance. scheme (str): From `scheme_of`.
     RETURNS (str | None): Different at every place; None if chance finds none.
     """
     size = _SCHEMES[scheme][1]
@@ -94,7 +94,7 @@ def other_number(code: str, rng: random.Random, scheme: str) -> str | None:
     return None
 
 
-def other_iban(code: str, rng: random.Random) -> str | None:
+def other_iban(code: str, rng: Source) -> str | None:
     """RETURNS (str | None): Another account number of the same country with right check digits; None if it is none.
 
     code (str): Letters and digits, without spaces.

@@ -48,27 +48,34 @@ class DateShift:
 
 
 def choose_date_shift(
-    values: Collection[str], chance: Chance, *, weeks: bool = False, local: bool = True, locale: str = "en_US"
+    values: Collection[str],
+    chance: Chance,
+    *,
+    weeks: bool = False,
+    local: bool = True,
+    locale: str = "en_US",
+    near: bool = False,
 ) -> DateShift:
     """Find the shift of a scope.
 
     values (Collection[str]): All dates of the document, as they stand. chance (Chance): Key and scope.
     weeks (bool): Whether it must be a number of weeks. local (bool): Whether the scope is this document, so that its dates may
         decide; in a wider scope it is always weeks, and the same for all documents.
-    locale (str): What "3/5" means where nothing tells.
+    locale (str): What "3/5" means where nothing tells. near (bool): Whether names of months shall be about as long.
     RETURNS (DateShift): Of some that the key gives, the one under which fewest parts of a date stay by chance.
     """
     day_first = _day_first(values, locale)
     fields = {value: _fields(value) for value in sorted(set(values))}
     known = {canonical(value) for value in fields}
 
-    def cost(shift: DateShift) -> int:
+    def cost(shift: DateShift) -> tuple[int, int]:
         moved = [(move_dates(value, shift, chance), old) for value, old in fields.items()]
         lost = sum(new is not None and canonical(new) in known for new, _ in moved)
         same = sum(new is not None and not old.isdisjoint(_fields(new)) for new, old in moved)
-        return 5 * _order_lost(list(fields), shift) + 3 * same + lost
+        longer = sum(abs(len(new) - len(old)) for (new, _), old in zip(moved, fields, strict=True) if new is not None)
+        return 5 * _order_lost(list(fields), shift) + 3 * same + lost, longer if near else 0
 
-    best: tuple[int, DateShift] | None = None
+    best: tuple[tuple[int, int], DateShift] | None = None
     for attempt in range(OPTIONS):
         rng = chance.rng("DATE", "shift", attempt=attempt)
         years, days = 2 + int(rng.random() * 5), 35 + int(rng.random() * 40)
@@ -77,10 +84,10 @@ def choose_date_shift(
             shift = DateShift(years, shift.days - shift.total.days % 7, day_first)
         elif not shift.total.days % 7:
             shift = DateShift(years, shift.days - 1, day_first)
-        price = cost(shift) if local else 0
+        price = cost(shift) if local else (0, 0)
         if best is None or price < best[0]:
             best = price, shift
-        if not price:
+        if price == (0, 0):
             break
     assert best is not None
     return best[1]

@@ -4,8 +4,10 @@ A generator is a function `(value, context, attempt) -> str | None`. It is pure:
 same text; None means "no surrogate: use the tag".
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from .keys import Chance
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from .date import DateShift
 
 MAX_TRIES = 40
+# How many fit surrogates are compared where the length shall be near.
+NEAR_TRIES = 10
+_NO_VALUE = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True)
@@ -27,8 +32,9 @@ class Context:
     people (Sequence[Named]): The document's people and who they become.
     reserved (bool): Whether values must be such that nobody can own them. locale (str): As Faker writes it, "en_US".
     ages (AgeShift | None), dates (DateShift | None): How the ages and dates of the document move; None for what the key says.
-    avoid (Collection[str]): Folded words that no invented name may be.
+    avoid (Container[str]): Folded words that no invented name may be.
     pools (Mapping[str, Sequence[str]]): Label -> values of the corpus that may stand for each other.
+    near (bool): Whether surrogates shall be about as long as their originals.
     other (Mapping[str, str]): Canonical value -> what the user wants there instead, for OTHER.
     """
 
@@ -39,8 +45,9 @@ class Context:
     locale: str = "en_US"
     ages: "AgeShift | None" = None
     dates: "DateShift | None" = None
-    avoid: Collection[str] = ()
+    avoid: Container[str] = ()
     pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    near: bool = False
     other: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -49,7 +56,7 @@ Generator = Callable[[str, Context, int], str | None]
 
 def canonical(value: str) -> str:
     """RETURNS (str): Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
-    return "".join(ch for ch in value.casefold() if ch.isalnum())
+    return _NO_VALUE.sub("", value.casefold())
 
 
 def distinct(
@@ -74,15 +81,24 @@ def distinct(
     blocked = {*forbidden, *(canonical(v) for v in values)}
     taken: set[str] = set()
     found: dict[str, str | None] = {}
-    for group in sorted(groups, key=context.chance.order):
+    for group in sorted(groups, key=context.chance.order) if len(groups) > 1 else groups:
         forms = sorted(set(groups[group]))
+        fit: list[tuple[int, dict[str, str | None]]] = []
         for attempt in range(MAX_TRIES):
             made = {form: generator(form, context, attempt) for form in forms}
             results = {canonical(new) for new in made.values() if new is not None}
-            if None in made.values() or (results.isdisjoint(blocked) and results.isdisjoint(taken)):
+            if None in made.values():
+                fit.append((0, made))
+            elif results.isdisjoint(blocked) and results.isdisjoint(taken):
+                fit.append((_distance(made) if context.near else 0, made))
+            if fit and (not fit[-1][0] or len(fit) >= NEAR_TRIES):
                 break
-        else:
-            made = dict.fromkeys(forms)
-        found.update(made)
-        taken.update(canonical(new) for new in made.values() if new is not None)
+        chosen = min(fit, key=itemgetter(0))[1] if fit else dict.fromkeys(forms)
+        found.update(chosen)
+        taken.update(canonical(new) for new in chosen.values() if new is not None)
     return found
+
+
+def _distance(made: Mapping[str, str | None]) -> int:
+    """RETURNS (int): By how many characters surrogates are longer or shorter than their originals."""
+    return sum(abs(len(new) - len(old)) for old, new in made.items() if new is not None)

@@ -8,13 +8,12 @@ The same handle becomes the same surrogate wherever it stands, so that an addres
 that are no part of a known name are replaced by a name: they may be one that we do not know.
 """
 
-import random
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
-from .keys import Chance, pick
+from .keys import Chance, Source, pick
 from .name import Named
 from .names import NameTable, fold
 from .persons import nicknames_of
@@ -36,6 +35,8 @@ class Piece:
 
 def letters(word: str) -> str:
     """RETURNS (str): A name as it stands in an address: small ASCII letters only."""
+    if word.isascii() and word.isalpha():
+        return word.lower()
     return "".join(ch for ch in plain(word).lower() if ch.isascii() and ch.isalpha())
 
 
@@ -60,7 +61,7 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
             out.append(_number(run, rng))
         elif run[0].isalpha():
             mixed = _is_code(runs, i)
-            pieces = _segment(letters(run), owner) if owner else []
+            pieces = _segment(letters(run), owner) if owner else ()
             if mixed or (not pieces and len(letters(run)) != len(run)):
                 new = "".join(other_char(ch, rng) for ch in run)
             elif pieces:
@@ -73,6 +74,9 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
             out.append(_case(run, new))
         else:
             out.append(run)
+    if attempt and owner and not any(run.isdecimal() for run in runs):
+        # Brothers whose surrogates share an initial, two schools that become one: as such sites do, add a number.
+        out.append(str(10 + int(rng.random() * 90)))
     return "".join(out)
 
 
@@ -112,14 +116,17 @@ def _forms(named: Named) -> list[tuple[str, str, int, int]]:
     return forms
 
 
-def _segment(run: str, named: Named | None) -> list[Piece]:
+@lru_cache(maxsize=1024)
+def _segment(run: str, named: Named | None) -> tuple[Piece, ...]:
     """The best way to read a run of letters as parts of a person's name, each word used once.
 
-    RETURNS (list[Piece]): In order; empty if nothing but scattered initials fits.
+    RETURNS (tuple[Piece, ...]): In order; empty if nothing but scattered initials fits.
     """
     if named is None or not run or len(run) > 40:
-        return []
-    forms = _forms(named)
+        return ()
+    forms = [form for form in _forms(named) if form[0] in run]
+    if len(run) > len(named.person.words) and not any(len(form[0]) > 1 for form in forms):
+        return ()
 
     @cache
     def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:
@@ -134,12 +141,12 @@ def _segment(run: str, named: Named | None) -> list[Piece]:
                     found = (score + weight, (Piece(start, start + len(old), new, weight), *rest))
         return found
 
-    pieces = list(best(0, 0)[1])
+    pieces = best(0, 0)[1]
     whole = sum(p.end - p.start for p in pieces) == len(run)
-    return pieces if whole or any(p.weight > 8 for p in pieces) else []
+    return pieces if whole or any(p.weight > 8 for p in pieces) else ()
 
 
-def _join(run: str, pieces: list[Piece], rng: random.Random, table: NameTable, avoid: Collection[str]) -> str:
+def _join(run: str, pieces: Sequence[Piece], rng: Source, table: NameTable, avoid: Collection[str]) -> str:
     """RETURNS (str): The run with its pieces replaced, each in its own case, and other letters too."""
     out, last = "", 0
     for piece in [*pieces, Piece(len(run), len(run), "", 0)]:
@@ -152,7 +159,7 @@ def _join(run: str, pieces: list[Piece], rng: random.Random, table: NameTable, a
     return out.upper() if len(run) > 1 and run.isupper() else out
 
 
-def _unknown(run: str, rng: random.Random, table: NameTable, avoid: Collection[str]) -> str:
+def _unknown(run: str, rng: Source, table: NameTable, avoid: Collection[str]) -> str:
     """RETURNS (str): Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
     if len(run) < 4:
         return "".join(other_char(ch, rng) for ch in run)
@@ -167,7 +174,7 @@ def _unknown(run: str, rng: random.Random, table: NameTable, avoid: Collection[s
     return new + rest[0] if len(run) - len(new) > 4 and rest else new
 
 
-def _number(run: str, rng: random.Random) -> str:
+def _number(run: str, rng: Source) -> str:
     """RETURNS (str): Other digits; for what may be a year of birth, another year."""
     if len(run) == 4 and run.isascii() and 1930 <= int(run) <= 2029:
         return str(pick(rng, [y for y in range(1975, 2010) if y != int(run) and str(y)[2:] != run[2:]]))

@@ -10,15 +10,13 @@ It reads `doc.spans["pii"]` and asks the profile what happens to each label. `do
 what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
 """
 
-import hashlib
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import srsly
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline import Pipe
@@ -26,14 +24,12 @@ from spacy.tokens import Doc, Span
 
 from ..alignment import apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
-from ..labels import EDUCATION, EMPLOYER, LOCATION, is_name
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
-from .keys import KEY_ENV, Chance, check_key, load_key, random_key
-
-POOLED = (LOCATION, EDUCATION, EMPLOYER)
-# In how many documents a value must stand before others may get it: one that fewer have tells who they are.
-SHARED_BY = 3
+from .keys import KEY_ENV, Chance
+from .observed import Observed
+from .saving import Saved
+from .secret import Secret
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -78,7 +74,7 @@ def make_hips_surrogate(
     )
 
 
-class HipsSurrogate(Pipe):
+class HipsSurrogate(Saved, Pipe):
     """Replace the spans of a document as a profile says.
 
     name (str): Name of the component.
@@ -115,13 +111,8 @@ class HipsSurrogate(Pipe):
             "strategy": None,
         }
         self.thread: str | None = None
-        self._known: set[str] = set()
-        # Label -> value as it stands -> digests of documents that hold it, as many as count.
-        self._pools: dict[str, dict[str, set[bytes]]] = {}
-        self._key: bytes | None = None
-        # Made now and not at the first document, so that worker processes share it.
-        self._run_key = random_key()
-        self._warned = False
+        self._secret = Secret(path=self.cfg["key_file"], env=key_env)
+        self._observed = Observed(self._secret)
         self.profile = profile
         self.scope = scope
         self.strategy = strategy
@@ -135,6 +126,7 @@ class HipsSurrogate(Pipe):
     @profile.setter
     def profile(self, value: str | Path | Profile) -> None:
         self._profile = value if isinstance(value, Profile) else Profile.load(value)
+        self._lacks_map = False
 
     @property
     def scope(self) -> str:
@@ -186,7 +178,7 @@ class HipsSurrogate(Pipe):
 
         key (bytes): At least 16 bytes. RAISES (PiiError): E402 if it is shorter.
         """
-        self._key = check_key(key, source="set_key")
+        self._secret.give(key)
 
     def observe(self, docs: Iterable[Doc]) -> int:
         """Learn the names of a corpus, so that no surrogate is one of them; and its places, schools and workplaces, for profiles
@@ -195,22 +187,11 @@ class HipsSurrogate(Pipe):
         docs (Iterable[Doc]): With `doc.spans`; run the pipeline up to this component over all documents first.
         RETURNS (int): How many words of names are known now.
         """
-        from .mentions import read_mention
-
-        for doc in docs:
-            for cand in read_spans(doc, self.cfg["spans_key"]):
-                if is_name(cand.label):
-                    self._known.update(w.norm for w in read_mention(doc[cand.start : cand.end].text).words)
-                elif cand.label in POOLED:
-                    docs_with = self._pools.setdefault(cand.label, {}).setdefault(doc[cand.start : cand.end].text, set())
-                    if len(docs_with) < SHARED_BY:
-                        docs_with.add(hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8])
-        return len(self._known)
+        return self._observed.observe(docs, spans_key=self.cfg["spans_key"])
 
     def forget(self) -> None:
         """Forget what `observe` learnt."""
-        self._known.clear()
-        self._pools.clear()
+        self._observed.forget()
 
     def __call__(self, doc: Doc) -> Doc:
         """RETURNS (Doc): The same document, with `_.deidentified`, `_.pii_offsets`, `_.surrogate_spans` and `ents`."""
@@ -243,6 +224,10 @@ class HipsSurrogate(Pipe):
         """
         from .plan import NO_SURROGATE, Item, plan
 
+        if self._lacks_map:
+            raise PiiError(
+                Errors.E475, lacks="the profile's map for OTHER", cure="use one process, or set the profile again there"
+            )
         if self._profile.by_role:
             from .owners import set_detail_roles
 
@@ -253,18 +238,19 @@ class HipsSurrogate(Pipe):
             span = doc[cand.start : cand.end]
             action = self._profile.action(cand.label, span._.pii_role or "")
             items.append(Item(span.start_char, span.end_char, cand.label, action))
+        text = doc.text  # put together anew each time it is asked for
         replacements = plan(
-            doc.text,
+            text,
             items,
             profile=self._profile,
-            chance=self.chance(doc),
-            known=self._known,
+            chance=self.chance(doc, text),
+            known=self._observed,
             reserved=self.cfg["reserved"],
             local=self.scope == "document",
-            pools=self._shared() if self._profile.pool == "corpus" else None,
+            pools=self._observed.shared() if self._profile.pool == "corpus" else None,
             strategy=self.cfg["strategy"],
         )
-        new, offsets = apply_replacements(doc.text, replacements)
+        new, offsets = apply_replacements(text, replacements)
         doc._.deidentified = new
         doc._.pii_offsets = offsets
         doc._.surrogate_spans = [
@@ -281,75 +267,17 @@ class HipsSurrogate(Pipe):
         doc.set_ents([Span(doc, c.start, c.end, label=c.label) for c in protected])
         return sum(rep.note == NO_SURROGATE for rep in replacements)
 
-    def _shared(self) -> dict[str, list[str]]:
-        """RETURNS (dict[str, list[str]]): Values that enough documents have in common: what one student alone wrote is not lent."""
-        return {
-            label: sorted(value for value, docs in values.items() if len(docs) >= SHARED_BY)
-            for label, values in self._pools.items()
-        }
-
-    def chance(self, doc: Doc) -> Chance:
-        """RETURNS (Chance): The key, with the scope that this document belongs to."""
-        key = self._current_key()
+    def chance(self, doc: Doc, text: str | None = None) -> Chance:
+        """RETURNS (Chance): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""
+        key = self._secret.get()
         if self.scope == "corpus":
             return Chance(key, "corpus")
         thread = doc._.pii_scope if doc._.pii_scope is not None else self.thread
         if self.scope == "thread" and thread is not None:
             return Chance(key, f"thread:{thread}")
         # A document is its text: equal texts get equal surrogates, whatever else was read before.
-        return Chance(key, "document:" + Chance(key).digest("document", doc.text).hex())
-
-    def _current_key(self) -> bytes:
-        if self._key is None:
-            self._key = load_key(path=self.cfg["key_file"], env=self.cfg["key_env"])
-        if self._key is None:
-            if not self._warned:
-                self._warned = True
-                warnings.warn(Warnings.W401.format(env=self.cfg["key_env"] or KEY_ENV), PiiWarning, stacklevel=2)
-            return self._run_key
-        return self._key
+        return Chance(key, "document:" + Chance(key).digest("document", doc.text if text is None else text).hex())
 
     def _warn_missing(self, n: int) -> None:
         if n:
             warnings.warn(Warnings.W402.format(n=n), PiiWarning, stacklevel=2)
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
-        data: bytes = util.to_bytes(self._serializers(), exclude)
-        return data
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "HipsSurrogate":
-        """RETURNS (HipsSurrogate): The component with the settings of `to_bytes`."""
-        util.from_bytes(bytes_data, {k: self._loader(k, srsly.json_loads) for k in ("cfg", "profile")}, exclude)
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
-        folder = util.ensure_path(path)
-        writers: dict[str, Callable[[Path], None]] = {
-            "cfg": lambda p: srsly.write_json(p, self.cfg),
-            "profile": lambda p: srsly.write_json(p, self._profile.to_dict(private=False)),
-        }
-        util.to_disk(folder, writers, exclude)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "HipsSurrogate":
-        """RETURNS (HipsSurrogate): The component with the settings of `to_disk`."""
-        util.from_disk(util.ensure_path(path), {k: self._loader(k, srsly.read_json) for k in ("cfg", "profile")}, exclude)
-        return self
-
-    def _serializers(self) -> dict[str, Callable[[], bytes]]:
-        return {
-            "cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8"),
-            "profile": lambda: srsly.json_dumps(self._profile.to_dict(private=False)).encode("utf8"),
-        }
-
-    def _loader(self, part: str, read: Callable[[Any], Any]) -> Callable[[Any], None]:
-        def load(source: Any) -> None:
-            data = read(source)
-            if part == "cfg":
-                self.cfg.update(data)
-                self._key = None
-            else:
-                self._profile = Profile.from_dict(data)
-
-        return load

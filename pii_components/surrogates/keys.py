@@ -5,7 +5,7 @@
     >>> chance.rng("EMAIL", "ana@example.org").random() == chance.rng("EMAIL", "ana@example.org").random()
     True
 
-`random.Random(HMAC-SHA256(key, scope | label | value | attempt))`: what a value becomes depends on nothing else, neither the
+A stream begins with HMAC-SHA256(key, scope | label | value | attempt): what a value becomes depends on nothing else, neither the
 order of documents nor the batch, the process or PYTHONHASHSEED. Without the key nobody can try names out and see what they
 become.
 """
@@ -13,12 +13,13 @@ become.
 import hashlib
 import hmac
 import os
-import random
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from struct import unpack
+from typing import Protocol, TypeVar
 
 from ..errors import Errors, PiiError
 
@@ -59,6 +60,35 @@ def random_key() -> bytes:
     return secrets.token_bytes(32)
 
 
+class Source(Protocol):
+    """Where numbers come from: a `Stream`, or a `random.Random` where nothing is secret."""
+
+    def random(self) -> float:
+        """RETURNS (float): At least 0, below 1."""
+
+
+class Stream:
+    """Numbers from a digest: its four words, then those of SHA-256 of it and a counter. To seed a `random.Random` costs as much as
+    a hundred of them, and a surrogate needs few.
+
+    seed (bytes): 32 bytes.
+    """
+
+    __slots__ = ("seed", "_numbers", "_block")
+
+    def __init__(self, seed: bytes) -> None:
+        self.seed = seed
+        self._numbers: list[int] = list(unpack("<4Q", seed))
+        self._block = 0
+
+    def random(self) -> float:
+        """RETURNS (float): At least 0, below 1: 53 bits."""
+        if not self._numbers:
+            self._block += 1
+            self._numbers.extend(unpack("<4Q", hashlib.sha256(self.seed + self._block.to_bytes(4, "big")).digest()))
+        return (self._numbers.pop() >> 11) * 2.0**-53
+
+
 @dataclass(frozen=True)
 class Chance:
     """A key and a scope.
@@ -72,32 +102,58 @@ class Chance:
 
     def digest(self, *parts: str) -> bytes:
         """RETURNS (bytes): HMAC-SHA256 of the parts, each with its length before it, so that no two lists look alike."""
-        message = b"".join(len(raw).to_bytes(4, "big") + raw for raw in (p.encode("utf8", "surrogatepass") for p in parts))
-        return hmac.new(self.key, message, hashlib.sha256).digest()
+        mac = self._keyed.copy()
+        mac.update(_message(parts))
+        return mac.digest()
 
-    def rng(self, label: str, value: str, *, attempt: int = 0) -> random.Random:
+    @cached_property
+    def _keyed(self) -> "hmac.HMAC":
+        return hmac.new(self.key, b"", hashlib.sha256)
+
+    @cached_property
+    def _scoped(self) -> "hmac.HMAC":
+        # Begun once: the key and the scope are the same for all values of a document.
+        mac = self._keyed.copy()
+        mac.update(_message((self.scope,)))
+        return mac
+
+    def _seed(self, *parts: str) -> bytes:
+        """RETURNS (bytes): `digest` of the scope and the parts."""
+        mac = self._scoped.copy()
+        mac.update(_message(parts))
+        return mac.digest()
+
+    def rng(self, label: str, value: str, *, attempt: int = 0) -> Stream:
         """A stream of numbers for one value.
 
         label (str): A label, or what the numbers are for.
         value (str): The value, normalised: what shall count as equal must be equal here.
         attempt (int): Another stream for the same value, when the first one gave something unfit.
-        RETURNS (random.Random): Use `pick` and `random()`, whose results Python keeps between versions.
+        RETURNS (Stream): For `pick` and `random()`; its seed is also a secret place in line.
         """
-        return random.Random(int.from_bytes(self.digest(self.scope, label, value, str(attempt)), "big"))
+        return Stream(self._seed(label, value, str(attempt)))
 
     def order(self, value: str) -> bytes:
         """RETURNS (bytes): A secret place in line: who comes first when two values want the same surrogate."""
-        return self.digest(self.scope, "order", value)
+        return self._seed("order", value)
 
     def token(self, label: str, value: str) -> str:
         """RETURNS (str): A pseudonym that only who has the key can compute: 40 bits of the digest, as hexadecimal digits."""
-        return self.digest(self.scope, "token", label, value).hex()[:10]
+        return self._seed("token", label, value).hex()[:10]
 
     def variant(self, name: str) -> "Chance":
         """RETURNS (Chance): The same key, with other surrogates; itself for an empty name."""
         return Chance(self.key, f"{self.scope}|variant:{name}") if name else self
 
 
-def pick(rng: random.Random, options: Sequence[T]) -> T:
+def _message(parts: Sequence[str]) -> bytes:
+    out = b""
+    for part in parts:
+        raw = part.encode("utf8", "surrogatepass")
+        out += len(raw).to_bytes(4, "big") + raw
+    return out
+
+
+def pick(rng: Source, options: Sequence[T]) -> T:
     """RETURNS (T): One of the options; unlike `choice`, from one call of `random()`."""
     return options[int(rng.random() * len(options))]

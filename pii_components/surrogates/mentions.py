@@ -5,13 +5,15 @@
     [('juan', 'given'), ('cruz', 'family')]
 
 What is given, family, title or suffix comes from nameparser, except where it would keep a part of a name: "Dean" and "King" are
-names until shown otherwise.
+names until shown otherwise. It is not asked about plain words and initials none of which is in its vocabulary: those are given
+names and, the last one or the one before a comma, a surname, and most names are such.
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
 
 from .names import name_table
 from .style import is_letter, norm
@@ -57,7 +59,10 @@ PARTICLES = frozenset(
 # With a capital, "De La" is a particle, and the "Al" of Al de la Cruz a given name.
 _LEADING_PARTICLES, _SECOND_PARTICLES = frozenset({"de", "van", "von"}), frozenset({"la", "las", "los", "der", "den"})
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
-_TITLE_BEFORE = re.compile(r"\b([^\W\d_]+)\.?\s*$")
+# Up to three words in Latin letters, or two the other way round; U+00D7 and U+00F7 are no letters.
+_WORD = "[A-Za-zÀ-ÖØ-öø-ɏ]{2,}"
+_PLAIN = re.compile(rf"(?:{_WORD}|[A-Z]\.)(?:[ _](?:{_WORD}|[A-Z]\.)){{0,2}}|{_WORD}, {_WORD}")
+_LETTERS = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]+")
 _SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
 _APOSTROPHES = "'’`´ʼ"
 
@@ -94,13 +99,86 @@ class Mention:
     gender: str = ""
 
 
-@lru_cache(maxsize=256)
 def read_mention(text: str, *, before: str = "") -> Mention:
     """Take a name apart.
 
     text (str): A span that holds one name, as found. before (str): The text before it, which may end with a title.
     RETURNS (Mention): Its words; titles, suffixes, particles, a possessive and all that is no letter stay out of them.
     """
+    return _read(text, _title_before(before))
+
+
+@lru_cache(maxsize=2048)
+def _read(text: str, title: str) -> Mention:
+    found = _plain_words(text) or _words(text)
+    words, gender, titled = found
+    gender = gender or TITLES.get(title, "")
+    if len(words) == 1:
+        kind = FAMILY if titled or title else LONE
+        words = [Word(w.start, w.end, w.text, w.norm, kind) for w in words]
+    return Mention(text, tuple(words), gender)
+
+
+def _title_before(before: str) -> str:
+    """RETURNS (str): The title that a text ends with, folded; else the empty string."""
+    tail = before[-20:].rstrip()
+    tail = tail.removesuffix(".")
+    start = len(tail)
+    while start and tail[start - 1].isalpha():
+        start -= 1
+    word = norm(tail[start:]) if start < len(tail) else ""
+    alone = not start or not (tail[start - 1].isalnum() or tail[start - 1] == "_")
+    return word if alone and word in TITLES else ""
+
+
+def _plain_words(text: str) -> tuple[list[Word], str, bool] | None:
+    """RETURNS (tuple | None): What `_words` gives, for plain words that mean nothing to it or to nameparser; None for any other."""
+    if not _PLAIN.fullmatch(text):
+        return None
+    words: list[Word] = []
+    for match in _LETTERS.finditer(text):
+        part = match.group()
+        word = norm(part)
+        if len(word) != len(part) or word in _vocabulary():
+            return None
+        words.append(Word(*match.span(), part, word, GIVEN))
+    family = 0 if "," in text else len(words) - 1
+    if len(words) > 1:
+        words[family] = replace(words[family], kind=FAMILY)
+    if len(words) == 3:
+        words[1] = _with_kind(words[1], "middle")
+    return words, "", False
+
+
+@cache
+def _vocabulary() -> frozenset[str]:
+    """RETURNS (frozenset[str]): Folded words that nameparser or this module reads as something else than a name."""
+    from nameparser import Lexicon
+
+    def strings(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield from (norm(part) for part in value.split())
+        elif isinstance(value, dict):
+            yield from strings(list(value.items()))
+        elif isinstance(value, list | tuple | set | frozenset):
+            for item in value:
+                yield from strings(item)
+
+    lexicon = Lexicon.default()
+    found = {word for name in lexicon.__dataclass_fields__ for word in strings(getattr(lexicon, name))}
+    return frozenset(found | TITLES.keys() | SUFFIXES | PARTICLES)
+
+
+def _with_kind(word: Word, role: str) -> Word:
+    """RETURNS (Word): With its kind. role (str): As nameparser calls it."""
+    kind = FAMILY if role in ("family", "maiden", "suffix") else GIVEN
+    if role == "middle" and len(word.norm) > 1 and name_table().is_surname(word.norm) and not name_table().is_given(word.norm):
+        kind = FAMILY
+    return Word(word.start, word.end, word.text, word.norm, kind)
+
+
+def _words(text: str) -> tuple[list[Word], str, bool]:
+    """RETURNS (tuple[list[Word], str, bool]): Words, the gender that a title tells, and whether there is a title."""
     from nameparser import parse
 
     end = len(text)
@@ -112,9 +190,7 @@ def read_mention(text: str, *, before: str = "") -> Mention:
     view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
     roles = {(t.span.start, t.span.end): t.role.value for t in parse(view).tokens if t.span is not None}
     words: list[Word] = []
-    title = _TITLE_BEFORE.search(before[-20:])
-    titled = title is not None and norm(title[1]) in TITLES
-    gender = TITLES[norm(title[1])] if title and titled else ""
+    gender, titled = "", False
     for start, stop in pieces:
         word = norm(text[start:stop])
         role = next((r for (a, b), r in roles.items() if a <= start < b), "middle")
@@ -126,15 +202,8 @@ def read_mention(text: str, *, before: str = "") -> Mention:
             continue
         if not word or _is_particle(text, (start, stop), pieces):
             continue
-        kind = FAMILY if role in ("family", "maiden", "suffix") else GIVEN
-        if role == "middle" and len(word) > 1 and name_table().is_surname(word) and not name_table().is_given(word):
-            kind = FAMILY
-        words.append(Word(start, stop, text[start:stop], word, kind))
-    if len(words) == 1 and not titled:
-        words = [Word(w.start, w.end, w.text, w.norm, LONE) for w in words]
-    elif len(words) == 1:
-        words = [Word(w.start, w.end, w.text, w.norm, FAMILY) for w in words]
-    return Mention(text, tuple(words), gender)
+        words.append(_with_kind(Word(start, stop, text[start:stop], word, GIVEN), role))
+    return words, gender, titled
 
 
 def _pieces(text: str) -> list[tuple[int, int]]:
@@ -174,4 +243,5 @@ def _is_particle(text: str, piece: tuple[int, int], pieces: Sequence[tuple[int, 
         return False
     if i == 0:
         return text[piece[0]].islower() or (words[0] in _LEADING_PARTICLES and words[1] in _SECOND_PARTICLES)
-    return "VN" not in name_table().regions(words[0])
+    # "Van" is a Vietnamese surname too; at the start of "van der Berg" it is none.
+    return words[0] in PARTICLES or "VN" not in name_table().regions(words[0])

@@ -13,14 +13,16 @@ grouped into regions where the same names are in use. Where the table comes from
 """
 
 import gzip
-import random
 import unicodedata
 from bisect import bisect
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
+
+from .keys import Source
 
 # Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
 REGIONS: dict[str, str] = {
@@ -60,6 +62,8 @@ REGIONS: dict[str, str] = {
 REGION_OF: dict[str, str] = {country: region for region, text in REGIONS.items() for country in text.split()}
 # A pool below this size is no hiding place (CRAPII falls back to all names below fifty full names; this is per part).
 MIN_POOL = 30
+# For names with accents, which are fewer: below this, names without.
+MIN_ACCENTED = 10
 # Letters that Unicode does not take apart into a base letter and a mark.
 _PLAIN = str.maketrans(
     {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "’": "'"}
@@ -110,6 +114,21 @@ def write_table(path: Path, rows: Iterable[TableRow]) -> None:
     path.write_bytes(gzip.compress("".join(lines).encode("utf8"), compresslevel=9, mtime=0))
 
 
+class Pool(NamedTuple):
+    """Names that may be surrogates. names (list[str]): The names. weights (list[float]): Summed up, name by name."""
+
+    names: list[str]
+    weights: list[float]
+
+    def draw(self, rng: Source) -> str:
+        """RETURNS (str): A name. rng (Source): Where chance comes from."""
+        # One call of random(), whose stream Python promises to keep; choices() makes no such promise.
+        return self.names[min(bisect(self.weights, rng.random() * self.weights[-1]), len(self.names) - 1)]
+
+
+_EMPTY = Pool([], [])
+
+
 class _Kind:
     """Given names or surnames, as read. What a line tells is taken apart only when asked for: loading must be fast.
 
@@ -135,28 +154,43 @@ class _Kind:
         """RETURNS (tuple[str, tuple[str, ...]]): Gender and countries; empty if the name is unknown."""
         return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), "x9"))
 
+    def regions(self, name: str) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Keys of `REGIONS`, the most likely first; empty if the name is unknown."""
+        return _regions(self.look_up(name)[1])
+
     def rarity(self, name: str) -> int:
         """RETURNS (int): 0 for the most frequent names, 10 for unknown ones."""
         info = self.index.get(name.lower()) or self.index.get(fold(name))
         return int(info[1]) if info else 10
 
     @cached_property
-    def pools(self) -> dict[tuple[str, str], tuple[list[str], list[float]]]:
-        """RETURNS (dict): (region, gender) -> names that may be surrogates, and their summed weights. "" stands for all."""
-        found: dict[tuple[str, str], tuple[list[str], list[float]]] = {}
-        for name, info in zip(self.names, self.infos, strict=True):
+    def pools(self) -> dict[tuple[str, str], Pool]:
+        """RETURNS (dict[tuple[str, str], Pool]): (region, gender) -> names that may be surrogates. "" stands for all."""
+        return self._pools(zip(self.names, self.infos, strict=True))
+
+    @cached_property
+    def accented(self) -> dict[tuple[str, str], Pool]:
+        """RETURNS (dict[tuple[str, str], Pool]): As `pools`, names with accents only."""
+        rows = zip(self.names, self.infos, strict=True)
+        return self._pools((name, info) for name, info in rows if any(ch.isalpha() and not ch.isascii() for ch in name))
+
+    def _pools(self, rows: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Pool]:
+        found: dict[tuple[str, str], Pool] = {}
+        for name, info in rows:
             if info[0].isupper():
                 gender, countries = _read_info(info)
                 # Flatter than life, where doubling the rank halves the number of bearers: a corpus is not full of Marias.
                 weight = 2.0 ** (-0.8 * int(info[1]))
                 for region in ("", REGION_OF[countries[0]]):
                     for sex in {"", gender}:
-                        names, weights = found.setdefault((region, sex), ([], []))
+                        names, weights = found.setdefault((region, sex), Pool([], []))
                         names.append(name)
                         weights.append(weight + (weights[-1] if weights else 0.0))
         return found
 
 
+# Few lines differ in what they tell.
+@lru_cache(maxsize=1024)
 def _read_info(info: str) -> tuple[str, tuple[str, ...]]:
     return {"X": "", "F": "F", "M": "M"}[info[0].upper()], tuple(info[i : i + 2] for i in range(2, len(info), 2))
 
@@ -181,11 +215,11 @@ class NameTable:
 
     def regions(self, last: str) -> tuple[str, ...]:
         """RETURNS (tuple[str, ...]): Keys of `REGIONS` for a surname, the most likely first; empty if unknown."""
-        return _regions(self.countries(last))
+        return self._surnames.regions(last)
 
     def regions_of_given(self, first: str) -> tuple[str, ...]:
         """RETURNS (tuple[str, ...]): Keys of `REGIONS` for a given name, the most likely first; empty if unknown."""
-        return _regions(self._given.look_up(first)[1])
+        return self._given.regions(first)
 
     def is_given(self, name: str) -> bool:
         """RETURNS (bool): Whether this is a frequent given name somewhere."""
@@ -204,50 +238,56 @@ class NameTable:
         """RETURNS (int): 0 for the most frequent surnames, one more for every doubling of the rank, 10 if unknown."""
         return self._surnames.rarity(name)
 
+    def pool(self, *, given: bool, gender: str = "", region: str = "", accented: bool = False) -> Pool:
+        """The names to draw from.
+
+        given (bool): Given names rather than surnames. gender (str): "F", "M" or empty for either.
+        region (str): A key of `REGIONS`, or empty for the whole world. accented (bool): Whether with an accent, if enough have one.
+        RETURNS (Pool): From the whole world where the region has fewer than `MIN_POOL`.
+        """
+        kind = self._given if given else self._surnames
+        if accented and len(kind.accented.get((region, gender), _EMPTY).names) >= MIN_ACCENTED:
+            return kind.accented[region, gender]
+        found = kind.pools.get((region, gender), _EMPTY)
+        return found if len(found.names) >= MIN_POOL else kind.pools["", gender]
+
     def pool_size(self, *, given: bool, gender: str | None = None, region: str | None = None) -> int:
         """RETURNS (int): How many surrogates there are for this gender and region."""
         kind = self._given if given else self._surnames
-        return len(kind.pools.get((region or "", gender or ""), ([], []))[0])
+        return len(kind.pools.get((region or "", gender or ""), _EMPTY).names)
 
     def is_small(self, *, given: bool, gender: str | None = None, region: str | None = None) -> bool:
         """RETURNS (bool): Whether a pool is too small to hide in, so that samples come from the whole world."""
         return self.pool_size(given=given, gender=gender, region=region) < MIN_POOL
 
-    def sample_given(self, rng: random.Random, gender: str | None = None, region: str | None = None) -> str:
+    def sample_given(self, rng: Source, gender: str | None = None, region: str | None = None) -> str:
         """Draw a given name.
 
-        rng (random.Random): Where chance comes from.
+        rng (Source): Where chance comes from.
         gender (str | None): "F", "M" or None for either.
         region (str | None): A key of `REGIONS`, or None for the whole world.
         RETURNS (str): A name; from the whole world where the region has fewer than `MIN_POOL`.
         """
-        return self._sample(rng, True, gender or "", region or "")
+        return self.pool(given=True, gender=gender or "", region=region or "").draw(rng)
 
-    def sample_surname(self, rng: random.Random, region: str | None = None) -> str:
+    def sample_surname(self, rng: Source, region: str | None = None) -> str:
         """Draw a surname.
 
-        rng (random.Random): Where chance comes from.
+        rng (Source): Where chance comes from.
         region (str | None): A key of `REGIONS`, or None for the whole world.
         RETURNS (str): A name; from the whole world where the region has fewer than `MIN_POOL`.
         """
-        return self._sample(rng, False, "", region or "")
+        return self.pool(given=False, region=region or "").draw(rng)
 
-    def sample_person(self, rng: random.Random, gender: str | None = None, region: str | None = None) -> tuple[str, str]:
+    def sample_person(self, rng: Source, gender: str | None = None, region: str | None = None) -> tuple[str, str]:
         """RETURNS (tuple[str, str]): A given name and a surname that go together."""
         if region is None:
             regions = sorted(r for r in REGIONS if self.pool_size(given=True, region=r) >= MIN_POOL)
             region = regions[int(rng.random() * len(regions))]
         return self.sample_given(rng, gender, region), self.sample_surname(rng, region)
 
-    def _sample(self, rng: random.Random, given: bool, gender: str, region: str) -> str:
-        kind = self._given if given else self._surnames
-        names, weights = kind.pools.get((region, gender), ([], []))
-        if len(names) < MIN_POOL:
-            names, weights = kind.pools["", gender]
-        # One call of random(), whose stream Python promises to keep; choices() makes no such promise.
-        return names[min(bisect(weights, rng.random() * weights[-1]), len(names) - 1)]
 
-
+@lru_cache(maxsize=1024)
 def _regions(countries: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(REGION_OF[c] for c in countries))
 

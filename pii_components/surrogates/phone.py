@@ -5,12 +5,11 @@
 98765 43210     ->  61248 07759
 """
 
-import random
 import re
 import unicodedata
 
 from .generate import Context
-from .keys import pick
+from .keys import Source, pick
 from .style import other_char
 from .words import word_list
 
@@ -18,6 +17,8 @@ _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 _WORD = re.compile(r"\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x)\s*\d+\s*$", re.IGNORECASE)
 _GROUPS = re.compile(r"\(?\d{3}\)?[\s.\-‐‑–—/]*\d{3}[\s.\-‐‑–—]*\d{4}$|\d{3}[\s.\-‐‑–—]\d{4}$")
+# Behind 555, in North America.
+_LINES = tuple(f"01{n:02d}" for n in range(100))
 # Country code -> (digits of the national number, what to begin with): numbers that regulators keep free.
 _FREE = {"44": (10, "7700900"), "33": (9, "19900")}
 
@@ -50,12 +51,13 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
     return "".join(out) + "".join(other_char(ch, rng) if ch.isdecimal() else ch for ch in rest)
 
 
-def _new_digits(main: str, digits: str, context: Context, rng: random.Random) -> str:
+def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
     country, national = _split(main, digits, context.locale)
     if country == "1" and len(national) in (7, 10):
         area = pick(rng, [a for a in word_list("area_codes") if a != national[:3]]) if len(national) == 10 else ""
         if context.reserved:
-            line = pick(rng, [f"{n:04d}" for n in range(100, 200) if f"{n:04d}" != national[-4:]])
+            free = _LINES if national[-4:] not in _LINES else tuple(line for line in _LINES if line != national[-4:])
+            line = pick(rng, free)
             return digits[: len(digits) - len(national)] + area + "555" + line
         office = _others(national[-7:-4], rng)
         return digits[: len(digits) - len(national)] + area + office.replace("1", "7", 1) + _others(national[-4:], rng)
@@ -88,7 +90,7 @@ def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
     return "", digits
 
 
-def _others(digits: str, rng: random.Random) -> str:
+def _others(digits: str, rng: Source) -> str:
     return "".join(other_char(ch, rng, first=i == 0) for i, ch in enumerate(digits))
 
 

@@ -8,7 +8,6 @@ With a corpus's own pool (`pool = "corpus"` in a profile, after `hips_surrogate.
 one of the corpus instead, as CRAPII did (section 2.3.2); only by one that several documents have in common.
 """
 
-import random
 import re
 import tomllib
 from functools import cache
@@ -16,7 +15,7 @@ from importlib import resources
 from typing import Any
 
 from .generate import Context
-from .keys import pick
+from .keys import Source, pick
 from .names import fold
 from .style import like, norm, other_char, plain
 
@@ -40,8 +39,8 @@ def _words(name: str) -> frozenset[str]:
 
 @cache
 def codes() -> tuple[tuple[str, ...], ...]:
-    """RETURNS (tuple[tuple[str, ...], ...]): Lists of codes of states and provinces, one for each country."""
-    return tuple(tuple(text.split()) for text in _data()["codes"].values())
+    """RETURNS (tuple[tuple[str, ...], ...]): Lists of codes of states and provinces, one for each country; then those with stops."""
+    return tuple(tuple(text.split()) for kind in ("codes", "dotted_codes") for text in _data()[kind].values())
 
 
 @cache
@@ -57,9 +56,20 @@ def _groups() -> dict[str, tuple[str, ...]]:
     return found
 
 
+@cache
+def _countries() -> frozenset[str]:
+    return frozenset(fold(pair.split(":")[0].strip()) for text in _data()["regions"].values() for pair in text.split(","))
+
+
 def is_country(text: str) -> bool:
     """RETURNS (bool): Whether a text is a country's name."""
-    return fold(text) in {fold(p.split(":")[0].strip()) for t in _data()["regions"].values() for p in t.split(",")}
+    return fold(text) in _countries()
+
+
+@cache
+def _halves(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """RETURNS (tuple[tuple[str, ...], tuple[str, ...]]): What invented names begin and end with. kind (str): "town" or "company"."""
+    return tuple(str(_data()[f"{kind}_starts"]).split()), tuple(str(_data()[f"{kind}_ends"]).split())
 
 
 def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
@@ -70,7 +80,7 @@ def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
     RETURNS (str): "Larkmere"; in another language than English, a name of Faker's for the locale, if Faker is installed.
     """
     rng = context.chance.rng("PLACE/" + kind, norm(core), attempt=attempt)
-    starts, ends = (tuple(str(_data()[f"{kind}_{half}"]).split()) for half in ("starts", "ends"))
+    starts, ends = _halves(kind)
     old = [norm(word) for word in core.split()]
     name = ""
     for _ in range(MAX_DRAWS):
@@ -82,7 +92,7 @@ def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
     return name
 
 
-def _of_locale(kind: str, locale: str, rng: random.Random) -> str:
+def _of_locale(kind: str, locale: str, rng: Source) -> str:
     """RETURNS (str): A town or a family's name (for a company) by Faker; empty for English, or if Faker has none."""
     fake = None if locale.startswith("en") else _faker(locale)
     if fake is None:

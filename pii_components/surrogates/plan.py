@@ -7,8 +7,7 @@ A document is decided as a whole, so that its people are known before their e-ma
 surrogate. A value without a surrogate gets its tag; nothing is ever left as it was because something did not work.
 """
 
-import re
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Container, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from .. import modes
@@ -28,12 +27,13 @@ from ..labels import (
     USERNAME,
     is_name,
 )  # fmt: skip
-from ..profiles import GENERIC, KEEP, LEGACY_SHA256, MASK, PSEUDONYM, REDACT, REMOVE, SURROGATE, Profile
+from ..profiles import CONSISTENT, GENERIC, KEEP, LEGACY_SHA256, MASK, NEAR, PSEUDONYM, REDACT, REMOVE, SURROGATE, Profile
 from .address import surrogate_address
 from .age import choose_age_shift, surrogate_age
 from .date import choose_date_shift, surrogate_date, weekday_beside
 from .email import surrogate_email
 from .fixed import fixed_names, fixed_value, pseudonym_list
+from .forbidden import Forbidden
 from .generate import Context, Generator, canonical, distinct
 from .header import HEADER, HEADER_REMOVED, find_headers
 from .id_num import id_key, surrogate_id_num
@@ -78,7 +78,6 @@ KEYS = {PHONE_NUM: phone_key, ID_NUM: id_key}
 # give two values one replacement.
 TOGETHER = (AGE, DATE, OTHER)
 NO_SURROGATE = "no surrogate"
-_WORD = re.compile(r"[^\W\d_]+")
 
 
 def plan(
@@ -87,7 +86,7 @@ def plan(
     *,
     profile: Profile,
     chance: Chance,
-    known: Collection[str] = (),
+    known: Container[str] = (),
     reserved: bool | None = None,
     local: bool = True,
     pools: Mapping[str, Sequence[str]] | None = None,
@@ -98,7 +97,7 @@ def plan(
     text (str): The document.
     items (Sequence[Item]): Its spans without overlaps, sorted; those to be kept too, since no surrogate may be a cited author.
     profile (Profile): Fixed pseudonyms and nouns. chance (Chance): Key and scope.
-    known (Collection[str]): Folded words of names elsewhere in the corpus that no surrogate may be.
+    known (Container[str]): Folded words (`style.norm`) of names elsewhere in the corpus that no surrogate may be.
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
@@ -119,15 +118,17 @@ def plan(
     for name in dict.fromkeys(["", *variant]):
         varied = chance.variant(name)
         used = {norm(w or "") for group in named.values() for person in group for w in person.surrogates}
-        named[name] = name_people(people, varied, table=table, forbidden=forbidden | used, fixed=fixed)
+        blocked = forbidden.and_also(used) if used else forbidden
+        named[name] = name_people(people, varied, table=table, forbidden=blocked, fixed=fixed, near=profile.length == NEAR)
         context = Context(
             varied,
             table,
             named[name],
             reserved=profile.reserved if reserved is None else reserved,
             locale=profile.locale,
-            avoid=frozenset(forbidden),
+            avoid=forbidden,
             pools=pools or {} if profile.pool == "corpus" else {},
+            near=profile.length == NEAR,
             other={canonical(k): v for k, v in profile.other.items()},
         )
         chosen = [item for item, v in zip(items, variant, strict=True) if v == name]
@@ -180,6 +181,9 @@ def _variants(
     local: bool,
 ) -> list[str]:
     """RETURNS (list[str]): For each item, which variant of its surrogate it gets."""
+    how = profile.strategy if strategy is None else strategy
+    if how == CONSISTENT:
+        return [""] * len(items)
     values: list[Hashable | None] = []
     for item in items:
         value: Hashable | None = None
@@ -188,23 +192,17 @@ def _variants(
         elif item.action == SURROGATE and item.label not in TOGETHER:
             value = (item.label, KEYS.get(item.label, canonical)(text[item.start : item.end]))
         values.append(value)
-    how = profile.strategy if strategy is None else strategy
     document = chance.digest("document", text).hex()[:16]
     return variants(values, chance, document, strategy=how, repeat=profile.repeat, local=local)
 
 
-def _forbidden(text: str, items: Sequence[Item], known: Collection[str], *, local: bool) -> set[str]:
+def _forbidden(text: str, items: Sequence[Item], known: Container[str], *, local: bool) -> Forbidden:
     """Folded words that no name may become: every name here, kept ones too; in a document's own scope every word of its text.
 
     In a wider scope the other words of one document must not change what a name becomes in all of them.
     """
-    words = {norm(w) for w in known}
-    for item in items:
-        if is_name(item.label):
-            words.update(w.norm for w in read_mention(text[item.start : item.end]).words)
-    if local:
-        words.update(norm(w) for w in _WORD.findall(text))
-    return words
+    names = {word.norm for item in items if is_name(item.label) for word in read_mention(text[item.start : item.end]).words}
+    return Forbidden(names, known, text=text if local else "")
 
 
 def _details(
@@ -226,7 +224,9 @@ def _details(
     dates = [i for i in items if i.label == DATE and i.action == SURROGATE]
     if DATE in values:
         weeks = any(weekday_beside(text, i.start, i.end) for i in dates)
-        shift = choose_date_shift(values[DATE], context.chance, weeks=weeks, local=local, locale=context.locale)
+        shift = choose_date_shift(
+            values[DATE], context.chance, weeks=weeks, local=local, locale=context.locale, near=context.near
+        )
         context = replace(context, dates=shift)
     if AGE in values:
         years = choose_age_shift(values[AGE], context.chance, spread=profile.age_spread, border=profile.age_border, local=local)

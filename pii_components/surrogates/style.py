@@ -5,11 +5,11 @@
 ('ZOE', 'zoë', 'Rossi')
 """
 
-import random
 import string
 import unicodedata
+from functools import lru_cache
 
-from .keys import pick
+from .keys import Source, pick
 from .names import fold
 
 _PLAIN = {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ə": "e"}
@@ -20,6 +20,10 @@ _SCRIPT_REGION = {
     "DEVANAGARI": "IN", "BENGALI": "PK", "TAMIL": "IN", "TELUGU": "IN", "GURMUKHI": "IN", "GREEK": "GR", "THAI": "TH",
     "GEORGIAN": "GE", "ETHIOPIC": "EA",
 }  # fmt: skip
+
+# ASCII letter or digit -> those of its class that may stand in its place; leading a number, no zero.
+_OTHERS = {ch: kind.replace(ch, "") for kind in (string.digits, string.ascii_lowercase, string.ascii_uppercase) for ch in kind}
+_OTHERS_FIRST = _OTHERS | {ch: _OTHERS[ch].lstrip("0") for ch in string.digits}
 
 
 def plain(name: str) -> str:
@@ -37,16 +41,23 @@ def is_letter(ch: str) -> bool:
 
 def norm(word: str) -> str:
     """RETURNS (str): The letters of a word, folded: what makes two spellings one name."""
+    return word.lower() if word.isascii() and word.isalpha() else _norm(word)
+
+
+@lru_cache(maxsize=4096)
+def _norm(word: str) -> str:
     return "".join(ch for ch in fold(word) if ch.isalpha())
 
 
 def has_accent(word: str) -> bool:
     """RETURNS (bool): Whether a word is in Latin letters, one of them not ASCII."""
-    return plain(word) != word and script_region(word) is None
+    return not word.isascii() and plain(word) != word and script_region(word) is None
 
 
 def script_region(word: str) -> str | None:
     """RETURNS (str | None): The region of names that a script other than Latin points to."""
+    if word.isascii():
+        return None
     for ch in word:
         if ch.isalpha() and not ch.isascii():
             script = unicodedata.name(ch, "").split(" ")[0]
@@ -63,6 +74,8 @@ def like(original: str, new: str) -> str:
     """
     if not has_accent(original):
         new = plain(new)
+    if original.istitle() and original.isascii():
+        return new
     cased = [ch for ch in original if ch.upper() != ch.lower()]
     if not cased:
         return new
@@ -75,14 +88,17 @@ def like(original: str, new: str) -> str:
     return new
 
 
-def other_char(ch: str, rng: random.Random, *, first: bool = False) -> str:
+def other_char(ch: str, rng: Source, *, first: bool = False) -> str:
     """Another character of the same class: a digit for a digit of the same script, a letter for a letter in its case.
 
     ch (str): The original; anything but a letter or a digit comes back as it is.
-    rng (random.Random): Where chance comes from; one number is used for each letter or digit.
+    rng (Source): Where chance comes from; one number is used for each letter or digit.
     first (bool): Whether it leads a number: no zero then, unless the original is one.
     RETURNS (str): Never the original, so that no part of a value survives.
     """
+    others = (_OTHERS_FIRST if first else _OTHERS).get(ch)
+    if others is not None:
+        return others[int(rng.random() * len(others))]
     if ch.isdecimal():
         value = unicodedata.decimal(ch)
         digits = [d for d in range(1 if first and value else 0, 10) if d != value]
@@ -95,7 +111,7 @@ def other_char(ch: str, rng: random.Random, *, first: bool = False) -> str:
     return ch
 
 
-def other_shape(value: str, rng: random.Random) -> str:
+def other_shape(value: str, rng: Source) -> str:
     """RETURNS (str): The value with every letter and digit changed to another of its class, everything else kept."""
     out, before = [], ""
     for ch in value:

@@ -9,18 +9,18 @@ person; sites.py knows them. Elsewhere, what is neither of these nor a frequent 
 """
 
 import os
-import random
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import quote, unquote
 
 from .check_digits import other_number
 from .generate import Context
-from .handle import surrogate_handle
+from .handle import owner_of, surrogate_handle
+from .keys import Source
 from .sites import HANDLE, ID, WORD, Site, read_path, site_of
 from .style import other_shape
-from .words import word_list, words
+from .words import words
 
 _URL = re.compile(
     r"^(?P<scheme>[a-z][a-z0-9+.-]*:/{1,2}|//)?(?P<user>[^@/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:]+)(?P<port>:\d+)?"
@@ -55,7 +55,7 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
     return None if known and new == compact else new
 
 
-def _path(path: str, host: str, context: Context, rng: random.Random, attempt: int) -> str:
+def _path(path: str, host: str, context: Context, rng: Source, attempt: int) -> str:
     """RETURNS (str): A path, by the rules of its site where there are some."""
     steps = path.split("/")
     site = site_of(host)
@@ -66,7 +66,7 @@ def _path(path: str, host: str, context: Context, rng: random.Random, attempt: i
     return "/".join(_step(s, kinds.get(i, WORD), site, context, rng, attempt) for i, s in enumerate(steps))
 
 
-def _step(step: str, kind: str, site: Site, context: Context, rng: random.Random, attempt: int) -> str:
+def _step(step: str, kind: str, site: Site, context: Context, rng: Source, attempt: int) -> str:
     """RETURNS (str): One step of a known site's path. kind (str): What it is, one of those in sites.py."""
     plain = unquote(step)
     if kind == WORD or not any(ch.isalnum() for ch in plain):
@@ -84,35 +84,36 @@ def _step(step: str, kind: str, site: Site, context: Context, rng: random.Random
     return _segment(step, context, rng, attempt, common=False)
 
 
-def _host(host: str, context: Context, rng: random.Random, attempt: int) -> tuple[str, bool]:
+def _host(host: str, context: Context, rng: Source, attempt: int) -> tuple[str, bool]:
     """RETURNS (tuple[str, bool]): The new host, and whether it is a site that many people use."""
     lower = host.lower()
     if re.fullmatch(r"[\d.]+|\[.*\]", lower):
         return f"192.0.2.{1 + int(rng.random() * 254)}", False
+    labels = lower.split(".")
+    ends = [".".join(labels[i:]) for i in range(len(labels) - 1)]
+    site = next((end for end in ends[1:] if end in words("hosted_sites")), "")
+    owner = lower.removesuffix("." + site) if site else ""
+    if owner not in ("", "www", "m"):
+        lead = "www." if owner.startswith("www.") else ""
+        handle = surrogate_handle(host[len(lead) : len(owner)], context.people, context.chance, context.table, attempt=attempt)
+        return lead + handle + host[len(owner) :], True
+    if site_of(lower) or any(end in words("social_sites") or end in words("hosted_sites") for end in ends):
+        return host, True
     extracted = _extract(lower)
     domain, suffix = extracted.domain, extracted.suffix
     registered = f"{domain}.{suffix}" if suffix else domain
-    for site in word_list("hosted_sites"):
-        if lower.endswith("." + site):
-            owner = lower.removesuffix("." + site)
-            lead = "www." if owner.startswith("www.") else ""
-            if owner not in ("", "www", "m"):
-                handle = surrogate_handle(
-                    host[len(lead) : len(owner)], context.people, context.chance, context.table, attempt=attempt
-                )
-                return lead + handle + host[len(owner) :], True
-    if (
-        site_of(lower)
-        or registered in words("social_sites")
-        or registered in words("hosted_sites")
-        or lower in words("social_sites")
-    ):
-        return host, True
     handle = surrogate_handle(domain, context.people, context.chance, context.table, attempt=attempt) or "site"
     lead = lower[: len(lower) - len(registered)]
-    lead = lead if lead in ("", "www.", "m.", "blog.", "portfolio.") else "www."
+    if lead not in ("", "www.", "m.", "blog.", "portfolio."):
+        # "maria-lopez.some-school.edu": the person before the school.
+        steps = [step for step in lead.split(".") if owner_of(step, context.people)]
+        new = (surrogate_handle(step, context.people, context.chance, context.table, attempt=attempt) for step in steps)
+        lead = ".".join([*new, ""]) if steps else "www."
     if not context.reserved:
         return f"{lead}{handle}.{suffix or 'com'}", False
+    if context.near:
+        # The shortest that nobody can own (RFC 2606).
+        return f"{lead}{handle}.example", False
     ending = "edu" if "edu" in suffix.split(".") or suffix.startswith("ac.") else suffix if suffix in ("org", "net") else "com"
     return f"{lead}{handle}.example.{ending}", False
 
@@ -126,11 +127,12 @@ def _extractor() -> Any:
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, fallback_to_snapshot=True)
 
 
+@lru_cache(maxsize=256)
 def _extract(host: str) -> Any:
     return _extractor()(host)
 
 
-def _segment(segment: str, context: Context, rng: random.Random, attempt: int, *, common: bool = True) -> str:
+def _segment(segment: str, context: Context, rng: Source, attempt: int, *, common: bool = True) -> str:
     """RETURNS (str): One step of a path: a new code for a code, else a new handle. common (bool): Whether common words stay."""
     plain = unquote(segment)
     if not any(ch.isalnum() for ch in plain) or (common and plain.lower() in words("path_words")):
@@ -158,7 +160,7 @@ def _is_code(text: str) -> bool:
     return text.isdigit() or len(runs) >= 4 or (switches >= 2 and len(runs) >= 2) or (len(text) >= 20 and not text.islower())
 
 
-def _query(query: str, rng: random.Random) -> str:
+def _query(query: str, rng: Source) -> str:
     """RETURNS (str): The query with its keys kept and all values changed."""
     if not query:
         return ""

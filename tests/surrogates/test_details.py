@@ -231,6 +231,9 @@ def test_address_keeps_its_layout(value, pattern):
         ),
         ("4 Kent Street, Sydney NSW 2000", r"\d [A-Z]\w+ Street, \w+ (?!NSW)(?:QLD|VIC|TAS|ACT) \d{4}"),
         ("12 rue Lepic, Paris, France", r"\d\d rue (?!Lepic)\w+, (?!Paris)\w+, France"),
+        ("4 Elm Road, Monterrey, N.L.", r"\d [A-Z]\w+ Road, (?!Mont)\w+, (?:Q\.R|S\.L\.P|B\.C|B\.C\.S|D\.F)\."),
+        ("12 K St. N.W., Washington, D.C. 20005", r"\d\d [A-Z]\w+ St\. N\.W\., (?!Wash)\w+, (?!D\.C)[A-Z]\.[A-Z]\. \d{5}"),
+        ("P.O. Box 552, Toluca, EDMX", r"P\.O\. Box \d{3}, (?!Tol)\w+, (?!EDMX)[A-Z]{4}"),
     ],
 )
 def test_address_stays_in_its_country(value, pattern):

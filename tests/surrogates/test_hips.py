@@ -287,7 +287,9 @@ def test_one_bad_document_does_not_stop_the_others(hips, monkeypatch):
     hips.set_error_handler(lambda name, proc, docs, err: failed.append((name, len(docs), type(err))))
     bad = make_doc("bad")
     monkeypatch.setattr(
-        HipsSurrogate, "chance", lambda self, doc, real=HipsSurrogate.chance: 1 / 0 if doc is bad else real(self, doc)
+        HipsSurrogate,
+        "chance",
+        lambda self, doc, text=None, real=HipsSurrogate.chance: 1 / 0 if doc is bad else real(self, doc),
     )
     docs = list(hips.pipe([make_doc(ONE), bad, make_doc(TWO)], batch_size=2))
     assert [d.text for d in docs] == ["Ana Lopez\none", "Ana Lopez\ntwo"]
@@ -296,7 +298,7 @@ def test_one_bad_document_does_not_stop_the_others(hips, monkeypatch):
 
 
 def test_errors_are_raised_without_a_handler(hips, monkeypatch):
-    monkeypatch.setattr(HipsSurrogate, "chance", lambda self, doc: 1 / 0)
+    monkeypatch.setattr(HipsSurrogate, "chance", lambda self, doc, text=None: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         hips(make_doc(ONE))
 

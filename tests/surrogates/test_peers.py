@@ -90,7 +90,7 @@ def test_no_surrogate_is_another_name_of_the_document(hips):
 
 
 def test_failed_name_becomes_a_tag_and_not_none(hips, monkeypatch):
-    monkeypatch.setattr("pii_components.surrogates.name.MAX_TRIES", 0)
+    monkeypatch.setattr("pii_components.surrogates.slots.MAX_TRIES", 0)
     with pytest.warns(UserWarning, match="W402"):
         assert hidden(hips, "Maria Lopez") == ["[NAME_STUDENT]"]
 

@@ -1,0 +1,245 @@
+"""Surrogates per second on one core, and how they compare with unlinked ones of Faker: metrics/surrogate_speed.json.
+
+    python scripts/bench_surrogates.py [--essays 2000] [--rounds 5] [--out metrics/surrogate_speed.json]
+
+Three corpora of invented essays, each of about 400 words. "crapii" has CRAPII's labels in CRAPII's shares, two or so to an essay;
+"dense" the same labels, a dozen to an essay, as in headers and posts to a forum; "all labels" every label with a generator equally
+often, thirteen to an essay. Three things are timed, in processor time of one process without threads: `plan` (linking,
+surrogates, the new text and its offsets), the component over spaCy Docs, and Faker making one value of the same kind for each span, which
+knows no person, no key and no original. A surrogate is a span that was replaced. Every round has essays of its own, so that none was
+seen before. Needs the extra `train` (Faker).
+"""
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from pii_components.corpus.details import invent_detail  # noqa: E402
+from pii_components.corpus.people import Person, invent_person  # noqa: E402
+from pii_components.corpus.templates import Slot, read_templates  # noqa: E402
+from pii_components.evaluate.report import machine, versions  # noqa: E402
+from pii_components.surrogates.names import name_table  # noqa: E402
+
+KEY = b"a key for measuring speed only, 01"
+WORDS = 400
+# Spans of each label: of CRAPII's 22,688 essays for the first four (PII of students), of its published part for the rest.
+CRAPII = {
+    "NAME_STUDENT": 4394,
+    "URL_PERSONAL": 354,
+    "EMAIL": 112,
+    "PHONE_NUM": 15,
+    "ID_NUM": 260,
+    "USERNAME": 20,
+    "STREET_ADDRESS": 7,
+}
+DETAILS = {
+    "EMAIL": "email", "USERNAME": "username", "URL_PERSONAL": "url", "PHONE_NUM": "phone", "ID_NUM": "id", "STREET_ADDRESS": "address",
+    "AGE": "age", "DATE": "birthday", "LOCATION": "town", "EDUCATION": "school", "EMPLOYER": "employer",
+}  # fmt: skip
+FORMS = (
+    "full",
+    "full",
+    "full",
+    "first",
+    "first",
+    "last",
+    "initial_last",
+    "first_initial",
+    "last_first",
+    "middle",
+    "nick",
+    "under",
+)
+Essay = tuple[str, list[tuple[int, int, str]]]
+Run = Callable[[slice], int]
+
+
+def detail(label: str, person: Person, rng: random.Random) -> str:
+    """RETURNS (str): A value of a person, the same each time for what somebody has one of."""
+    what = DETAILS[label]
+    if what not in person.details or label in ("DATE", "LOCATION", "EDUCATION", "EMPLOYER"):
+        person.details[what] = invent_detail(what, person.first, person.last, rng)
+    return person.details[what]
+
+
+def make_essay(rng: random.Random, labels: Sequence[str], sentences: Sequence[str]) -> Essay:
+    """RETURNS (Essay): Text and spans. labels (Sequence[str]): Of its spans, in order."""
+    table = name_table()
+    people: list[Person] = []
+    for _ in range(1 + len(labels) // 6):
+        taken = frozenset(w for p in people for w in (p.first, p.last))
+        people.append(invent_person(rng, table, gender=rng.choice("fmx"), avoid=taken))
+    parts: list[str] = []
+    size = 0
+    while size < WORDS:
+        parts.append(rng.choice(sentences))
+        size += parts[-1].count(" ") + 1
+    places = sorted(rng.randrange(len(parts)) for _ in labels)
+    text, spans, last = "", [], 0
+    for label, place in zip(labels, places, strict=True):
+        person = people[0] if rng.random() < 0.6 else rng.choice(people)
+        text += " ".join(parts[last:place]) + (" " if place > last else "")
+        last = place
+        value = (
+            person.render(Slot("student", rng.choice(FORMS)), rng) if label == "NAME_STUDENT" else detail(label, person, rng)
+        )
+        spans.append((len(text), len(text) + len(value), label))
+        text += value + " "
+    return text + " ".join(parts[last:]), spans
+
+
+def corpora(n: int, seed: int) -> dict[str, list[Essay]]:
+    """RETURNS (dict[str, list[Essay]]): Name of the mix -> essays."""
+    sentences = []
+    for template in read_templates(ROOT / "assets"):
+        sentences += [part.strip() for part in template.parts if isinstance(part, str) and 5 < len(part.split()) < 40]
+    rng = random.Random(seed)
+    kinds, shares = list(CRAPII), list(CRAPII.values())
+    everything = ["NAME_STUDENT", "NAME_STUDENT", *DETAILS]
+    return {
+        "crapii": [make_essay(rng, rng.choices(kinds, shares, k=rng.choice((1, 1, 1, 2, 2, 3))), sentences) for _ in range(n)],
+        "dense": [make_essay(rng, rng.choices(kinds, shares, k=12), sentences) for _ in range(n // 4)],
+        "all labels": [make_essay(rng, rng.sample(everything, len(everything)), sentences) for _ in range(n // 4)],
+    }
+
+
+def with_plan(essays: Sequence[Essay]) -> Run:
+    """RETURNS (Run): Replaces all spans, returns how many."""
+    from pii_components.alignment import apply_replacements
+    from pii_components.labels import LABELS
+    from pii_components.profiles import Profile
+    from pii_components.surrogates.keys import Chance
+    from pii_components.surrogates.plan import Item, plan
+
+    profile = Profile("all", actions=dict.fromkeys(LABELS, "surrogate"))
+    documents = [(text, [Item(start, end, label, "surrogate") for start, end, label in spans]) for text, spans in essays]
+
+    def run(part: slice) -> int:
+        made = 0
+        for text, items in documents[part]:
+            replacements = plan(text, items, profile=profile, chance=Chance(KEY, "document:" + Chance(KEY).digest(text).hex()))
+            apply_replacements(text, replacements)
+            made += sum(rep.note != "no surrogate" for rep in replacements)
+        return made
+
+    return run
+
+
+def with_component(essays: Sequence[Essay]) -> Run:
+    """RETURNS (Run): Sends Docs through the component, returns how many spans it replaced."""
+    import warnings
+
+    import spacy
+
+    from pii_components.labels import LABELS
+    from pii_components.profiles import Profile
+    from pii_components.spans import Candidate, write_spans
+    from pii_components.surrogates.hips import HipsSurrogate
+
+    nlp = spacy.blank("en")
+    docs = []
+    for text, spans in essays:
+        doc = nlp.make_doc(text)
+        found = [(doc.char_span(start, end, alignment_mode="expand"), label) for start, end, label in spans]
+        write_spans(doc, [Candidate(span.start, span.end, label) for span, label in found])
+        docs.append(doc)
+    hips = HipsSurrogate(profile=Profile("all", actions=dict.fromkeys(LABELS, "surrogate")))
+    hips.set_key(KEY)
+
+    def run(part: slice) -> int:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return sum(len(doc.user_data["surrogate_spans"]) for doc in hips.pipe(docs[part]))
+
+    return run
+
+
+def with_faker(essays: Sequence[Essay]) -> Run:
+    """RETURNS (Run): Has Faker make a value for each span, returns how many."""
+    from faker import Faker
+
+    fake = Faker("en_US")
+    fake.seed_instance(0)
+    makers: dict[str, Callable[[], Any]] = {
+        "NAME_STUDENT": fake.name, "EMAIL": fake.email, "USERNAME": fake.user_name, "URL_PERSONAL": fake.uri, "PHONE_NUM": fake.phone_number,
+        "ID_NUM": lambda: fake.bothify("??######"), "STREET_ADDRESS": fake.address, "AGE": fake.random_int, "DATE": fake.date, "LOCATION": fake.city,
+        "EDUCATION": fake.company, "EMPLOYER": fake.company,
+    }  # fmt: skip
+    labels = [[label for _, _, label in spans] for _, spans in essays]
+
+    def run(part: slice) -> int:
+        return len([makers[label]() for of_essay in labels[part] for label in of_essay])
+
+    return run
+
+
+def rates(runs: dict[str, Run], essays: int, rounds: int) -> dict[str, dict[str, Any]]:
+    """RETURNS (dict): For each, surrogates per second of processor time: median, least, most. Rounds take turns, after one to warm up."""
+    found: dict[str, list[float]] = {name: [] for name in runs}
+    made = dict.fromkeys(runs, 0)
+    size = essays // (rounds + 1)
+    for i in range(rounds + 1):
+        for name, run in runs.items():
+            start = time.process_time()
+            n = run(slice(i * size, (i + 1) * size))
+            if i:
+                found[name].append(n / (time.process_time() - start))
+                made[name] += n
+    return {
+        name: {"per_second": round(median(all_)), "range": [round(min(all_)), round(max(all_))], "surrogates": made[name]}
+        for name, all_ in found.items()
+    }
+
+
+def main() -> None:
+    """Make, measure, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--essays", type=int, default=2_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=ROOT / "metrics" / "surrogate_speed.json")
+    args = parser.parse_args()
+    load = os.getloadavg()[0]
+    mixes: dict[str, Any] = {}
+    for name, essays in corpora(args.essays, args.seed).items():
+        runs = {"plan": with_plan(essays), "component": with_component(essays), "faker": with_faker(essays)}
+        found = rates(runs, len(essays), args.rounds)
+        labels = Counter(label for _, spans in essays for _, _, label in spans)
+        mixes[name] = {
+            "essays": len(essays),
+            "words_per_essay": round(sum(len(text.split()) for text, _ in essays) / len(essays)),
+            "spans_per_essay": round(sum(labels.values()) / len(essays), 2),
+            "labels": dict(labels.most_common()),
+            **found,
+            "ratio": {
+                f"{what} / faker": round(found[what]["per_second"] / found["faker"]["per_second"], 2)
+                for what in ("plan", "component")
+            },
+        }
+    result = {
+        "command": f"python scripts/bench_surrogates.py --essays {args.essays} --rounds {args.rounds} --seed {args.seed}",
+        "measured": "surrogates per second of processor time, one process, one thread; median, least and most of the rounds",
+        "machine": machine() | {"load_before": round(load, 2)},
+        "versions": versions(),
+        "mixes": mixes,
+    }
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    for name, mix in mixes.items():
+        said = ", ".join(f"{what} {mix[what]['per_second']:,}" for what in ("plan", "component", "faker"))
+        print(f"{name} ({mix['spans_per_essay']} spans an essay): {said}")
+
+
+if __name__ == "__main__":
+    main()
