@@ -1,6 +1,7 @@
 """`PiiEduNlpEngine`: real scores, batches, languages, what is no text, and the contract of Presidio's own engines."""
 
 import inspect
+import json
 
 import pytest
 
@@ -104,6 +105,23 @@ def test_batch_is_a_stream(nlp):
     stream = PiiEduNlpEngine(pipeline=nlp).process_batch(texts(), "en", batch_size=2)
     next(stream)
     assert len(seen) < 10
+
+
+def test_batch_in_two_processes(nlp):
+    """Scores, roles and reasons travel with the Docs."""
+    texts = ["Ana Lopez", "", "Buzan", "Dear Ms. Roe"]
+    recognizer = StudentPiiRecognizer(pipeline=nlp)
+    engine = PiiEduNlpEngine(pipeline=nlp)
+    one, two = ([recognizer.analyze(t, None, a) for t, a in engine.process_batch(texts, "en", n_process=n)] for n in (1, 2))
+    assert [found(results, text) for results, text in zip(two, texts, strict=True)][-1] == [("PERSON", "Ms. Roe")]
+    assert two[0][0].recognition_metadata == one[0][0].recognition_metadata
+
+
+def test_artifacts_as_json(nlp):
+    """What Presidio traces when it is asked to log its decisions."""
+    data = json.loads(PiiEduNlpEngine(pipeline=nlp).process_text(TEXT, "en").to_json())
+    assert data["scores"] == [0.9375, 0.625]
+    assert data["lemmas"][:3] == ["ana", "lopez", "told"]
 
 
 def test_batch_analyzer_runs_the_pipeline_once_for_each_text(nlp):
