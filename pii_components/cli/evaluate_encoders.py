@@ -19,7 +19,9 @@ EPILOG = (
     "failed; 2 refused; 130 interrupted: the same command goes on."
 )
 
-CorpusOpt = Annotated[Path, typer.Option("--corpus", help="Folder with train.spacy, dev.spacy, test.spacy (weasel run fill-slots).")]
+CorpusOpt = Annotated[
+    Path, typer.Option("--corpus", help="Folder with train.spacy, dev.spacy, test.spacy (weasel run fill-slots).")
+]
 EncodersOpt = Annotated[Path, typer.Option("--encoders", help="Folder with one folder per encoder (weasel run get-encoders).")]
 OnlyOpt = Annotated[str, typer.Option("--only", help="Encoders, with commas between them [all of the registry].")]
 ListOpt = Annotated[bool, typer.Option("--list", help="Show the registry and what is there, and leave.")]

@@ -20,7 +20,9 @@ AddOpt = Annotated[str, typer.Option("--add", help="Name of a new experiment.")]
 BeforeOpt = Annotated[Path | None, typer.Option("--before", help="Metrics file before the change.")]
 AfterOpt = Annotated[Path | None, typer.Option("--after", help="Metrics file after the change.")]
 SystemsOpt = Annotated[str, typer.Option("--systems", help="BEFORE,AFTER: names in the two files [the first in each].")]
-SourcesOpt = Annotated[str, typer.Option("--sources", help="BEFORE,AFTER: where the files are from, such as a commit [their names].")]
+SourcesOpt = Annotated[
+    str, typer.Option("--sources", help="BEFORE,AFTER: where the files are from, such as a commit [their names].")
+]
 ChangeOpt = Annotated[str, typer.Option("--change", help="What was changed, on one line.")]
 HeldOutOpt = Annotated[str, typer.Option("--held-out", help="Why the essays count as not trained on, on one line.")]
 DateOpt = Annotated[str, typer.Option("--date", help="YYYY-MM-DD [today].")]

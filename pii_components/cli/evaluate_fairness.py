@@ -17,13 +17,17 @@ from ..profiles import Profile
 from .exit_codes import DONE, DONE_WITH_SKIPS
 from .guard import guard
 
-EPILOG = "Exit codes: 0 done; 1 a gender or a culture is too far below the rest, or has too few names; 2 refused; 130 interrupted."
+EPILOG = (
+    "Exit codes: 0 done; 1 a gender or a culture is too far below the rest, or has too few names; 2 refused; 130 interrupted."
+)
 
 PipelineOpt = Annotated[str, typer.Option("--pipeline", help="Our pipeline, or another system, such as presidio-md.")]
 ProfileOpt = Annotated[str, typer.Option("--profile", help="Says which labels are hidden.")]
 AssetsOpt = Annotated[Path, typer.Option("--assets", help="Folder with essays/, fragments/ and chats/.")]
 KindsOpt = Annotated[str, typer.Option("--kinds", help="chats, essays, or both with a comma between them.")]
-FillingsOpt = Annotated[int, typer.Option("--fillings", min=1, help="Times that each text is filled for each of the ten groups.")]
+FillingsOpt = Annotated[
+    int, typer.Option("--fillings", min=1, help="Times that each text is filled for each of the ten groups.")
+]
 LimitOpt = Annotated[int, typer.Option("--limit", min=0, help="Chats and essays at most, of each; 0 for all.")]
 BelowOpt = Annotated[float, typer.Option("--most-below", min=0, max=1, help="How far a group's recall may be below the rest.")]
 LeastOpt = Annotated[int, typer.Option("--least-names", min=0, help="Names that each gender and culture must have.")]

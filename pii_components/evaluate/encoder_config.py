@@ -1,7 +1,7 @@
 """The spaCy training config of an encoder: the same head, features and corpus for each, so that only the encoder differs.
 
-    config = encoder_config(encoder, Path("assets/encoders/all-MiniLM-L6-v2"), corpus=Path("corpus"), epochs=3)
-    config.to_disk("encoder.cfg")                       # python -m spacy train encoder.cfg
+config = encoder_config(encoder, Path("assets/encoders/all-MiniLM-L6-v2"), corpus=Path("corpus"), epochs=3)
+config.to_disk("encoder.cfg")                       # python -m spacy train encoder.cfg
 """
 
 from pathlib import Path

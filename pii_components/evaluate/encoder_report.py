@@ -1,8 +1,8 @@
 """The comparison of encoders as one metrics file and as Markdown.
 
-    report = compare(choose_encoders(()), Path("assets/encoders"), Path("corpus"), Settings(), work=Path("training/encoders"))
-    encoders_table(report)                      # by encoder: before, and after fine-tuning
-    epochs_table(report, "all-MiniLM-L6-v2")    # by epoch, as Tables 2 to 7 of seeds/two_layer_framework.txt
+report = compare(choose_encoders(()), Path("assets/encoders"), Path("corpus"), Settings(), work=Path("training/encoders"))
+encoders_table(report)                      # by encoder: before, and after fine-tuning
+epochs_table(report, "all-MiniLM-L6-v2")    # by epoch, as Tables 2 to 7 of seeds/two_layer_framework.txt
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from .encoder_registry import CNN, Encoder, find_folder
 from .markdown import cell, lines_of
 
 PHASES = {
-    "before": "the encoder as it comes under a head that was taught nothing (the paper's \"Pre\"): all labels are equally likely, so nearly "
+    "before": 'the encoder as it comes under a head that was taught nothing (the paper\'s "Pre"): all labels are equally likely, so nearly '
     "every word is taken for a name",
     "frozen": "before fine-tuning: the encoder stays as it comes, only the head on it is trained",
     "tuned": "after fine-tuning: head and encoder are trained, from the same start",

@@ -101,11 +101,12 @@ def compare_encoder(
     RETURNS (dict[str, Any]): `rows` per phase and epoch, `test` per phase at the best epoch, `stopped`, `seconds`.
     """
     place = work / encoder.name
-    mark = fingerprint({"encoder": _entry(encoder), "data": data.about, "settings": asdict(settings)})
+    # The limit of time is left out: a higher one lets a training go on where it was stopped.
+    given = {name: value for name, value in asdict(settings).items() if name != "seconds"}
+    mark = fingerprint({"encoder": _entry(encoder), "data": data.about, "settings": given})
     known = read_rows(place / "rows.json", mark) or {
         "fingerprint": mark, "rows": [], "test": {}, "done": [], "stopped": "", "seconds": 0.0,
     }  # fmt: skip
-    # A larger limit may let it go on: the limit is no part of what the numbers depend on, but of how many there are.
     known["stopped"] = ""
     clock = _Clock(settings.seconds, known["seconds"])
     place.mkdir(parents=True, exist_ok=True)
@@ -167,11 +168,11 @@ class _Phase:
 
     def run(self, *, keep: bool) -> None:
         """Train, score, note; the best epoch on dev is scored on test."""
-        checkpoint, best = self.place / "last.msgpack", self.place / "model-best"
+        best = self.place / "model-best"
         rows = [row for row in self.known["rows"] if row["phase"] == self.phase]
         steps = 0
-        if rows and checkpoint.is_file() and best.is_dir():
-            restore(checkpoint, self.nlp, self.optimizers)
+        if rows and self.checkpoint(rows[-1]["epoch"]).is_file() and best.is_dir():
+            restore(self.checkpoint(rows[-1]["epoch"]), self.nlp, self.optimizers)
             steps = rows[-1]["steps"]
             for optimizer in self.optimizers.values():
                 for _ in range(steps):
@@ -182,30 +183,47 @@ class _Phase:
             if not any(row["phase"] == BEFORE for row in self.known["rows"]):
                 self.known["rows"].append({"phase": BEFORE, "epoch": 0, "steps": 0} | self.scores(self.dev))
                 self._note(BEFORE, 0)
+        stopped: TimeIsUp | None = None
         for epoch in range(len(rows) + 1, self.settings.epochs + 1):
             if self.settings.max_steps and steps >= self.settings.max_steps:
                 break
-            loss, steps = self.epoch(epoch, steps)
-            row = {"phase": self.phase, "epoch": epoch, "steps": steps, "train_loss": round(loss, 5)} | self.scores(self.dev)
+            try:
+                loss, steps = self.epoch(epoch, steps)
+                row = {"phase": self.phase, "epoch": epoch, "steps": steps, "train_loss": round(loss, 5)} | self.scores(
+                    self.dev
+                )
+            except TimeIsUp as err:
+                # What there is by now is scored all the same.
+                stopped, self.clock.limit = err, 0.0
+                break
             rows.append(row)
             self.known["rows"].append(row)
             if max(rows, key=_rank) is row:
                 self.nlp.to_disk(best)
-            save(checkpoint, self.nlp, self.optimizers)
+            save(self.checkpoint(epoch), self.nlp, self.optimizers)
             self._note(self.phase, epoch)
+            self.checkpoint(epoch - 1).unlink(missing_ok=True)
         if rows:
             chosen = max(rows, key=_rank)
             if chosen is not rows[-1]:
                 self.nlp.from_disk(best)
             self.known["test"][self.phase] = {"epoch": chosen["epoch"]} | self.scores(self.test)
-        checkpoint.unlink(missing_ok=True)
+        if stopped is not None:
+            raise stopped
+        self.checkpoint(rows[-1]["epoch"] if rows else 0).unlink(missing_ok=True)
         if not keep:
             shutil.rmtree(best, ignore_errors=True)
+
+    def checkpoint(self, epoch: int) -> Path:
+        """RETURNS (Path): Where an epoch's checkpoint lies; it is the one to go on from if the epoch's numbers were noted."""
+        return self.place / f"epoch-{epoch}.msgpack"
 
     def _note(self, phase: str, epoch: int) -> None:
         _store(self.place.parent, self.known, self.clock)
         row = self.known["rows"][-1]
-        self.progress(f"{self.encoder.name}, {phase}, epoch {epoch}: loss {row['loss']:.4f}, F5 {row['position'].get('f5', 0):.3f}")
+        self.progress(
+            f"{self.encoder.name}, {phase}, epoch {epoch}: loss {row['loss']:.4f}, F5 {row['position'].get('f5', 0):.3f}"
+        )
 
     def epoch(self, epoch: int, steps: int) -> tuple[float, int]:
         """One pass over train. RETURNS (tuple[float, int]): Mean loss of its steps, and steps so far."""

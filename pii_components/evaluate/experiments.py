@@ -57,7 +57,14 @@ def side_of(report: Mapping[str, Any], system: str, *, file: str) -> dict[str, A
 
 
 def from_metrics(
-    name: str, *, before: Path, after: Path, change: str, held_out: str, date: str, systems: Sequence[str] = ("", ""),
+    name: str,
+    *,
+    before: Path,
+    after: Path,
+    change: str,
+    held_out: str,
+    date: str,
+    systems: Sequence[str] = ("", ""),
     sources: Sequence[str] = ("", ""),
 ) -> dict[str, Any]:
     """An experiment out of two metrics files (or one that has both systems).
@@ -106,12 +113,20 @@ def check(experiment: Any, file: str) -> None:
     fits(_NAME.fullmatch(experiment["name"]), "name is of small letters, digits, _ and -")
     fits(f"{experiment['name']}.json" == file, "the file has the experiment's name")
     fits(_DATE.fullmatch(experiment["date"]), "date is of the form 2026-11-21")
-    fits(not any("|" in experiment[key] or "\n" in experiment[key] for key in ("change", "held_out")), "texts are on one line, without |")
+    fits(
+        not any("|" in experiment[key] or "\n" in experiment[key] for key in ("change", "held_out")),
+        "texts are on one line, without |",
+    )
     data = experiment.get("data")
-    fits(isinstance(data, dict) and {"file", "sha256", "documents", "documents_with_pii"} <= set(data), "data names the file it was scored on")
+    fits(
+        isinstance(data, dict) and {"file", "sha256", "documents", "documents_with_pii"} <= set(data),
+        "data names the file it was scored on",
+    )
     for side in SIDES:
         found = experiment.get(side)
-        fits(isinstance(found, dict) and isinstance(found.get("command"), str) and found["command"], f"{side} needs its command")
+        fits(
+            isinstance(found, dict) and isinstance(found.get("command"), str) and found["command"], f"{side} needs its command"
+        )
         for view in VIEWS:
             scores = found.get("views", {}).get(view, {})
             for matching in MATCHINGS:
@@ -157,7 +172,17 @@ def read_experiments(folder: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda experiment: (experiment["date"], experiment["name"]))
 
 
-HEAD = ("experiment", "support", "P", "R", "F5 (95 % interval)", "F5 by position", "gain of F5", "PII left in", "clean essays touched")
+HEAD = (
+    "experiment",
+    "support",
+    "P",
+    "R",
+    "F5 (95 % interval)",
+    "F5 by position",
+    "gain of F5",
+    "PII left in",
+    "clean essays touched",
+)
 
 
 def gains(experiments: Sequence[Mapping[str, Any]], view: str) -> list[str]:
@@ -216,7 +241,9 @@ def page(experiments: Sequence[Mapping[str, Any]], *, metrics: Path) -> str:
         by_data.setdefault(experiment["data"]["sha256"], []).append(experiment)
     for same in by_data.values():
         data = same[0]["data"]
-        parts.append(f"## On {data['file']}: {data['documents']} documents, {data['documents_with_pii']} with personal information")
+        parts.append(
+            f"## On {data['file']}: {data['documents']} documents, {data['documents_with_pii']} with personal information"
+        )
         for view in VIEWS:
             parts.append("\n".join([f"{TITLES[view]}:", "", *gains(same, view)]))
         parts += [_details(experiment) for experiment in same]
@@ -230,7 +257,9 @@ def page(experiments: Sequence[Mapping[str, Any]], *, metrics: Path) -> str:
         parts.append(encoders_table(report))
         parts.append(f"Command: `{report['command']}`")
         for name in report["encoders"]:
-            parts.append(f"### {name}\n\nBy epoch, on dev ({report['data']['dev']['documents']} {report['data']['dev']['unit']}):")
+            parts.append(
+                f"### {name}\n\nBy epoch, on dev ({report['data']['dev']['documents']} {report['data']['dev']['unit']}):"
+            )
             parts.append(epochs_table(report, name))
     return "\n\n".join(parts) + "\n"
 

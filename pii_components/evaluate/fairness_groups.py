@@ -251,7 +251,9 @@ class _Counted:
             name: rate(numpy.bincount(self.base[chosen & self.found[:, i]], minlength=self.n), whole, self.weights)
             for i, name in enumerate(("recall", "exact", "anywhere"))
         }
-        people = {(row.text.base, row.text.gender, row.text.culture) for row, keep in zip(self.rows, chosen, strict=True) if keep}
+        people = {
+            (row.text.base, row.text.gender, row.text.culture) for row, keep in zip(self.rows, chosen, strict=True) if keep
+        }
         return {"names": int(chosen.sum()), "people": len(people), **plain(numbers)}
 
     def groups(self, category: str) -> dict[str, Any]:
@@ -265,5 +267,3 @@ class _Counted:
             gap = gap_of(sides, self.weights)
             out[name] = self.recall(inside) | plain({"gap": gap}) | ({} if gap is None else {"p": round(p, 4)})
         return out
-
-

@@ -58,9 +58,13 @@ def corpus(nlp, tmp_path_factory):
 def test_the_registry_holds_five_encoders_or_more_that_a_wheel_or_spacy_brings():
     known = load_encoders()
     brought = [e.name for e in known if e.packages or e.kind == CNN]
-    assert {"tok2vec-cnn", "all-MiniLM-L6-v2", "all-mpnet-base-v2", "en_core_web_sm", "en_core_web_md", "rampart"} <= set(brought)
+    assert {"tok2vec-cnn", "all-MiniLM-L6-v2", "all-mpnet-base-v2", "en_core_web_sm", "en_core_web_md", "rampart"} <= set(
+        brought
+    )
     # The paper's own (Tables 2 to 7) are named for those who have a hub.
-    assert {"bert-base-uncased", "distilbert-base-uncased", "deberta-v3-base", "albert-base-v2", "roberta-base"} <= {e.name for e in known}
+    assert {"bert-base-uncased", "distilbert-base-uncased", "deberta-v3-base", "albert-base-v2", "roberta-base"} <= {
+        e.name for e in known
+    }
     assert all(e.licence for e in known)
 
 
@@ -228,7 +232,11 @@ def test_an_encoder_is_trained_by_epoch_before_and_after_fine_tuning(tiny, corpu
 
     first = {name: value.float() for name, value in torch.load(root / "tiny/encoder.pt", weights_only=True).items()}
     frozen, tuned = (
-        spacy.load(tmp_path / "tiny" / phase / "model-best").get_pipe("transformer").model.get_ref("transformer").shims[0]._model.state_dict()
+        spacy.load(tmp_path / "tiny" / phase / "model-best")
+        .get_pipe("transformer")
+        .model.get_ref("transformer")
+        .shims[0]
+        ._model.state_dict()
         for phase in ("frozen", "tuned")
     )
     assert all((first[name] == value).all() for name, value in frozen.items())
@@ -273,7 +281,7 @@ def test_time_and_steps_are_limited(corpus, tmp_path):
 def test_command_lists_and_compares(corpus, tmp_path):
     from typer.testing import CliRunner
 
-    from pii_components.cli import app
+    from pii_components.cli.app import app
 
     result = CliRunner().invoke(app, ["evaluate", "encoders", "--list", "--encoders", str(tmp_path)])
     assert result.exit_code == 0 and "roberta-base" in result.output and "E789" in result.output

@@ -112,11 +112,32 @@ def test_other_data_another_system_or_no_metrics_file_is_refused(tmp_path):
 
 
 def test_command_adds_an_experiment_and_writes_the_page(tmp_path):
-    from pii_components.cli import app
+    from pii_components.cli.app import app
 
     before, after = metrics_file(tmp_path / "b.json", 0.7), metrics_file(tmp_path / "a.json")
-    place = ["evaluate", "experiments", "--metrics", str(tmp_path / "m"), "--out", str(tmp_path / "docs/experiments.md"), "--debug"]
-    new = ["--add", "more", "--before", str(before), "--after", str(after), "--change", "x", "--held-out", "y", "--date", "2026-11-21"]
+    place = [
+        "evaluate",
+        "experiments",
+        "--metrics",
+        str(tmp_path / "m"),
+        "--out",
+        str(tmp_path / "docs/experiments.md"),
+        "--debug",
+    ]
+    new = [
+        "--add",
+        "more",
+        "--before",
+        str(before),
+        "--after",
+        str(after),
+        "--change",
+        "x",
+        "--held-out",
+        "y",
+        "--date",
+        "2026-11-21",
+    ]
     assert CliRunner().invoke(app, [*place, *new]).exit_code == 0
     assert "### more" in (tmp_path / "docs/experiments.md").read_text(encoding="utf8")
     assert CliRunner().invoke(app, [*place, "--check"]).exit_code == 0

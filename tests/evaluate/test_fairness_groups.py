@@ -122,7 +122,7 @@ def test_an_unknown_kind_is_told():
 def test_command_writes_numbers_and_no_names(tmp_path):
     import spacy
 
-    from pii_components.cli import app
+    from pii_components.cli.app import app
 
     nlp = spacy.blank("en")
     ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii"})
