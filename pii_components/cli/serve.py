@@ -78,34 +78,33 @@ def serve(
     There is no password: whoever reaches the port is answered. No text is logged.
     """
     with guard(debug):
-        try:
-            from ..presidio.serve_settings import ServeSettings
+        from ..presidio.serve_listen import listen
+        from ..presidio.serve_settings import ServeSettings
 
-            settings = ServeSettings(
-                host=host,
-                port=port,
-                service=service,
-                max_bytes=max_bytes,
-                time_limit=time_limit,
-                max_waiting=max_waiting,
-                batch_size=batch_size,
-                allowed_hosts=tuple(name.lower() for name in allow_host or ()),
-            )
-            from ..presidio.serve import create_app
-            from ..presidio.serve_build import Configuration, build_services
-            from ..presidio.serve_run import listen
-            from ..presidio.serve_run import serve as answer
-        except ImportError as err:
-            raise PiiError(Errors.E005, package=err.name, what="pii-edu serve", extra="serve") from err
+        settings = ServeSettings(
+            host=host,
+            port=port,
+            service=service,
+            max_bytes=max_bytes,
+            time_limit=time_limit,
+            max_waiting=max_waiting,
+            batch_size=batch_size,
+            allowed_hosts=tuple(name.lower() for name in allow_host or ()),
+        )
         say = partial(console(stderr=True).print, markup=False)
         key = load_key(key_file)
-        if settings.anonymizer and not key.kept:
-            say(key.note)
-        with listen(settings) as sock:  # before minutes of loading
+        with listen(settings) as sock:
+            try:
+                from ..presidio.serve import create_app
+                from ..presidio.serve_build import Configuration, build_services
+                from ..presidio.serve_run import serve as answer
+            except ImportError as err:
+                raise PiiError(Errors.E005, package=err.name, what="pii-edu serve", extra="serve") from err
+            if settings.anonymizer and not key.kept:
+                say(key.note)
             if not settings.loopback:
                 say("listening beyond this machine, without a password or encryption: put both before it")
             files = Configuration(analyzer=analyzer_conf_file, nlp=nlp_conf_file, recognizers=recognizers)
-            opened = _vault(vault, vault_key_file, key_file) if settings.anonymizer else None
             services = build_services(
                 settings,
                 model=model,
@@ -113,7 +112,7 @@ def serve(
                 return_cited=return_cited,
                 key=key.secret,
                 profile=profile,
-                vault=opened,
+                vault=_vault(vault, vault_key_file, key_file) if settings.anonymizer else None,
             )
             with services as engines:
                 answer(create_app(engines, settings), settings, sock, say=say, quiet=quiet)

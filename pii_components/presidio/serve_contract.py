@@ -132,7 +132,7 @@ def _analyzed(texts: list[Any], analyzer: AnalyzerEngine, asked: AnalyzerRequest
     return BatchAnalyzerEngine(analyzer).analyze_iterator(
         texts=texts,
         batch_size=len(texts),
-        language=asked.language,
+        language=asked.language or "",  # checked before
         correlation_id=asked.correlation_id,
         score_threshold=asked.score_threshold,
         entities=asked.entities,

@@ -19,7 +19,7 @@ SILENT = ("decision_process", "uvicorn.access")
 class TextlessFormatter(logging.Formatter):
     """Time, level, logger; the message only of our own records."""
 
-    converter = time.gmtime
+    converter = time.gmtime  # type: ignore[assignment]
 
     def __init__(self) -> None:
         super().__init__(datefmt="%Y-%m-%dT%H:%M:%SZ")

@@ -15,31 +15,8 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from ..errors import Errors, PiiError
 from .serve_log import log_without_texts
 from .serve_settings import ServeSettings
-
-
-def listen(settings: ServeSettings) -> socket.socket:
-    """RETURNS (socket.socket): Bound. RAISES (PiiError): E859, if the place is taken or not ours."""
-    try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
-        family, kind, protocol, _, address = found[0]
-        sock = socket.socket(family, kind, protocol)
-    except OSError as err:
-        raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=_reason(err)) from None
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
-        sock.listen(128)
-    except OSError as err:
-        sock.close()
-        raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=_reason(err)) from None
-    return sock
-
-
-def _reason(err: OSError) -> str:
-    return err.strerror or type(err).__name__
 
 
 def serve(

@@ -108,16 +108,28 @@ def test_answer_in_time_or_504_and_the_rest_of_a_list_is_not_begun():
 
 
 def test_full_line_is_503_health_answers_meanwhile():
-    app = app_of(Slowly(0.4), max_waiting=0)
+    go_on = threading.Event()
+
+    class Held(Slowly):
+        def analyze(self, text, **_):
+            assert go_on.wait(60)
+            return []
+
+    analyzer = Held(0)
+    app = app_of(analyzer, max_waiting=0)
 
     async def go():
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
             first = asyncio.create_task(client.post("/analyze", json=body("a")))
-            await asyncio.sleep(0.1)
+            while not analyzer.begun:
+                await asyncio.sleep(0.01)
             second = await client.post("/analyze", json=body("a"))
             health = await client.get("/health")
             busy = not first.done()
-            return await first, second, health, busy, await client.post("/analyze", json=body("a"))
+            go_on.set()
+            answered = await first
+            await asyncio.sleep(0.05)  # the line is told a moment after the answer
+            return answered, second, health, busy, await client.post("/analyze", json=body("a"))
 
     first, second, health, busy, third = asyncio.run(go())
     assert [r.status_code for r in (first, second, health, third)] == [200, 503, 200, 200]
