@@ -7,12 +7,13 @@ Looked for within a line only; what is found must look like a name: capitals, or
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
 from .context_cues import Cue, CueRules, beginnings
 from .context_view import JOINERS, MASK, DocView
-from .context_words import case_style, in_table, is_initial, is_word, words
+from .context_words import case_style, in_table, is_glued, is_initial, is_word, words
 from .labels import NAME_LABELS, ROLES, STUDENT, label_for_role
 from .spans import Candidate, free_of
 from .surrogates.names import name_table
@@ -21,6 +22,12 @@ _FOUND_MOST = 4  # words of a name
 _FOUND_SCORE = 0.9
 _ALONE_SCORE = 0.6
 _TOP, _END = 5, 3  # lines at the top and at the end that are looked at without a cue
+
+
+_FILE_NAME = re.compile(
+    r"(?<![\w/.@-])[^\W_][\w-]*_[\w-]*(?:\.[\w-]+){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
+    re.IGNORECASE,
+)
 
 
 def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> list[Candidate]:
@@ -56,7 +63,11 @@ def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> l
                 if span and free_of(cands, *span) and free_of(found, *span) and _zone_fits(view, n, cue, span):
                     roles = tuple(1.0 if role == cue.role else 0.0 for role in ROLES)
                     found.append(Candidate(*span, label_for_role(cue.role), _FOUND_SCORE, f"cue:{cue.id}", cue.reason, roles))
-    return [*found, *_find_alone(view, [*cands, *found])]
+    found += _find_alone(view, [*cands, *found])
+    found += _find_worn(view, [*cands, *found])
+    found += _find_leet(view, [*cands, *found])
+    found += _find_in_file_names(view, [*cands, *found])
+    return [*found, *_find_native(view, [*cands, *found])]
 
 
 def _small_name(view: DocView, span: tuple[int, int]) -> bool:
@@ -97,6 +108,78 @@ def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     return found
 
 
+def _find_worn(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """Words that stand letter by letter or torn over two lines, and are names when read."""
+    lists = words()
+    found = []
+    keys = Counter(worn.key for worn in view.worn)
+    for worn in view.worn:
+        if not free_of(cands, worn.start, worn.end) or any(lists.is_heading(word) for word in worn.words):
+            continue
+        common = [word for word in worn.words if lists.is_common(word)]
+        known = any(in_table(word) for word in worn.words if word not in common) or (keys[worn.key] > 1 and not common)
+        torn = worn.start in view.torn
+        if torn and case_style(worn.words[0]) not in ("title", "upper"):
+            continue
+        if not known and (torn or common or not _stands_alone(view, worn.start, worn.end)):
+            continue
+        found.append(
+            _added(worn.start, worn.end, "name_spaced" if not torn else "name_torn", "a name, letter by letter or torn")
+        )
+    return found
+
+
+def _find_native(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """Names in a script of their own."""
+    return [
+        _added(start, end, "name_native", "a name in a script of its own")
+        for start, end in view.native
+        if free_of(cands, start, end)
+    ]
+
+
+def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """Names with digits for letters; neighbours are one name."""
+    runs: list[list[int]] = []
+    for i in view.leet:
+        if runs and i == runs[-1][-1] + 1 and view.gap(i - 1) == " ":
+            runs[-1].append(i)
+        else:
+            runs.append([i])
+    spans = [(run[0], run[-1] + 1) for run in runs]
+    return [_added(*span, "name_leet", "a name with digits for letters") for span in spans if free_of(cands, *span)]
+
+
+def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    """Names in names of files: "Essay_AnaLopez_final.docx"."""
+    found = []
+    for match in _FILE_NAME.finditer(view.text):
+        first, last = bisect_left(view.starts, match.start()), bisect_left(view.starts, match.start(1) - 1)
+        run: list[int] = []
+        for i in range(first, last + 1):
+            word = view.words[i] if i < last else ""
+            if word and is_word(word) and not words().is_common(word) and (in_table(word) or is_glued(word)):
+                run.append(i)
+            elif run and word not in ("_", "-", "."):
+                span = (run[0], run[-1] + 1)
+                if free_of(cands, *span):
+                    found.append(_added(*span, "file_name", "in the name of a file"))
+                run = []
+    return found
+
+
+def _added(start: int, end: int, rule: str, reason: str) -> Candidate:
+    """A name that its form shows: whose it is, others must say."""
+    roles = (1 / len(ROLES),) * len(ROLES)
+    return Candidate(start, end, label_for_role(STUDENT), _FOUND_SCORE, f"cue:{rule}", reason, roles)
+
+
+def _stands_alone(view: DocView, start: int, end: int) -> bool:
+    """Whether a piece is all of a line of the header or the sign-off."""
+    place = view.places([Candidate(start, end, NAME_LABELS[0])])[0]
+    return "alone" in place.zones and bool(place.zones & {"header", "signoff"})
+
+
 def _line_above(view: DocView, n: int) -> str:
     at = view.filled.index(n)
     return view.text[slice(*view.lines[view.filled[at - 1]])].lower() if at else ""
@@ -133,6 +216,8 @@ def _name_at(view: DocView, char: int, high: int, *, strict: bool) -> tuple[int,
     """The tokens of a name that starts at a character; None if what stands there does not look like one."""
     lists = words()
     start = bisect_left(view.starts, char)
+    while start < len(view) and not view.words[start]:  # what shows nothing begins where the word after it does
+        start += 1
     if start >= len(view) or view.starts[start] != char:
         return None
     if lists.is_title(view.words[start]) and start + 1 < len(view):
@@ -142,6 +227,9 @@ def _name_at(view: DocView, char: int, high: int, *, strict: bool) -> tuple[int,
         word = view.words[end]
         joined = end > start and not view.gap(end - 1)
         if joined and word in JOINERS and end + 1 < len(view) and not view.gap(end) and is_word(view.words[end + 1]):
+            end += 1
+            continue
+        if not word:
             end += 1
             continue
         if end > start and view.gap(end - 1) not in ("", " "):
@@ -155,14 +243,15 @@ def _name_at(view: DocView, char: int, high: int, *, strict: bool) -> tuple[int,
         common = lists.is_common(word) and not (in_table(word) and case_style(word) in ("title", "upper"))
         if lists.is_heading(word) or common:
             break
+        known_here = in_table(word) or is_glued(word)
         particle = lists.is_particle(word) and count > 0
         this = case_style(word)
-        if this == "lower" and not particle and not (in_table(word) and not lists.is_common(word)):
+        if this == "lower" and not particle and not (known_here and not lists.is_common(word)):
             break
         if style == "title" and this == "lower" and not particle:
             break
         style = style or this
-        count, known = count + (not particle), known + in_table(word)
+        count, known = count + (not particle), known + known_here
         end += 1
     while end > start and (
         not is_word(view.words[end - 1]) or (lists.is_particle(view.words[end - 1]) and count > 1 and end - start > 1)

@@ -15,7 +15,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from .context_words import is_initial
 from .context_words import words as word_lists
+from .context_worn import rejoin
 from .labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
 from .surrogates.names import fold
 
@@ -70,7 +72,7 @@ def parse_form(tokens: Sequence[str]) -> Form:
     found: list[str] = []
     initials: list[str] = []
     comma = False
-    for token in tokens:
+    for token in rejoin(tokens) if len(tokens) > 2 else tokens:
         if token == "," and found:
             comma = True
             continue
@@ -80,7 +82,7 @@ def parse_form(tokens: Sequence[str]) -> Form:
         if word.endswith("'s") and len(word) > 3:
             word = word[:-2]
         bare = word.replace(".", "")
-        if len(bare) == 1 or ("." in word and all(len(part) <= 1 for part in word.split("."))):
+        if (len(bare) == 1 and is_initial(bare)) or ("." in word and all(len(part) <= 1 for part in word.split("."))):
             initials += list(bare)
         elif bare in lists.suffixes and found:
             continue

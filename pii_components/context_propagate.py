@@ -6,7 +6,7 @@ A full name is found in any case. A single word must have the case that its name
 word, a month or a place too must look like a name where it stands.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .context_persons import Form
@@ -16,6 +16,7 @@ from .spans import Candidate
 from .surrogates.names import fold
 
 _JOINERS = ("-", "_", "‐")
+_AS_NAMES = frozenset(("title", "upper"))
 _PROPAGATED = 0.95  # factor on the score of the mention it was copied from
 
 
@@ -42,29 +43,42 @@ def propagate(view: DocView, known: Sequence[Known], taken: Sequence[Candidate])
     if not known:
         return []
     full, single, styles = _index(known)
+    joined = {"".join(order): k for forms in full.values() for order, k in forms}
     used = [False] * len(view)
     for c in taken:
         used[c.start : c.end] = [True] * (c.end - c.start)
     found = []
+
+    def add(start: int, end: int, k: Known) -> None:
+        score = round(k.cand.score * _PROPAGATED, 6)
+        found.append((Candidate(start, end, k.cand.label, score, "propagation", k.cand.reason), k.person))
+        used[start:end] = [True] * (end - start)
+
+    for worn in view.worn:
+        if any(used[worn.start : worn.end]):
+            continue
+        parts = [fold(word) for word in worn.words]
+        whose = joined.get("".join(parts)) or (single.get(parts[0]) if all(part in single for part in parts) else None)
+        if whose is not None and not all(words().is_common(word) for word in worn.words):
+            add(worn.start, worn.end, whose)
     i = 0
     folded = [fold(word) if word[:1].isalpha() else "" for word in view.words]
     while i < len(view):
         word = folded[i]
         if not word or used[i] or word not in single and word not in full:
+            if word in joined and not used[i]:
+                add(i, i + 1, joined[word])  # "analopez"
             i += 1
             continue
         end, source = _full_at(view, folded, used, i, full.get(word, ()))
-        if source is None and word in single and _single_fits(view, i, styles[word]):
+        if source is None and word in single and _single_fits(view, i, styles.get(word, _AS_NAMES)):
             end, source = i + 1, single[word]
         if source is None:
             i += 1
             continue
-        cand = Candidate(
-            i, end, source.cand.label, round(source.cand.score * _PROPAGATED, 6), "propagation", source.cand.reason
-        )
-        found.append((cand, source.person))
+        add(i, end, source)
         i = end
-    return found
+    return sorted(found, key=lambda pair: pair[0].start)
 
 
 def _index(
@@ -116,22 +130,24 @@ def _next_word(view: DocView, at: int) -> int:
         if at >= len(view) or "\n" in view.words[at]:
             return len(view)
         word = view.words[at]
-        if word in _JOINERS or word in (".", ",") or is_initial(word) or (view.is_space(at) and len(word) == 1):
+        if not word or word in _JOINERS or word in (".", ",") or is_initial(word) or (view.is_space(at) and len(word) == 1):
             at += 1
         else:
             break
     return at
 
 
-def _single_fits(view: DocView, i: int, styles: set[str]) -> bool:
+def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
     """Whether one word at token i is the name and not something else that is written so."""
     word = view.words[i]
     style = case_style(word)
     lists = words()
+    if style == "other" and word[:1].isascii():
+        return not lists.is_common(word)  # "mARIA"
     if (
         style not in styles
-        and not (style == "title" and styles & {"upper", "other"})
-        or (style == "lower" and styles & {"title"})
+        and not (style == "title" and ("upper" in styles or "other" in styles))
+        or (style == "lower" and "title" in styles)
     ):
         return False
     if (

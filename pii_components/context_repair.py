@@ -17,6 +17,7 @@ from .labels import is_name
 from .spans import Candidate
 from .surrogates.names import name_table
 
+_SEEN, _WHOLE_SCORE = 0.3, 0.9
 _MOST = 6  # words that a name can grow to
 _STOP = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 
@@ -30,7 +31,7 @@ def repair(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     names = [part for c in cands if is_name(c.label) for part in _split_lines(view, c)]
     others = [c for c in cands if not is_name(c.label)]
     shrunk = [c for c in (_shrink(view, c) for c in names) if c is not None]
-    merged = _merge(view, sorted(shrunk, key=lambda c: c.start))
+    merged = _merge(view, _whole(view, sorted(shrunk, key=lambda c: c.start)))
     taken = [False] * len(view)
     for c in (*others, *merged):
         taken[c.start : c.end] = [True] * (c.end - c.start)
@@ -46,13 +47,28 @@ def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
     """A name that runs over a line break is two."""
     parts, start = [], c.start
     for i in range(c.start, c.end):
-        if _STOP.search(view.words[i]):
+        if _STOP.search(view.words[i]) and i not in view.torn:
             if i > start:
                 parts.append(replace(c, start=start, end=i))
             start = i + 1
     if start < c.end:
         parts.append(replace(c, start=start, end=c.end))
     return parts
+
+
+def _whole(view: DocView, names: list[Candidate]) -> list[Candidate]:
+    """What stands letter by letter, or torn over two lines, is all of a name or nothing."""
+    for worn in view.worn:
+        touched = [c for c in names if c.start < worn.end and worn.start < c.end]
+        if not touched or all(words().is_heading(word) for word in worn.words):
+            continue
+        strong = max(touched, key=lambda c: c.score)
+        start, end = min(worn.start, touched[0].start), max(worn.end, touched[-1].end)
+        # The model read letters or halves of words; that it saw a name there at all says more than how sure it was.
+        sure = strong.score >= _SEEN and not any(words().is_common(word) for word in worn.words)
+        strong = replace(strong, start=start, end=end, score=max(strong.score, _WHOLE_SCORE) if sure else strong.score)
+        names = sorted([*(c for c in names if c not in touched), strong], key=lambda c: c.start)
+    return names
 
 
 def _shrink(view: DocView, c: Candidate) -> Candidate | None:
@@ -106,11 +122,21 @@ def _merge(view: DocView, names: Sequence[Candidate]) -> list[Candidate]:
                 and not (table.is_given(two) and c.score >= 0.5 and last.role != c.role)
             )
             glued = len(between) == 1 and between[0] in JOINERS and gap == between[0]
-            if neighbours or glued:
+            if neighbours or glued or (gap == ", " and last.end + 1 == c.start and _is_turned(view, last.start, c.end)):
                 found[-1] = _join(last, c)
                 continue
         found.append(c)
     return found
+
+
+def _is_turned(view: DocView, start: int, end: int) -> bool:
+    """Whether tokens are "Last, First" and all of their field: "Exam no. 12 / Lopez, Ana / Q5", a line of a list."""
+    table = name_table()
+    last, first = view.words[start], view.words[end - 1]
+    if end - start != 3 or not (table.is_surname(last) and table.is_given(first)) or words().is_common(last):
+        return False
+    before, after = view.text[: view.starts[start]].rstrip(" \t"), view.text[view.ends[end - 1] :].lstrip(" \t")
+    return before[-1:] in tuple("\n/|:;([–—•\t-") + ("",) and after[:1] in tuple("\n/|;)]([–—-") + ("",)
 
 
 def _join(a: Candidate, b: Candidate) -> Candidate:
@@ -198,6 +224,9 @@ def _left(view: DocView, start: int, end: int, taken: list[bool]) -> int:
         )
         return 2 if same and table.is_given(first) else 0
     single = sum(1 for i in range(start, end) if is_word(view.words[i])) == 1
+    if before == "," and gap == " " and single and start >= 2 and not view.gap(start - 2) and not taken[start - 2]:
+        turned = case_style(view.words[start - 2]) == case_style(word) and _is_turned(view, start - 2, end)
+        return 2 if turned and not lists.is_heading(view.words[start - 2]) else 0
     if gap != " " or not single or not table.is_surname(word) or lists.is_heading(before) or lists.is_title(before):
         return 0
     if (

@@ -6,7 +6,9 @@
     signoff         the short lines at the end             Best, / Ana
     body            all else
 
-Patterns see text with every name replaced by one sign, so that "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)".
+Patterns see text with every name replaced by one sign, so that "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)". Words and text are
+normalised (see normalize.py): a zero-width space in a name, or beside one, hides it neither from tables nor from patterns. Offsets are
+those of this text; candidates are tokens, so nobody needs the way back.
 """
 
 import re
@@ -19,6 +21,8 @@ from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
 from .context_settings import ContextSettings
+from .context_worn import Worn, native_runs, read_leet, read_worn
+from .normalize import is_invisible, normalize_token
 from .spans import Candidate
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
@@ -82,13 +86,18 @@ class DocView:
     def __init__(self, doc: Doc, settings: ContextSettings) -> None:
         self.text = doc.text
         self.words = [token.text for token in doc]
+        spaces = doc.to_array([SPACY]).tolist()
+        if not self.text.isascii():
+            self.words = [word if word.isascii() else _shown(word) for word in self.words]
+            self.text = "".join(word + " " if space else word for word, space in zip(self.words, spaces, strict=True))
         self.starts: list[int] = []
         self.ends: list[int] = []
         char = 0
-        for word, space in zip(self.words, doc.to_array([SPACY]).tolist(), strict=True):
+        for word, space in zip(self.words, spaces, strict=True):
             self.starts.append(char)
             self.ends.append(char + len(word))
             char += len(word) + bool(space)
+        self.leet = self._read_leet()
         self.settings = settings
         self.lines: list[tuple[int, int]] = []
         at = 0
@@ -100,9 +109,43 @@ class DocView:
     def __len__(self) -> int:
         return len(self.words)
 
+    def _read_leet(self) -> list[int]:
+        """RETURNS (list[int]): Tokens that are names with digits for letters; from here on they are what they read."""
+        found = []
+        for at, word in read_leet(self.text).items():
+            i = bisect_right(self.starts, at) - 1
+            if self.ends[i] - self.starts[i] == len(word):
+                self.words[i] = word
+                self.text = self.text[:at] + word + self.text[at + len(word) :]
+                found.append(i)
+        return found
+
+    @cached_property
+    def worn(self) -> list[Worn]:
+        """RETURNS (list[Worn]): Words that stand letter by letter or torn over two lines."""
+        return read_worn(self.text, self.starts, self.ends)
+
+    @cached_property
+    def torn(self) -> frozenset[int]:
+        """RETURNS (frozenset[int]): Tokens of words that are torn over two lines: the break among them ends no name."""
+        return frozenset(i for worn in self.worn for i in range(worn.start, worn.end) if len(worn.words) == 1)
+
+    @cached_property
+    def native(self) -> list[tuple[int, int]]:
+        """RETURNS (list[tuple[int, int]]): Tokens, end exclusive, of what may be a name in a script of its own."""
+        found = []
+        for low, high in native_runs(self.text):
+            start, end = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high - 1)
+            while start > 0 and self.starts[start - 1] == self.starts[start]:
+                start -= 1
+            while not self.words[start]:
+                start += 1
+            found.append((start, end))
+        return found
+
     def is_space(self, i: int) -> bool:
-        """RETURNS (bool): Whether a token is white space only."""
-        return self.words[i].isspace()
+        """RETURNS (bool): Whether a token is white space, or shows nothing at all."""
+        return not self.words[i] or self.words[i].isspace()
 
     def line_of(self, char: int) -> int:
         """RETURNS (int): The number of the line that a character lies in."""
@@ -228,6 +271,11 @@ class DocView:
         if not zones & {"header", "lead", "signoff", "bibliography"}:
             zones.add("body")
         return frozenset(zones)
+
+
+def _shown(word: str) -> str:
+    """RETURNS (str): A token as a reader sees it. White space stays, and quotes and dashes do, which patterns tell apart."""
+    return word if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word) else normalize_token(word)
 
 
 def is_running(line: str) -> bool:

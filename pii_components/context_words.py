@@ -14,7 +14,8 @@ from importlib import resources
 from .surrogates.names import fold, name_table
 
 _POSSESSIVES = ("'s", "’s", "´s", "`s", "'S", "’S")
-_INITIAL = re.compile(r"[^\W\d_]\.?\Z")
+# Letters of scripts with case: one letter of another is a syllable or a word.
+_INITIAL = re.compile(r"[A-Za-z\u00aa-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff]\.?\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,14 @@ def in_table(word: str) -> bool:
     """RETURNS (bool): Whether this is a frequent given name or surname somewhere."""
     table = name_table()
     return table.is_given(word) or table.is_surname(word)
+
+
+def is_glued(word: str) -> bool:
+    """RETURNS (bool): Whether this is a frequent given name and a surname without a space: "KATIEVAUGHAN"."""
+    if not 7 <= len(word) <= 24 or not word.isalpha() or words().is_common(word):
+        return False
+    table = name_table()
+    return any(table.is_given(word[:at]) and table.is_surname(word[at:]) for at in range(3, len(word) - 3))
 
 
 def case_style(word: str) -> str:

@@ -31,11 +31,14 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u31
 _CYRILLIC = dict(zip("АВСЕНІЈКМОРЅТУХасеіјорѕухһԁԛԝӏ", "ABCEHIJKMOPSTYXaceijopsyxhdqwl", strict=True))
 _GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορυικ", "ABEZHIKMNOPTYXavopuik", strict=True))
 LOOK_ALIKES: dict[str, str] = {**_CYRILLIC, **_GREEK}
+# Signs of Chinese writing drawn like a letter; in small writing where the letter before is small.
+_SIGNS_HAN = dict(zip("口囗丨丅彐亅卄工凵乂", "OOITEJHIUX", strict=True))
+_VOWELS = "aeiouyAEIOUYàáâãäåèéêëìíîïòóôõöùúûü口囗彐"
 # With the ASCII character before, on which a mark may sit.
 _BEYOND_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f][^\W\d_]*)*")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_FOREIGN = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
+_FOREIGN = re.compile(rf"[\u0370-\u03ff\u0400-\u052f{''.join(_SIGNS_HAN)}]")
 
 
 def is_invisible(char: str) -> bool:
@@ -54,6 +57,21 @@ def _fold(piece: str) -> str:
     return "".join(_SIGNS.get(char, char) for char in folded if not is_invisible(char))
 
 
+def _latin_for(word: str) -> str:
+    """A word with its look-alikes as Latin letters; an upright stroke is an i among consonants, else an l."""
+    out: list[str] = []
+    for i, char in enumerate(word):
+        if char not in _SIGNS_HAN:
+            out.append(LOOK_ALIKES.get(char, char))
+        elif not out or not (out[-1].islower() or (i == 1 and any(c.islower() for c in word))):
+            out.append(_SIGNS_HAN[char])
+        elif char == "丨":
+            out.append("l" if out[-1] in _VOWELS or word[i + 1 : i + 2] in tuple(_VOWELS) else "i")
+        else:
+            out.append(_SIGNS_HAN[char].lower())
+    return "".join(out)
+
+
 def _latinize(text: str) -> str:
     """Replace look-alikes in words that hold Latin letters too; a word all in Cyrillic or Greek stays."""
     if not _FOREIGN.search(text):
@@ -62,7 +80,7 @@ def _latinize(text: str) -> str:
     def word(match: re.Match[str]) -> str:
         found = match.group()
         if _LATIN.search(found) and _FOREIGN.search(found):
-            return "".join(LOOK_ALIKES.get(char, char) for char in found)
+            return _latin_for(found)
         return found
 
     return _WORD.sub(word, text)

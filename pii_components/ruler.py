@@ -26,7 +26,7 @@ from spacy.util import SimpleFrozenList
 from .labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from .normalize import NormalizedView
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
-from .ruler_merge import Page, clean_candidate, merge, repeated
+from .ruler_merge import Page, clean_candidate, join_torn, merge, repeated
 from .shapes import Context, Hit, Intervals
 from .spans import SPANS_KEY, Candidate, read_spans, write_spans
 from .urls import Verdict, judge_url
@@ -129,7 +129,7 @@ class PiiRuler(SpanRuler):
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
         found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
-        cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in proposals) if c is not None]
+        cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in join_torn(page, proposals)) if c is not None]
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
         return merge(page, cleaned, found, cued)
 

@@ -15,15 +15,15 @@ from dataclasses import dataclass, replace
 from spacy.tokens import Doc
 
 from .labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
-from .normalize import NormalizedView
-from .shapes import Context, Hit, Intervals, is_publication, is_years
+from .normalize import NormalizedView, normalize_token
+from .shapes import Context, Hit, Intervals, is_date, is_publication, is_years
 from .spans import Candidate, resolve_overlaps
 from .urls import Verdict
 from .validators import VALIDATORS, not_a_phone
 
 RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
 _PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
-_JOINED = re.compile(r"[A-Za-z]{1,5}|[-/]")
+_JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
 # A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.
 _REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
 
@@ -50,6 +50,11 @@ class Page:
         """RETURNS (Hit): A candidate as a piece of the normalised text."""
         start, end = self.chars(candidate.start, candidate.end)
         return Hit(self.view.text, start, end, candidate.score)
+
+
+def _seen(doc: Doc, i: int) -> str:
+    """RETURNS (str): A token as a reader sees it; empty, if it shows nothing."""
+    return normalize_token(doc[i].text)
 
 
 def trim(doc: Doc, candidate: Candidate, keep: str = "") -> Candidate | None:
@@ -105,15 +110,52 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     start = next((i for i in range(found.start, found.end) if any(c.isdigit() for c in page.doc[i].text)), None)
     if start is None:
         return None
-    while start > found.start and not page.doc[start - 1].whitespace_ and _JOINED.fullmatch(page.doc[start - 1].text):
+    while start > found.start and not page.doc[start - 1].whitespace_ and _JOINED.fullmatch(_seen(page.doc, start - 1)):
         start -= 1
-    found = trim(page.doc, replace(found, start=start))
+    # "AB1-234" + "-56"
+    end = found.end
+    while (
+        end + 1 < len(page.doc)
+        and not (page.doc[end - 1].whitespace_ or page.doc[end].whitespace_)
+        and page.doc[end].text in "-/"
+        and page.doc[end + 1].text.isdigit()
+    ):
+        end += 2
+    if end > found.end and is_date(page.doc[start:end].text):
+        end = found.end
+    found = trim(page.doc, replace(found, start=start, end=end))
     if found is None:
         return None
+    if start and page.doc[start - 1].text == "(" and ")" in (text := page.doc[start : found.end].text) and "(" not in text:
+        found = replace(found, start=start - 1)  # "(11) 98765-4321"
     hit = page.hit(found)
     if sum(c.isdigit() for c in hit.value) < 3 or is_years(hit.value) or is_publication(hit):
         return None
     return found
+
+
+def join_torn(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
+    """Numbers of one kind with a line break between them are one number that was torn: neither half has the shape of any.
+
+    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted.
+    RETURNS (list[Candidate]): The same, halves joined.
+    """
+    found: list[Candidate] = []
+    for cand in proposals:
+        last = found[-1] if found else None
+        if last is not None and cand.label in (PHONE_NUM, ID_NUM) and last.label == cand.label:
+            between = page.doc[last.end : cand.start].text if last.end < cand.start else "?"
+            halves = page.hit(last).value[-1:], page.hit(cand).value[:1]
+            if between.count("\n") == 1 and between.isspace() and all(half.isdigit() for half in halves):
+                found[-1] = replace(last, end=cand.end, score=max(last.score, cand.score))
+                continue
+        found.append(cand)
+    return found
+
+
+def _is_torn(page: Page, candidate: Candidate) -> bool:
+    value = page.hit(candidate).value
+    return "\n" in value and re.fullmatch(r"[\w+() ./-]*\d[ \t]*\n[ \t]*\d[\w() ./-]*", value) is not None
 
 
 def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
@@ -128,6 +170,8 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
         return candidate
     if candidate.label == URL_PERSONAL:
         return _clean_url(page, candidate, verdicts)
+    if candidate.label in (PHONE_NUM, ID_NUM) and _is_torn(page, candidate):
+        return candidate if sum(c.isdigit() for c in page.hit(candidate).value) >= 5 else None
     if candidate.label == PHONE_NUM:
         return _clean_phone(page, candidate)
     if candidate.label == ID_NUM:

@@ -6,28 +6,41 @@
     "menu.Keep it"               menu . Keep it
     "Ana_Lopez_1234567"          Ana _ Lopez _ 1234567
     "Reflection-Ana Lopez"       Reflection - Ana Lopez
+    "AnaLopez3rdYear"            Ana Lopez 3rdYear
     "Email:ana.lopez@x.org."     Email : ana.lopez@x.org .
 
 It is spaCy's own Tokenizer with other rules, so it is saved and loaded with the pipeline, and `doc.text == text` always holds.
 The rule behind the rules: a span can cover several tokens but never half of one, so where a name may end, a token ends. E-mail
 addresses, web addresses and @handles stay whole, also in the middle of a string: the infix expression takes them first, and
 spaCy makes a token of what an infix matches.
+
+The tokenizer also sets how SHAPE is computed for its vocabulary: of what shows, so that a zero-width space in a name does not
+make it a word without a known shape. Other words have the shape that spaCy gives them.
 """
 
 import re
+import unicodedata
 from collections.abc import Callable
 
-from spacy.lang.char_classes import ALPHA_LOWER, ALPHA_UPPER
+from spacy.attrs import ORTH, SHAPE
+from spacy.lang.char_classes import ALPHA, ALPHA_LOWER, ALPHA_UPPER
+from spacy.lang.lex_attrs import word_shape
 from spacy.language import Language
 from spacy.tokenizer import Tokenizer
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, registry
 
+from .normalize import is_invisible
+
 # Characters that show nothing: soft hyphen, zero-width spaces and joiners, direction marks, byte order mark. Inside a word they
-# belong to it (the encoder sees the word without them); before a capital, a digit or a sign they part two words.
+# belong to it (the encoder sees the word without them); after a small letter and before a capital, and beside signs, they part two words.
 INVISIBLE = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
 LOWER = ALPHA_LOWER + r"\uff41-\uff5a\ufb00-\ufb06\u0300-\u036f"
 UPPER = ALPHA_UPPER + r"\uff21-\uff3a"
 LETTER = LOWER + UPPER
+SCRIPT = ALPHA + LETTER
+# spaCy counts letters of scripts without case as both; here it must be known where a capital stands.
+AFTER_SMALL = rf"(?<=[{LOWER}])(?<![{ALPHA_UPPER}])"
+BEFORE_CAPITAL = rf"(?=[{UPPER}])(?![{ALPHA_LOWER}])"
 AT = "@\uff20"
 DOT = ".\uff0e"
 
@@ -63,6 +76,8 @@ _RUN_AT_END = r"(?<=[^\W_])(?:[^\w\s]|_){8,}|(?<=[^\W_])_{3,}"
 PREFIXES = [
     _RUN,
     rf"[{INVISIBLE}]+",
+    # "@@Ana##", as prompts mark names
+    rf"[{AT}]{{2,}}(?=[{LETTER}])",
     # "-Ana Lopez", "|Name", "/Ana", "→ Ana": spaCy leaves these on the word
     rf"[-~|/\\^\u2010-\u2015\u2022\u2023\u25e6\u2043\u2190-\u21ff\u27a2]+(?=[{LETTER}0-9])(?![0-9])",
     r"[\u2022\u2023\u25e6\u2043\u2190-\u21ff|\\]",
@@ -70,6 +85,7 @@ PREFIXES = [
 SUFFIXES = [
     _RUN_AT_END,
     rf"[{INVISIBLE}]+",
+    r"##",
     rf"(?<=[{LETTER}])[-~|/\\^\u2010-\u2015\u2022\u2190-\u21ff]+",
     r"[|\\]",
     r"(?<=[\ufb00-\ufb06])\.",
@@ -103,10 +119,34 @@ INFIXES = [
     # nothing between them: "1234567Ana", "Lopez1234567"; "Ana123" stays whole
     rf"(?<=[0-9][0-9][0-9][0-9])(?=[{UPPER}][{LOWER}]{{2}})",
     rf"(?<=[{LETTER}])(?=[0-9]{{6}})",
-    rf"[{INVISIBLE}]+(?![{LOWER}{INVISIBLE}])",
+    # "AnaLopez", "byAna", "LopezXuWei"; not "iPhone", "McDonald", "PhDs", "NaCl"
+    rf"(?:(?<=[{LOWER}][{LOWER}])|(?<=[{UPPER}][{LOWER}])){AFTER_SMALL}(?<![Mm]c)(?<!Ph){BEFORE_CAPITAL}(?=.[{LOWER}][{LOWER}])",
+    # "Lopez3rdYear", "Week3Ana"; "Lopez3" and "3rd" stay whole
+    rf"(?<=[{LOWER}][{LOWER}])(?=[0-9]{{1,4}}(?:st|nd|rd|th|){BEFORE_CAPITAL}.[{LOWER}])",
+    rf"(?<=[{LOWER}][0-9]){BEFORE_CAPITAL}(?=.[{LOWER}][{LOWER}])",
+    # what shows nothing
+    rf"(?<=[^{UPPER}{INVISIBLE}])[{INVISIBLE}]+{BEFORE_CAPITAL}|[{INVISIBLE}]+(?![{SCRIPT}0-9{INVISIBLE}])",
+    rf"(?<=[{LETTER}])[{INVISIBLE}]+(?=[0-9])|(?<=[0-9])[{INVISIBLE}]+(?=[{LETTER}])",
 ]
+# Brands and terms that are written with a capital inside and are one word.
+CAMEL_WORDS = """
+YouTube JavaScript TypeScript PowerPoint WhatsApp TikTok GitHub SnapChat FaceBook FaceTime PayPal MasterCard WordPress
+LaTeX MySpace SoundCloud DropBox OneDrive ClassDojo BlackBoard EdTech FinTech BioTech NeuroTech StarCraft MineCraft
+PlayStation PlayStore DreamWorks LinkedList ResearchGate SurveyMonkey MindMeister MindMap MindMup DeepMind OpenAI
+ChatGPT FedEx HyperCard BuzzFeed DuoLingo GoFundMe SlideShare QuickTime MailChimp HubSpot SalesForce SharePoint
+OutLook DocuSign CapCut AirBnb TripAdvisor BlaBlaCar UberEats DoorDash StoryBoard StoryTelling SketchUp AutoCad
+PhotoShop InDesign MatLab SciPy NumPy TensorFlow HealthCare
+""".split()  # noqa: SIM905
 # English exceptions that take "id" for "I'd" and "Wed" for "we'd".
 NOT_EXCEPTIONS = ("id", "Id", "ID", "wed", "Wed")
+
+
+def visible_shape(text: str) -> str:
+    """RETURNS (str): spaCy's word shape, computed without marks and without what shows nothing."""
+    if text.isascii() or not any(unicodedata.category(char)[0] == "M" or is_invisible(char) for char in text):
+        return word_shape(text)
+    composed = unicodedata.normalize("NFC", "".join(char for char in text if not is_invisible(char)))
+    return word_shape("".join(char for char in composed if unicodedata.category(char)[0] != "M")) or word_shape(text)
 
 
 def is_address(text: str) -> bool:
@@ -126,6 +166,8 @@ def make_student_tokenizer(nlp: Language) -> Tokenizer:
     """
     defaults = nlp.Defaults
     rules = {orth: spec for orth, spec in (defaults.tokenizer_exceptions or {}).items() if orth not in NOT_EXCEPTIONS}
+    rules |= {word: [{ORTH: word}] for word in CAMEL_WORDS}
+    nlp.vocab.lex_attr_getters[SHAPE] = visible_shape  # type: ignore[attr-defined]
     return Tokenizer(
         nlp.vocab,
         rules=rules,

@@ -59,7 +59,8 @@ def parse_url(value: str) -> tuple[str, str, bool] | None:
     RETURNS (tuple[str, str, bool] | None): Host in lower case without "www.", what follows it, and whether the form alone
         (scheme, "www." or a path) says that it is one. None, if it is no web address.
     """
-    value = re.sub(r"\s", "", value)
+    value = re.sub(r"\[\.\]|\(\.\)|\[dot\]", ".", re.sub(r"\s", "", value))
+    value = re.sub(r"(?i)^hxxp", "http", value)
     value = re.sub(r"(?i)^(https?):/{1,2}(?!/)", r"\1://", value)
     scheme = re.match(r"(?i)https?://", value) is not None
     try:

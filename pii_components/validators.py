@@ -181,6 +181,24 @@ def _id_beside_name(hit: Hit, context: Context) -> Hit | None:
     return None
 
 
+_CALLED = re.compile(
+    r"(?i)(?<![^\W_])(?:id|no|nr|num|number|code|pin|exam|student|badge|card|phone|mobile|cell|tel|call|text|dial|ring|whatsapp|fax)\b"
+)
+
+
+def _spread(hit: Hit, context: Context) -> Hit | None:
+    """A number digit by digit: with points between them, or long, or where a word or a name before it says that it is one."""
+    digits = re.sub(r"\D", "", hit.value)
+    signs = set(re.sub(r"\w", "", hit.value.lstrip("+")))
+    steps = {int(b) - int(a) for a, b in zip(digits, digits[1:], strict=False)}
+    if len(signs) != 1 or len(set(digits)) < 3 or len(steps) < 3 or min(steps) >= 0 or max(steps) <= 0 or is_amount(hit):
+        return None
+    if "." in signs or len(digits) in (10, 11):
+        return hit
+    called = _CALLED.search(hit.before(30)) or any(0 <= hit.start - end <= 3 for _, end in context.names)
+    return hit if called and len(digits) >= 6 else None
+
+
 _NO_USERNAME = frozenset(
     [
         "a",
@@ -258,6 +276,7 @@ VALIDATORS: dict[str, Validator] = {
     "id_number": _id_number,
     "id_unless_date": _id_unless_date,
     "id_beside_name": _id_beside_name,
+    "spread": _spread,
     "username": _username,
     "url": _accept,
 }

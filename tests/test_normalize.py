@@ -15,10 +15,12 @@ TOKENS = [
     ("Ａｎａ", "Ana"), ("Raﬁ", "Rafi"), ("x．org", "x.org"), ("ana＠x．org", "ana@x.org"), ("①", "1"),
     ("“Ana’s”", "\"Ana's\""), ("Ana`s", "Ana's"), ("Jean‑Luc", "Jean-Luc"), ("Jean–Luc", "Jean-Luc"),
     ("R\u0430mos", "Ramos"), ("\u0410na", "Ana"), ("l\u0456nkedin", "linkedin"), ("L\u03bfpez", "Lopez"),
+    ("Ch口i", "Choi"), ("L口PEZ", "LOPEZ"), ("V丨das", "Vidas"), ("Is丨am", "Islam"),
     ("Jose\u0301", "José"),
     ("e\u200d\u0301", "é"), ("\u1112\u1161\u11ab", "한"),
     # as it was
-    ("José", "José"), ("McDonald", "McDonald"), ("Иван", "Иван"), ("Γιάννης", "Γιάννης"), ("李明", "李明"), ("محمد", "محمد"),
+    ("José", "José"), ("McDonald", "McDonald"), ("Иван", "Иван"),
+    ("Γιάννης", "Γιάννης"), ("李明", "李明"), ("人口", "人口"), ("丨", "丨"), ("محمد", "محمد"),
     ("Ana_L", "Ana_L"),
     # nothing that shows
     ("\u200b", ""), ("\u3164", ""), ("", ""),

@@ -71,6 +71,12 @@ VALID = [
     ("my email is lopez at gmail dot com", "lopez at gmail dot com", "EMAIL"), ("ana [at] uni (dot) edu", "", "EMAIL"),
     ("ana(at)uni.edu", "", "EMAIL"), ("john dot doe at gmail", "", "EMAIL"), ("ana_at_uni_dot_edu", "", "EMAIL"),
     ("ana @ gmail . com", "", "EMAIL"), ("ana@gmail", "", "EMAIL"), ("mailto:ana@x.org", "ana@x.org", "EMAIL"),
+    ("ana . lopez7 @ orange . fr", "", "EMAIL"), ("write me on ana.lopez7 AT orange, please", "ana.lopez7 AT orange", "EMAIL"),
+    # digit by digit
+    ("Exam no. 8.7.2.6.0.2.8 / Q3", "8.7.2.6.0.2.8", "ID_NUM"), ("my ID is 1 1 5 8 8 4.", "1 1 5 8 8 4", "ID_NUM"),
+    ("badge B I 8 7 5 0 1 6 here", "B I 8 7 5 0 1 6", "ID_NUM"), ("call me 5 5 5 0 1 2 3 4 5 6", "5 5 5 0 1 2 3 4 5 6", "PHONE_NUM"),
+    ("it is 5.5.5.0.1.2.3.4.7.6", "5.5.5.0.1.2.3.4.7.6", "PHONE_NUM"),
+    ("BI eight seven five zero one six was it", "BI eight seven five zero one six", "ID_NUM"),
     # telephone
     ("call (555) 123-4567 now", "(555) 123-4567", "PHONE_NUM"), ("202-555-0143", "", "PHONE_NUM"),
     ("202.555.0143", "", "PHONE_NUM"),
@@ -117,12 +123,18 @@ VALID = [
     ("my website www.anadesigns.com", "www.anadesigns.com", "URL_PERSONAL"),
     ("My portfolio: anadesigns.com/work", "anadesigns.com/work", "URL_PERSONAL"),
     ("https://www.coursera.org/account/accomplishments/verify/ABC", "", "URL_PERSONAL"),
+    ("hxxps://prezi[.]com/up-4x/ana/", "", "URL_PERSONAL"), ("http://prezi.com/\nup-4x/ana/", "", "URL_PERSONAL"),
+    ("at http://prezi . com / up-4x / ana /\nThen", "http://prezi . com / up-4x / ana /", "URL_PERSONAL"),
 ]
 INVALID = [
     # no e-mail
     "meet me at example.com today", "I bought it at amazon dot com", "look at dot com companies", "a@b", "at 5 dot 30",
     "ana@", "x @ y", "see you at the gmail office",
     "https://linkedin.com@example.org/in/x",
+    "I was AT home", "READ AT night",
+    # nobody's digits
+    "data 2 4 5 7 3 1 9 8 were sorted", "1 2 3 4 5 6 7 8 9 10 11", "section 1.2.3.4", "the matrix 1 0 0 1 1 0 1",
+    "count one two three four five six seven", "scores 5 4 3 5 2 1 4 5 3 2 4 1 5",
     # no telephone
     "2018-2019", "in 2018 - 2019", "tel 2018-2019", "ISBN 978-0-306-40615-7", "9780306406157", "ISBN: 0-306-40615-2",
     "ISSN 1234-5678", "doi:10.1000/182.123.4567",
@@ -147,7 +159,7 @@ INVALID = [
     "linkedin.com.example.ru/in/x", "notlinkedin.com/in/x", "https://www.instagram.com/explore/tags/x",
     "https://example.com/page",
     "Lopez (2019). A title [Video]. https://www.youtube.com/watch?v=abc", "Retrieved from https://ana.wordpress.com/post",
-    "http://192.168.1.1/x",
+    "http://192.168.1.1/x", "see http://example.com/\nThe next line", "hxxp://www[.]bbc[.]co[.]uk/news/1",
 ]
 # fmt: on
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokenizer import Tokenizer
 
-from pii_components.tokenization import create_student_tokenizer, is_address
+from pii_components.tokenization import create_student_tokenizer, is_address, visible_shape
 
 CONFIG = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 
@@ -37,6 +37,14 @@ SPLIT = [
     ("Lopez(2019)", "Lopez ( 2019 )"), ("[Ana]", "[ Ana ]"), ("“Ana”said", "“ Ana ” said"), ("Ana&Bob", "Ana & Bob"),
     ("A|B", "A | B"),
     ("Ana•Bob", "Ana • Bob"), ("<b>Ana", "< b > Ana"), ("Ana+Bob", "Ana + Bob"),
+    # glued by a capital
+    ("AnaLopez", "Ana Lopez"), ("byAna Lopez", "by Ana Lopez"), ("Name:AnaLopez", "Name : Ana Lopez"), ("XuTanaka", "Xu Tanaka"),
+    ("AnaLopezBudiSantoso", "Ana Lopez Budi Santoso"), ("AnaLopez3rdYear", "Ana Lopez 3rd Year"), ("Week3Ana", "Week 3 Ana"),
+    ("Essay_AnaLopez_final.docx", "Essay _ Ana Lopez _ final . docx"), ("YouTube's", "YouTube 's"),
+    ("McDonald", "McDonald"), ("iPhone", "iPhone"), ("eBay", "eBay"), ("PhDs", "PhDs"), ("NaCl", "NaCl"), ("JavaScript", "JavaScript"),
+    ("aNa", "aNa"), ("mARIA", "mARIA"), ("김지민민준하은", "김지민민준하은"), ("शर्मा", "शर्मा"),
+    # marks of prompts
+    ("@@Ana Lopez##", "@@ Ana Lopez ##"), ("@@vidas##,", "@@ vidas ## ,"),
     # digits
     ("Ana123", "Ana123"), ("Lopez1234567", "Lopez 1234567"), ("1234567Lopez", "1234567 Lopez"), ("2018-2019", "2018 - 2019"),
     ("3D", "3D"),
@@ -56,7 +64,8 @@ SPLIT = [
     ("José_Lopez", "José _ Lopez"), ("Jose\u0301_Lopez", "Jose\u0301 _ Lopez"), ("Ana👍", "Ana 👍"),
     ("\ufeffAna", "\ufeff Ana"),
     ("Ana\u200bLopez", "Ana \u200b Lopez"), ("Lo\u200bpez", "Lo\u200bpez"), ("Lo\u00adpez", "Lo\u00adpez"),
-    ("Ana\u200b", "Ana \u200b"),
+    ("Ana\u200b", "Ana \u200b"), ("KAT\u200bIE", "KAT\u200bIE"), ("AN\u034fA", "AN\u034fA"), ("Lo\u200bpez\u200bWei", "Lo\u200bpez \u200b Wei"),
+    ("12\u200b34", "12\u200b34"), ("Ana\u200b1234", "Ana \u200b 1234"), ("प्रि\u200dया", "प्रि\u200dया"),
     # English as spaCy knows it
     ("don't", "do n't"), ("Ana's", "Ana 's"), ("Ana’s", "Ana ’s"), ("Ana´s", "Ana ´s"), ("U.S.A.", "U.S.A."),
     ("e.g.", "e.g."), ("J.K.Rowling", "J.K.Rowling"),
@@ -155,3 +164,23 @@ def test_tokenizer_survives_bytes(nlp):
     other = spacy.blank("en")
     other.tokenizer.from_bytes(nlp.tokenizer.to_bytes())
     assert [t.text for t in other(text)] == [t.text for t in nlp(text)]
+
+
+# fmt: off
+SHAPES = [
+    # what shows decides
+    ("Lo\u200bpez", "Xxxxx"), ("KAT\u034fIE", "XXXX"), ("L\u0336opez", "Xxxxx"), ("Jose\u0301", "Xxxx"), ("\u202bAna\u202c", "Xxx"),
+    # as spaCy has it
+    ("Lopez", "Xxxxx"), ("iPhone", "xXxxxx"), ("’s", "’x"), ("José", "Xxxx"), ("3rd", "dxx"), ("—", "—"), ("\u200b", "\u200b"),
+]
+# fmt: on
+
+
+@pytest.mark.parametrize(("word", "shape"), SHAPES)
+def test_shape_is_that_of_what_shows(nlp, word, shape):
+    assert visible_shape(word) == nlp.vocab[word].shape_ == shape
+
+
+def test_shapes_survive_saving(nlp, tmp_path):
+    nlp.to_disk(tmp_path / "pipeline")
+    assert spacy.load(tmp_path / "pipeline").vocab["Lo\u200bpez"].shape_ == "Xxxxx"
