@@ -1,8 +1,8 @@
 """From a trained pipeline to the one that ships: `python -m pii_components.packaging --model training/model-best --out en_pii_edu`.
 
 Three things change: the rules are added behind the trained components, the encoder becomes an ONNX graph that runs without torch (or stays a
-PyTorch model, in half precision: `--encoder torch`, for a GPU or for training on), and the vocabulary is made anew: spaCy
-keeps every string that a pipeline has seen, and what `pii_ner` has seen in training is students' words.
+PyTorch model, in half precision: `--encoder torch`, for a GPU or for training on), and the vocabulary is made anew: spaCy keeps every string
+that a pipeline has seen, and what `pii_ner` has seen in training is students' words.
 """
 
 import argparse
@@ -81,7 +81,7 @@ def renew_vocab(nlp: Language, config: Config) -> Language:
 
 
 def assemble(
-    model: Path, *, settings: dict[str, dict[str, Any]] | None = None, encoder: str = TORCH, classifier: bytes = b""
+    model: Path, *, settings: dict[str, dict[str, Any]] | None = None, encoder: str = INT8, classifier: bytes = b""
 ) -> Language:
     """Add the rules behind the trained components.
 
@@ -120,7 +120,7 @@ def package(
     *,
     settings: dict[str, dict[str, Any]] | None = None,
     performance: dict | None = None,
-    encoder: str = TORCH,
+    encoder: str = INT8,
     classifier: bytes = b"",
 ) -> Path:
     """Write the package folder that `spacy.load("en_pii_edu")` finds.
@@ -156,7 +156,7 @@ def main() -> None:
     parser.add_argument("--model", type=Path, required=True, help="folder that `spacy train` wrote (model-best)")
     parser.add_argument("--out", type=Path, default=Path("en_pii_edu"))
     parser.add_argument("--settings", type=Path, default=Path("configs/pipeline.json"), help="config per component, JSON")
-    parser.add_argument("--encoder", choices=ENCODERS, default=TORCH, help="what runs the encoder in the package")
+    parser.add_argument("--encoder", choices=ENCODERS, default=INT8, help="what runs the encoder in the package")
     parser.add_argument("--classifier", type=Path, help="classifier.npz of `pii-edu evaluate crossval`")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")

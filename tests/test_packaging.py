@@ -12,7 +12,7 @@ import en_pii_edu
 from pii_components import __version__
 from pii_components.encoder import extract, find_weights, make_encoder_loader
 from pii_components.errors import PiiError
-from pii_components.packaging import package
+from pii_components.packaging import HALF, INT8, TORCH, package
 
 from .tiny import gold, tiny_pipeline
 
@@ -30,7 +30,7 @@ def packaged(tmp_path_factory):
     assert "Zebulon" in (folder / "trained/vocab/strings.json").read_text("utf8")  # what is to be kept out
     out = folder / "en_pii_edu"
     settings = {"pii_ner": {"thresholds": {"NAME": 0.25}}, "hips_surrogate": {"profile": "tags_only"}}
-    return nlp, package(folder / "trained", out, settings=settings), out
+    return nlp, package(folder / "trained", out, settings=settings, encoder=TORCH), out
 
 
 def test_rules_stand_behind_the_trained_components(packaged):
@@ -70,6 +70,28 @@ def test_encoder_of_a_pipeline_starts_another(packaged, tmp_path):
     make_encoder_loader(path=tmp_path / "encoder")(model)
     one, two = (p.get_pipe("transformer").model.get_ref("transformer").shims[0]._model.state_dict() for p in (nlp, other))
     assert all(float((one[k] - two[k]).abs().max()) < 2e-3 for k in one)
+
+
+@pytest.mark.parametrize("encoder", [INT8, HALF])
+def test_packaged_without_torch_says_the_same_and_starts_another(packaged, tmp_path, encoder):
+    pytest.importorskip("onnx")
+    nlp, torch_target, _ = packaged
+    target = package(torch_target.parents[1] / "trained", tmp_path / "en_pii_edu", encoder=encoder)
+    one, other = spacy.load(torch_target), spacy.load(target)
+    assert other.pipe_names == one.pipe_names
+    probabilities = []
+    for pipeline in (one, other):
+        docs = list(pipeline.get_pipe("transformer").pipe([pipeline.make_doc("My name is Zebulon Quartermain.")]))
+        probabilities.append(pipeline.get_pipe("pii_ner").predict(docs)[0])
+    assert float(abs(probabilities[0] - probabilities[1]).max()) < 0.02
+    assert not any(b"Zebulon" in path.read_bytes() for path in target.rglob("*") if path.is_file())
+    extract(other, tmp_path / "encoder")
+    start = tiny_pipeline(tmp_path).get_pipe("transformer").model.get_ref("transformer")
+    make_encoder_loader(path=tmp_path / "encoder")(start)
+    true = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model.state_dict()
+    for name, value in start.shims[0]._model.state_dict().items():
+        if "position_embeddings" not in name and "token_type" not in name:  # only their sum is kept
+            assert float((value - true[name]).abs().max()) < 0.02, name
 
 
 def test_encoder_loader_without_weights_is_a_coded_error(tmp_path):
