@@ -17,7 +17,7 @@ from .context_evidence import Evidence, logit
 from .context_persons import Form
 from .context_view import DocView, Place
 from .context_words import case_style, in_table, words
-from .labels import ROLES, STUDENT
+from .labels import CHARACTER, ROLES, STUDENT
 from .spans import Candidate
 from .surrogates.names import name_table
 
@@ -89,6 +89,8 @@ def features(
                 sums[NOT_NAME] += e.weight
                 tops[NOT_NAME] = max(tops[NOT_NAME], e.weight)
     totals = numpy.asarray([sums[role] + w.model.get(role, 0.0) for role in ROLES])
+    if not tells:
+        totals[ROLES.index(CHARACTER)] -= _MOST  # as the rules have it: nobody is a character where nothing tells of a story
     shares = numpy.exp(totals - totals.max())
     shares /= shares.sum()
     n, length = len(mine), max(len(view), 1)

@@ -3,8 +3,9 @@
     model = PersonModel.from_bytes(data)
     model.predict(rows)                  ->  shape (n_persons, 6): five roles, and "no name"
 
-A linear softmax over standardised features and, if it was trained so, over a few directions of the pooled encoder vectors. `fit` learns
-it from gold that may be partial: CRAPII says who is a student and of nobody else who they are.
+A linear softmax over standardised features and, if it was trained so, over a few directions of the pooled encoder vectors, added to what
+the rules say: their log-odds are the prior, and the penalty on the weights draws towards them, since labelled people are few. `fit` learns
+from gold that may be partial: CRAPII says who is a student and of nobody else who they are.
 """
 
 import json
@@ -58,7 +59,7 @@ class PersonModel:
         rows (numpy.ndarray): What `context_features.features` returned, shape `(n_persons, len(FEATURES) + width)`.
         RETURNS (numpy.ndarray): Shape `(n_persons, 6)`, columns as in `CLASSES`. RAISES (PiiError): E305 for rows that are too short.
         """
-        return softmax(self.inputs(rows) @ self.weights + self.bias)
+        return softmax(self.inputs(rows) @ self.weights + self.bias + prior(rows))
 
     def to_bytes(self) -> bytes:
         """RETURNS (bytes): numpy's .npz, with the names of features and classes."""
@@ -92,14 +93,23 @@ def softmax(z: numpy.ndarray) -> numpy.ndarray:
     return e / e.sum(axis=-1, keepdims=True)
 
 
+_SHARES = slice(FEATURES.index(f"share of {ROLES[0]} by rules"), FEATURES.index(f"share of {ROLES[-1]} by rules") + 1)
+_OWN = FEATURES.index("own best log-odds")
+
+
+def prior(rows: numpy.ndarray) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): What the rules say, as logits, shape `(n, 6)`: the roles' shares, and the odds that it is no name."""
+    return numpy.concatenate([numpy.log(numpy.clip(rows[:, _SHARES], 1e-6, 1.0)), -rows[:, _OWN : _OWN + 1]], axis=1)
+
+
 def fit(
-    rows: numpy.ndarray, allowed: numpy.ndarray, sample_weights: numpy.ndarray, *, l2: float = 1.0, directions: int = 0
+    rows: numpy.ndarray, allowed: numpy.ndarray, sample_weights: numpy.ndarray, *, l2: float = 40.0, directions: int = 0
 ) -> PersonModel:
     """Learn the weights: partial-label softmax regression, L-BFGS.
 
     rows (numpy.ndarray): Shape `(n, len(FEATURES) + width)`. allowed (numpy.ndarray): 1 for each class that a person may be, shape
         `(n, 6)`. sample_weights (numpy.ndarray): Shape `(n,)`.
-    l2 (float): Strength of the penalty on the squared weights, the bias left out. directions (int): Principal directions of the vectors
+    l2 (float): Strength of the penalty on the squared weights; a tenth of it on the bias. directions (int): Principal directions of the vectors
         that are read; 0 for none.
     RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without any row.
     """
@@ -117,16 +127,17 @@ def fit(
         basis = axes[:directions].T * (len(rows) ** 0.5 / numpy.maximum(values[:directions], 1e-6))
     empty = PersonModel(mean, scale, basis, centre, numpy.zeros((n + basis.shape[1], len(CLASSES))), numpy.zeros(len(CLASSES)))
     x = empty.inputs(rows).astype("f8")
+    offset = prior(rows).astype("f8")
     total = sample_weights.sum()
 
     def loss(flat: numpy.ndarray) -> tuple[float, numpy.ndarray]:
         w, b = flat[: -len(CLASSES)].reshape(x.shape[1], -1), flat[-len(CLASSES) :]
-        p = softmax(x @ w + b)
+        p = softmax(x @ w + b + offset)
         held = p * allowed
         mass = numpy.maximum(held.sum(axis=1), 1e-12)
         d = (p - held / mass[:, None]) * sample_weights[:, None]
-        value = -(sample_weights * numpy.log(mass)).sum() + 0.5 * l2 * (w**2).sum()
-        return value / total, numpy.concatenate([(x.T @ d + l2 * w).ravel(), d.sum(axis=0)]) / total
+        value = -(sample_weights * numpy.log(mass)).sum() + 0.5 * l2 * ((w**2).sum() + 0.1 * (b**2).sum())
+        return value / total, numpy.concatenate([(x.T @ d + l2 * w).ravel(), d.sum(axis=0) + 0.1 * l2 * b]) / total
 
     start = numpy.zeros(x.shape[1] * len(CLASSES) + len(CLASSES))
     found: Any = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})

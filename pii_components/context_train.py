@@ -23,8 +23,6 @@ from .labels import CONNECTED, STUDENT, is_name, role_of
 from .ner_loss import ANNOTATED, UNLABELLED_KEY
 from .spans import SPANS_KEY
 
-_PUBLIC_WEIGHT = 1.0
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonExample:
@@ -121,16 +119,22 @@ def _label_at(spans: Iterable[Span], start: int, end: int) -> str:
 
 
 def train(
-    persons: Sequence[PersonExample], *, l2: float = 3.0, directions: int = 0, public_weight: float = _PUBLIC_WEIGHT
+    persons: Sequence[PersonExample],
+    *,
+    extra: Sequence[PersonExample] = (),
+    l2: float = 20.0,
+    extra_weight: float = 0.1,
+    directions: int = 0,
 ) -> PersonModel:
     """Fit the classifier.
 
-    persons (Sequence[PersonExample]): From `collect`. l2 (float), directions (int): See `context_model.fit`.
-    public_weight (float): Weight of those who are neither student nor connected, against the others.
+    persons (Sequence[PersonExample]): From `collect`. extra (Sequence[PersonExample]): Of other essays, such as ours, which are many and
+        full of people. extra_weight (float): Weight of each of those, against 1.
+    l2 (float), directions (int): See `context_model.fit`.
     RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without anyone.
     """
-    rows = numpy.stack([p.row for p in persons]) if persons else numpy.zeros((0, 0), dtype="f4")
-    allowed = numpy.stack([p.allowed for p in persons]) if persons else numpy.zeros((0, len(CLASSES)), dtype="f4")
-    private = [CLASSES.index(STUDENT), CLASSES.index(CONNECTED)]
-    weights = numpy.asarray([1.0 if p.allowed[private].any() else public_weight for p in persons])
+    everyone = [*persons, *extra]
+    rows = numpy.stack([p.row for p in everyone]) if everyone else numpy.zeros((0, 0), dtype="f4")
+    allowed = numpy.stack([p.allowed for p in everyone]) if everyone else numpy.zeros((0, len(CLASSES)), dtype="f4")
+    weights = numpy.asarray([1.0] * len(persons) + [extra_weight] * len(extra))
     return fit(rows, allowed, weights, l2=l2, directions=directions)

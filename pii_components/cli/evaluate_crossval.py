@@ -23,7 +23,6 @@ WorkOpt = Annotated[Path, typer.Option("--work", help="Folder for folds, checkpo
 FoldsOpt = Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")]
 ReplayOpt = Annotated[int, typer.Option("--replay", min=0, help="Stretches of our essays in each fold's training.")]
 SettingsOpt = Annotated[Path, typer.Option("--settings", help="Config per component, JSON.")]
-L2Opt = Annotated[float, typer.Option("--l2", min=0, help="Penalty on the classifier's weights.")]
 LeastOpt = Annotated[
     float, typer.Option("--min-precision", min=0, max=1, help="Thresholds below it are not chosen if one reaches it.")
 ]
@@ -46,7 +45,6 @@ def crossval(
     settings: SettingsOpt = Path("configs/pipeline.json"),
     n_folds: FoldsOpt = 5,
     replay: ReplayOpt = 350,
-    l2: L2Opt = 3.0,
     min_precision: LeastOpt = 0.8,
     apart: ApartOpt = "",
     final: FinalOpt = True,
@@ -73,13 +71,13 @@ def crossval(
         job = Job(gold, profile, "", "", "", strict=False)
         done = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
-            l2=l2, min_precision=min_precision,
+            min_precision=min_precision,
         )  # fmt: skip
         run, others, curve = done.run(
             job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final
         )
         job.save([run], str(work))
-        shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds} --l2 {l2:g}"
+        shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds}"
         job.finish(
             [run],
             f"{shown} --min-precision {min_precision:g}",

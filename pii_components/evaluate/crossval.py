@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby, product
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,10 +30,13 @@ from ..corpus.build import CRAPII_ANNOTATED, to_doc
 from ..corpus.formats.record import LabelledText
 from ..corpus.synthesis import Filled
 from ..errors import Errors, PiiError
-from ..packaging import assemble
+from ..labels import is_name
+from ..packaging import TORCH, assemble
+from ..spans import SPANS_KEY
 from .matching import match_bag
 from .records import CRAPII_LABELS, Entity, GoldDocument
-from .sweep import Cached, choose, find_with, predict_once
+from .sweep import Cached, changed, choose, predict_once, reset
+from .systems import crapii_label, entity_of
 
 CONTEXT = "pii_context"
 PROTECT = "pii_context.settings.protect"
@@ -119,7 +123,7 @@ def examine_fold(
         after each essay.
     RETURNS (Fold): Ready to decide. RAISES (PiiError): E781, if the stored probabilities are of other essays.
     """
-    nlp = assemble(model, settings=settings)
+    nlp = assemble(model, settings=settings, encoder=TORCH)
     nlp.remove_pipe("hips_surrogate")
     cached = (
         load_cached(nlp, gold, store) if store is not None and store.is_file() else predict_once(nlp, gold, progress=progress)
@@ -127,6 +131,18 @@ def examine_fold(
     if store is not None and not store.is_file():
         numpy.savez_compressed(store, *[item.probabilities.astype("f2") for item in cached])
     return Fold(nlp, cached, collect_cached(nlp, cached, [training_doc(nlp, essay) for essay in essays]))
+
+
+def cached_or_found(
+    nlp: Language, gold: Sequence[GoldDocument], store: Path | None, *, progress: Callable[[], None] = lambda: None
+) -> list[Cached]:
+    """RETURNS (list[Cached]): From `store` if it is there, else by the pipeline, and then stored. RAISES (PiiError): E781."""
+    if store is not None and store.is_file():
+        return load_cached(nlp, gold, store)
+    cached = predict_once(nlp, gold, progress=progress)
+    if store is not None:
+        numpy.savez_compressed(store, *[item.probabilities.astype("f2") for item in cached])
+    return cached
 
 
 def load_cached(nlp: Language, gold: Sequence[GoldDocument], store: Path) -> list[Cached]:
@@ -158,60 +174,92 @@ def collect_cached(nlp: Language, cached: Sequence[Cached], golds: Sequence[Doc]
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """What is chosen on the other folds.
+
+    l2 (float): Penalty of the classifier. extra_weight (float): Weight of other essays' persons. protect (float): Threshold.
+    """
+
+    l2: float
+    extra_weight: float
+    protect: float
+
+
+CHOICES: tuple[Choice, ...] = tuple(Choice(*values) for values in product((10.0, 20.0, 40.0, 80.0), (0.1, 0.3), THRESHOLDS))
+
+
+@dataclass(frozen=True, slots=True)
 class Decided:
     """What cross-validation gives.
 
-    entities (list[Entity]): Held out, of all essays. by_fold (list[float]): Threshold chosen for each fold on the others. best (float):
-        Threshold that is best over all folds, for what ships. scores (list[float]), private (list[bool]): Held-out probability that a
-        person is private, and whether one was.
+    entities (list[Entity]): Held out, of all essays. by_fold (list[Choice]): Chosen for each fold on the others. best (Choice): Best over
+        all folds, for what ships. scores (list[float]), private (list[bool]): Held-out probability that a person is private, by the
+        choice of the fold, and whether one was.
     """
 
     entities: list[Entity]
-    by_fold: list[float]
-    best: float
+    by_fold: list[Choice]
+    best: Choice
     scores: list[float]
     private: list[bool]
 
 
 def decide(
-    folds: Sequence[Fold], extra: Sequence[PersonExample], *, protects: Callable[[str], bool], l2: float, min_precision: float
+    folds: Sequence[Fold], extra: Sequence[PersonExample], *, protects: Callable[[str], bool], min_precision: float
 ) -> Decided:
-    """Fit a classifier for each fold on the others, choose its threshold there, and find the entities of the fold.
+    """Fit classifiers for each fold on the others, choose one and its threshold there, and find the entities of the fold.
 
     folds (Sequence[Fold]): From `examine_fold`. extra (Sequence[PersonExample]): Persons of other essays, for every classifier.
-    protects (Callable[[str], bool]): Whether a label is hidden. l2 (float): See `context_model.fit`.
-    min_precision (float): Thresholds below it are not chosen while another reaches it.
+    protects (Callable[[str], bool]): Whether a label is hidden. min_precision (float): Choices below it are not made while another reaches
+        it.
     RETURNS (Decided): Held-out results.
     """
-    found: dict[float, list[list[Entity]]] = {value: [] for value in THRESHOLDS}
-    scores: list[float] = []
-    private: list[bool] = []
+    found: list[list[list[Entity]]] = [[] for _ in CHOICES]  # per choice and fold
+    chances: list[list[list[float]]] = [[] for _ in CHOICES]
     columns = [CLASSES.index(role) for role in PRIVATE]
     for n, fold in enumerate(folds):
         others = [p for k, other in enumerate(folds) if k != n for p in other.persons]
-        classifier = train([*others, *extra], l2=l2)
-        for value, entities in zip(THRESHOLDS, find_at(fold, classifier, protects), strict=True):
-            found[value].append(entities)
-        for person in fold.persons:
-            scores.append(float(classifier.predict(person.row[None])[0, columns].sum()))
-            private.append(bool(person.allowed[columns].any()))
-    counts = numpy.asarray(
-        [[_counts(fold, part) for fold, part in zip(folds, found[value], strict=True)] for value in THRESHOLDS]
-    )  # (n_thresholds, n_folds, 3)
-    by_fold, entities = [], []
+        for (l2, weight), group in groupby(range(len(CHOICES)), key=lambda i: (CHOICES[i].l2, CHOICES[i].extra_weight)):
+            classifier = train(others, extra=extra, l2=l2, extra_weight=weight)
+            scored = find_scored(fold, classifier, protects)
+            chance = [float(classifier.predict(p.row[None])[0, columns].sum()) for p in fold.persons]
+            for i in group:
+                found[i].append([e for e, score in scored if score is None or score >= CHOICES[i].protect])
+                chances[i].append(chance)
+    # (n_choices, n_folds, 3)
+    counts = numpy.asarray([[_counts(fold, part) for fold, part in zip(folds, parts, strict=True)] for parts in found])
+    by_fold, entities, scores = [], [], []
     for n in range(len(folds)):
-        value = THRESHOLDS[choose(numpy.delete(counts, n, axis=1).sum(axis=1), min_precision=min_precision)]
-        by_fold.append(value)
-        entities += found[value][n]
-    best = THRESHOLDS[choose(counts.sum(axis=1), min_precision=min_precision)]
-    return Decided(entities, by_fold, best, scores, private)
+        i = choose(numpy.delete(counts, n, axis=1).sum(axis=1), min_precision=min_precision)
+        by_fold.append(CHOICES[i])
+        entities += found[i][n]
+        scores += chances[i][n]
+    best = CHOICES[choose(counts.sum(axis=1), min_precision=min_precision)]
+    return Decided(entities, by_fold, best, scores, [bool(p.allowed[columns].any()) for fold in folds for p in fold.persons])
 
 
-def find_at(fold: Fold, classifier: PersonModel, protects: Callable[[str], bool]) -> list[list[Entity]]:
-    """RETURNS (list[list[Entity]]): What the pipeline of a fold finds with a classifier, for each of `THRESHOLDS`."""
+def find_scored(fold: Fold, classifier: PersonModel, protects: Callable[[str], bool]) -> list[tuple[Entity, float | None]]:
+    """What the pipeline of a fold hides with a classifier, whatever the threshold.
+
+    fold (Fold): From `examine_fold`. classifier (PersonModel): Of the other folds. protects (Callable[[str], bool]): Of labels.
+    RETURNS (list[tuple[Entity, float | None]]): Every name as a private person's, with the probability of that; None for what is no name.
+    """
     context = cast(PiiContext, fold.nlp.get_pipe(CONTEXT))
     context.classifier = classifier
-    return [find_with(fold.nlp, fold.cached, {PROTECT: value}, protects=protects) for value in THRESHOLDS]
+    ner = cast(Any, fold.nlp.get_pipe("pii_ner"))
+    after = [proc for _, proc in fold.nlp.pipeline[list(fold.nlp.pipe_names).index("pii_ner") + 1 :]]
+    found: list[tuple[Entity, float | None]] = []
+    with changed(fold.nlp, {PROTECT: 0.0}):
+        for item in fold.cached:
+            doc = item.doc
+            ner.set_annotations([doc], [ner.model.ops.asarray(item.probabilities)])
+            for proc in after:
+                doc = cast(Any, proc)(doc)
+            for span, score in zip(doc.spans[SPANS_KEY], doc.spans[SPANS_KEY].attrs["scores"], strict=True):
+                entity = entity_of(item.gold, span.start_char, span.end_char, crapii_label(span.label_, protects))
+                found.append((entity, score if is_name(span.label_) else None))
+            reset(doc, item.user_data)
+    return found
 
 
 def _counts(fold: Fold, entities: Sequence[Entity]) -> numpy.ndarray:

@@ -5,7 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,12 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ..context_train import PersonExample, collect, train
+from ..context_train import PersonExample, train
 from ..corpus.formats.record import LabelledText
 from ..corpus.readers import read_labelled
-from ..packaging import assemble
-from ..spans import SPANS_KEY
+from ..packaging import TORCH, assemble
 from .calibration import reliability
-from .crossval import CONTEXT, Fold, decide, examine_fold, fold_of, train_fold, write_training
+from .crossval import CONTEXT, Fold, cached_or_found, collect_cached, decide, examine_fold, fold_of, train_fold, write_training
 from .gold import read_gold
 from .records import Entity, GoldDocument
 from .sweep import find_with
@@ -40,7 +39,6 @@ class CrossValidation:
     n_folds: int
     replay: int
     threads: int
-    l2: float
     min_precision: float
 
     def run(
@@ -81,14 +79,15 @@ class CrossValidation:
             )
             logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
         extra = self._persons_of_ours(settings)
-        done = decide(folds, extra, protects=protects, l2=self.l2, min_precision=self.min_precision)
-        entities, threshold = done.entities, done.best
-        classifier = train([*(p for fold in folds for p in fold.persons), *extra], l2=self.l2)
+        done = decide(folds, extra, protects=protects, min_precision=self.min_precision)
+        entities, best = done.entities, done.best
+        everyone = [p for fold in folds for p in fold.persons]
+        classifier = train(everyone, extra=extra, l2=best.l2, extra_weight=best.extra_weight)
         self.work.mkdir(parents=True, exist_ok=True)
         (self.work / "classifier.npz").write_bytes(classifier.to_bytes())
         told = {
-            "protect": threshold,
-            "protect_by_fold": done.by_fold,
+            **asdict(best),
+            "by_fold": [asdict(choice) for choice in done.by_fold],
             "persons": len(done.scores),
             "extra": len(extra),
         }
@@ -105,7 +104,7 @@ class CrossValidation:
             return run, None, curve
         first = examine_fold(models[0], read_gold(apart), more, settings=settings)
         first.nlp.get_pipe(CONTEXT).classifier = classifier  # type: ignore[attr-defined]
-        found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": threshold}, protects=protects)
+        found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": best.protect}, protects=protects)
         return run, _other_run(first, found, about, protects), curve
 
     def _train(self, name: str, blank: Language, essays: Sequence[LabelledText], ours: Sequence[Doc]) -> Path:
@@ -122,10 +121,11 @@ class CrossValidation:
 
     def _persons_of_ours(self, settings: dict[str, Any]) -> list[PersonExample]:
         """Persons of our own dev essays, which the detector that it goes on from was not trained on."""
-        nlp = assemble(self.source, settings=settings)
+        nlp = assemble(self.source, settings=settings, encoder=TORCH)
         nlp.remove_pipe("hips_surrogate")
         docs = list(DocBin().from_disk(self.corpus / "dev.spacy").get_docs(nlp.vocab))
-        return collect(nlp, [doc for doc in docs if SPANS_KEY in doc.spans], vectors=False)
+        gold = [GoldDocument(str(n), doc.text) for n, doc in enumerate(docs)]
+        return collect_cached(nlp, cached_or_found(nlp, gold, self.work / "ours.npz"), docs)
 
 
 def _other_run(fold: Fold, found: list[Entity], about: dict[str, Any], protects: Callable[[str], bool]) -> Run:
