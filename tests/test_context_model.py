@@ -16,6 +16,7 @@ from pii_components.context_train import classes_of, collect, train
 from pii_components.corpus.build import CRAPII_ANNOTATED, to_doc
 from pii_components.corpus.synthesis import Filled
 from pii_components.errors import PiiError
+from pii_components.labels import ROLES
 from pii_components.operating import OPERATING_POINT
 from pii_components.spans import read_spans, write_spans
 from pii_components.tokenization import make_student_tokenizer
@@ -26,11 +27,21 @@ N = len(FEATURES)
 RNG = numpy.random.default_rng(7)
 
 
+def undecided(n: int) -> numpy.ndarray:
+    """Persons of whom the rules say nothing: equal shares, even odds that it is a name."""
+    rows = RNG.normal(size=(n, N)).astype("f4") * 0.1
+    for role in ROLES:
+        rows[:, FEATURES.index(f"share of {role} by rules")] = 0.2
+    rows[:, FEATURES.index("own best log-odds")] = 1.6
+    return rows
+
+
 def toy_rows(n: int, width: int = 0) -> tuple[numpy.ndarray, numpy.ndarray]:
     """Persons whose class shows in one feature (and, with vectors, in one direction)."""
     rows = RNG.normal(size=(n, N + width)).astype("f4")
+    rows[:, :N] = undecided(n)
     gold = RNG.integers(len(CLASSES), size=n)
-    rows[numpy.arange(n), gold] += 4
+    rows[numpy.arange(n), gold] += 4  # the first columns are the detector's log-odds
     if width:
         rows[:, N] += 3.0 * gold
     return rows, numpy.eye(len(CLASSES), dtype="f4")[gold]
@@ -55,10 +66,19 @@ def test_partial_gold_teaches_who_is_no_student():
 
 
 def test_probabilities_are_those_of_the_data():
-    rows = numpy.zeros((1000, N), dtype="f4")
+    rows = numpy.tile(undecided(1), (1000, 1))
     allowed = numpy.eye(6, dtype="f4")[[0] * 300 + [3] * 700]
-    p = fit(rows, allowed, numpy.ones(1000)).predict(rows[:1])[0]
-    assert p[0] == pytest.approx(0.3, abs=0.01) and p[3] == pytest.approx(0.7, abs=0.01)
+    p = fit(rows, allowed, numpy.ones(1000), l2=1.0).predict(rows[:1])[0]
+    assert p[0] == pytest.approx(0.3, abs=0.02) and p[3] == pytest.approx(0.7, abs=0.02)
+
+
+def test_without_much_to_learn_from_the_rules_stand():
+    rows = undecided(40)
+    share = [FEATURES.index(f"share of {role} by rules") for role in ROLES]
+    rows[:, share] = [0.9, 0.025, 0.025, 0.025, 0.025]
+    rows[:, FEATURES.index("own best log-odds")] = 6.0
+    few = fit(rows[:3], numpy.eye(6, dtype="f4")[[3, 3, 3]], numpy.ones(3), l2=200.0)
+    assert few.predict(rows)[:, 0].min() > 0.7
 
 
 @pytest.mark.parametrize("directions", [0, 3])
