@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pii_components import __version__
+from pii_components.evaluate.before_after import COMMAND, examples, markdown
 from pii_components.evaluate.markdown import markdown_table
 from pii_components.profiles import Profile
 
@@ -70,3 +71,29 @@ def test_numbers_are_those_of_the_metrics_files(name):
 def test_version_is_one():
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf8")
     assert tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["build-system"]["build-backend"] == "setuptools.build_meta"
+
+
+def test_essays_before_and_after_are_what_the_command_prints():
+    text = README.read_text("utf8")
+    assert text[text.index(f"<!-- {COMMAND} -->\n") :].removeprefix(f"<!-- {COMMAND} -->\n").split("\n<!-- end -->")[0] == markdown()
+
+
+def test_essays_before_and_after_lose_nobodys_name():
+    for example in examples():
+        hidden = [example.text[a:b] for a, b, label in example.spans if Profile.load(example.profile).action(label) != "keep"]
+        assert hidden
+        assert not [word for value in hidden for word in re.findall(r"[A-Z]\w{3,}", value) if re.search(rf"\b{word}\b", example.after)]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
+def test_the_pipeline_that_ships_hides_the_same_names_in_those_essays():
+    import spacy
+
+    nlp = spacy.load("en_pii_edu")
+    nlp.get_pipe("hips_surrogate").set_key(b"everyone may know this key")
+    for example in examples():
+        names = [example.text[a:b] for a, b, label in example.spans if label in ("NAME_STUDENT", "NAME_CONNECTED", "EMAIL")]
+        made = nlp(example.text)._.deidentified
+        left = [word for name in names for word in re.findall(r"[A-Z]\w{3,}", name) if re.search(rf"\b{word}\b", made)]
+        assert not left

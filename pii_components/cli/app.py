@@ -88,6 +88,13 @@ DeidPassphraseOpt = Annotated[bool, typer.Option("--vault-passphrase", help="Ask
 LabelsOutOpt = Annotated[
     str, typer.Option("--labels-out", help="Write the new texts with their labels too, to train on; form by suffix.")
 ]
+SweepOpt = Annotated[
+    str,
+    typer.Option(
+        "--sweep",
+        help="Surnames hidden in one text and in clear in another: report lists places, hide hides them (reads INPUT twice), off.",
+    ),
+]
 LabelsToOpt = Annotated[str, typer.Option("--labels-to", help=f"Form of --labels-out: {LABEL_FORMS}.")]
 SpansOpt = Annotated[str, typer.Option("--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables.")]
 
@@ -130,6 +137,7 @@ def deidentify(
     vault_passphrase: DeidPassphraseOpt = False,
     labels_out: LabelsOutOpt = "",
     labels_to: LabelsToOpt = "",
+    sweep: SweepOpt = "report",
 ) -> None:
     """Replace personal information in INPUT; write OUTPUT and report.json.
 
@@ -139,6 +147,8 @@ def deidentify(
     with guard(debug):
         if scope not in ("", *SCOPES):
             raise PiiError(Errors.E519, value=scope, what="scope", allowed=", ".join(SCOPES))
+        if sweep not in deidentifying.SWEEPS:
+            raise PiiError(Errors.E519, value=sweep, what="sweep", allowed=", ".join(deidentifying.SWEEPS))
         options = deidentifying.Options(
             source=source,
             out=out,
@@ -161,6 +171,7 @@ def deidentify(
             vault_passphrase=vault_passphrase,
             labels_out=labels_out,
             labels_to=labels_to,
+            sweep=sweep,
         )
         code = deidentifying.deidentify(options, load_key(key_file), console(stderr=True))
     raise typer.Exit(code)

@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressC
 
 from ..about import __version__
 from ..corpus.readers import open_source
-from ..corpus.records import Skip, Source, reason_of, safe_name
+from ..corpus.records import Record, Skip, Source, reason_of, safe_name
 from ..corpus.writers import open_writer, partial_path
 from ..errors import Errors, PiiError
 from ..vault import VaultKey
@@ -26,12 +26,15 @@ from .exit_codes import DONE, DONE_WITH_SKIPS, INTERRUPTED, REFUSED, STOPPED
 from .keys import Key
 from .labels_out import LabelsOut
 from .report import Report
-from .run import Run
+from .run import Run, batches
 from .show import summary_table
 from .state import RunState, check_resume, load_state, state_path
+from .sweep_log import SweepLog, Swept
 from .vault_options import check_apart, open_for_run, vault_key
 
 _SKIPS_SHOWN = 10
+# What happens to surnames that were hidden somewhere and stand in clear somewhere else.
+SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Options:
     vault_passphrase: bool = False
     labels_out: str = ""
     labels_to: str = ""
+    sweep: str = "report"
 
 
 def deidentify(options: Options, key: Key, console: Console) -> int:
@@ -88,12 +92,15 @@ def deidentify(options: Options, key: Key, console: Console) -> int:
     old = load_state(state_path(out)) if options.resume else None
     report_file = _report_path(out, options, is_folder=source.kind == "folder")
     engine = load_engine(options.model, profile=options.profile, key=key.secret, scope=options.scope, debug=options.debug)
+    if options.sweep == HIDE:
+        _learn(engine, source, options, data)
     vault = None
     if secret is not None:
         vault = open_for_run(Path(options.vault), secret, resume=options.resume, say=partial(console.print, markup=False))
     settings = _settings(source, engine, options) | {
         "vault": vault.vault_id if vault else "",
         "--labels-out": f"{labels.form} {labels.out}" if labels else "",
+        "--sweep": options.sweep,
     }
     state, report = RunState(settings, key.fingerprint, replace=options.overwrite), Report()
     if old is not None:
@@ -106,6 +113,7 @@ def deidentify(options: Options, key: Key, console: Console) -> int:
     with _progress(console, source, quiet=options.quiet) as (on_progress, say):
         run = Run(source, writer, engine, report, state, options.batch_size, options.strict, on_progress)
         run.vault, run.labels = vault, labels
+        run.sweep = SweepLog(out, key.secret) if options.sweep != OFF and str(source.path) != "-" else None
         shown = [0]
 
         def on_skip(skip: Skip) -> None:
@@ -139,9 +147,14 @@ def deidentify(options: Options, key: Key, console: Console) -> int:
         head["vault"] = {"id": vault.vault_id, "documents": vault.documents, "head": vault.head}
     if labels is not None:
         head["labels_out"] = labels.as_json()
+    swept = None
+    if run.sweep is not None:
+        swept = run.sweep.sweep(source)
+        run.sweep.clear()
+        head["sweep"] = swept.as_json(options.sweep)
     _write_report(report_file, report.as_json(head, source.others))
     if not options.quiet:
-        _tell_end(console, report, source, out, report_file)
+        _tell_end(console, report, source, out, report_file, swept)
     if report.n_skipped and not report.documents:
         return REFUSED
     return DONE_WITH_SKIPS if report.n_skipped else DONE
@@ -168,6 +181,18 @@ def _stdin_to_stdout(options: Options, key: Key, console: Console) -> int:
     if not options.quiet and not key.kept:
         console.print(key.note, style="dim")
     return DONE
+
+
+def _learn(engine: Engine, source: Source, options: Options, data: bytes | None) -> None:
+    """First reading of the input: its names. source (Source): For its form. data (bytes | None): From standard input."""
+    first = open_source(
+        source.path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding, data=data
+    )
+    try:
+        for batch in batches(iter(first), options.batch_size):
+            engine.learn([item for item in batch if isinstance(item, Record)])
+    finally:
+        first.close()
 
 
 def _check_options(options: Options) -> None:
@@ -274,7 +299,7 @@ def _tell_start(console: Console, source: Source, key: Key, old: RunState | None
         console.print(f"going on after record {old.items}")
 
 
-def _tell_end(console: Console, report: Report, source: Source, out: Path, report_file: Path) -> None:
+def _tell_end(console: Console, report: Report, source: Source, out: Path, report_file: Path, swept: Swept | None) -> None:
     if report.spans:
         console.print(summary_table(report))
     speed = f", {report.words / report.seconds:.0f} words per second" if report.seconds else ""
@@ -282,6 +307,11 @@ def _tell_end(console: Console, report: Report, source: Source, out: Path, repor
     if report.n_left_over:
         n = report.n_left_over
         console.print(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
+    if swept is not None and swept.n_found:
+        console.print(
+            f"to review: surnames that were hidden somewhere stand in clear in {swept.n_found} places "
+            f"({swept.n_documents} documents); the report lists them. --sweep hide hides them too"
+        )
     for i, name in enumerate(source.others, 1):
         n = report.in_fields[name]
         if n:

@@ -9,7 +9,7 @@ its original is never what comes out.
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
@@ -22,6 +22,7 @@ from ..corpus.json_text import JsonBody
 from ..corpus.records import Record, Skip
 from ..errors import Errors, PiiError
 from ..profiles import Profile
+from ..sweep import Surnames, add_swept
 from ..vault_entries import Hidden, Release, hide, pack_tokens
 from .carry import bio, gold_of, moved
 
@@ -89,6 +90,7 @@ class Engine:
 
     nlp (Language): The pipeline. name (str): Its name and version. replace (bool): Whether it makes new texts, or only finds.
     profile (Profile): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
+    surnames (Surnames | None): Those hidden anywhere in the corpus, once `learn` has seen it.
     """
 
     nlp: "Language"
@@ -96,6 +98,31 @@ class Engine:
     replace: bool = True
     profile: Profile = field(default_factory=lambda: Profile("none"))
     debug: bool = False
+    surnames: Surnames | None = None
+
+    def learn(self, records: Sequence[Record]) -> None:
+        """Learn the names of some documents before any is processed: no surrogate will be one of them, and surnames that are
+        hidden in one document are hidden in the others too. What is learnt stays in memory.
+
+        records (Sequence[Record]): A batch; one that cannot be processed is passed over, and will be skipped in `results`.
+        """
+        from ..labels import is_name
+        from ..spans import read_spans
+
+        self.surnames = self.surnames or Surnames()
+        todo = [record for record in records if record.text.strip() and len(record.text) <= self.nlp.max_length]
+        zone = self.nlp.memory_zone() if self._has_zones() else nullcontext()
+        with zone, warnings.catch_warnings():
+            if not self.debug:
+                warnings.simplefilter("ignore")
+            for record, doc in self._docs(todo, self._find):
+                if isinstance(doc, Skip):
+                    continue
+                self._component.observe([doc])
+                spans = [doc[c.start : c.end] for c in read_spans(doc) if is_name(c.label)]
+                hidden = [s for s in spans if self.profile.action(s.label_, s._.pii_role) != KEEP]
+                self.surnames.add(record.text, [(s.start_char, s.end_char) for s in hidden])
+                del doc
 
     def results(self, records: Sequence[Record]) -> list[Result | Skip]:
         """Process a batch.
@@ -118,7 +145,7 @@ class Engine:
         with zone, warnings.catch_warnings():
             if not self.debug:
                 warnings.simplefilter("ignore")
-            for record, doc in self._docs(todo):
+            for record, doc in self._docs(todo, self._pipe):
                 found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
                 del doc
         return [found[record.number] for record in records]
@@ -129,10 +156,33 @@ class Engine:
 
         return type(self.nlp.tokenizer) is Tokenizer or hasattr(self.nlp.tokenizer, "memory_zone")
 
-    def _docs(self, records: Sequence[Record]) -> "Iterator[tuple[Record, Doc | Skip]]":
+    @property
+    def _component(self) -> Any:
+        """RETURNS (Any): The component that makes surrogates."""
+        return self.nlp.get_pipe(
+            [name for name in self.nlp.pipe_names if self.nlp.get_pipe_meta(name).factory == SURROGATES][-1]
+        )
+
+    def _find(self, texts: Sequence[str]) -> "list[Doc]":
+        """RETURNS (list[Doc]): Documents with what was found, and nothing replaced."""
+        names = [name for name in self.nlp.pipe_names if self.nlp.get_pipe_meta(name).factory == SURROGATES]
+        return list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=names))
+
+    def _pipe(self, texts: Sequence[str]) -> "list[Doc]":
+        """RETURNS (list[Doc]): Documents that went through the pipeline; with surnames of the whole corpus, if they are known."""
+        if self.surnames is None:
+            return list(self.nlp.pipe(texts, batch_size=max(1, len(texts))))
+        docs = self._find(texts)
+        for doc in docs:
+            add_swept(doc, self.surnames, self.profile)
+        return list(self._component.pipe(docs))
+
+    def _docs(
+        self, records: Sequence[Record], pipe: "Callable[[Sequence[str]], list[Doc]]"
+    ) -> "Iterator[tuple[Record, Doc | Skip]]":
         """YIELDS (tuple[Record, Doc | Skip]): Each record with its document; the batch is split where it fails as a whole."""
         try:
-            docs = list(self.nlp.pipe([record.text for record in records], batch_size=max(1, len(records))))
+            docs = pipe([record.text for record in records])
             if len(docs) == len(records):
                 yield from zip(records, docs, strict=True)
                 return
@@ -141,7 +191,7 @@ class Engine:
                 raise
         for record in records:
             try:
-                doc: Doc | Skip = self.nlp(record.text)
+                doc: Doc | Skip = pipe([record.text])[0]
             except Exception as err:
                 doc = Skip.of(Errors.E526, number=record.number, type=getattr(err, "code", type(err).__name__))
             yield record, doc
@@ -269,5 +319,5 @@ def load_engine(
             nlp.remove_pipe(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        list(engine._docs([Record(0, "", _WARM_UP)]))
+        list(engine._docs([Record(0, "", _WARM_UP)], engine._pipe))
     return engine

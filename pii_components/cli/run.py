@@ -23,6 +23,7 @@ from .engine import Engine, Result
 from .labels_out import LabelsOut
 from .report import Report
 from .state import RunState, state_path
+from .sweep_log import SweepLog
 
 CHECKPOINT_SECONDS = 1.0
 # A batch ends at this many characters too: a few books in it would fill the memory.
@@ -37,6 +38,7 @@ class Run:
     batch_size (int): Records that are processed together. strict (bool): Whether the first skip ends the run.
     on_progress (Callable[[int], None]): Called with the position in the input. on_skip (Callable[[Skip], None]): Called with
     each skip. vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
+    sweep (SweepLog | None): Remembers which surnames were hidden.
     """
 
     source: Source
@@ -50,6 +52,7 @@ class Run:
     on_skip: Callable[[Skip], None] = lambda skip: None
     vault: Vault | None = None
     labels: LabelsOut | None = None
+    sweep: SweepLog | None = None
     _since: float = 0.0
     _halfway: bool = False
     _asked_to_stop: bool = False
@@ -64,6 +67,8 @@ class Run:
         self.writer.start(self.state.offset if resume else None)
         if self.labels is not None:
             self.labels.start(self.state.labels if resume else None)
+        if self.sweep is not None:
+            self.sweep.start(self.state.sweep if resume else None)
         self._since = time.monotonic()
         if not resume:
             self._checkpoint()
@@ -105,6 +110,8 @@ class Run:
                     self.writer.write(item, result.text, result.fields)
                     if self.labels is not None:
                         self.labels.write(item.id, result.text, result.labels)
+                    if self.sweep is not None:
+                        self.sweep.write(item, result)
                 except PiiError as err:
                     if not err.code == "E538":
                         raise
@@ -143,6 +150,7 @@ class Run:
         self.report.seconds, self._since = self.report.seconds + now - self._since, now
         self.state.offset = self.writer.sync()
         self.state.labels = self.labels.sync() if self.labels is not None else 0
+        self.state.sweep = self.sweep.sync() if self.sweep is not None else 0
         self.state.report = self.report.dump()
         self.state.save(state_path(self.writer.out))
 
@@ -154,6 +162,8 @@ class Run:
         self.writer.stop()
         if self.labels is not None:
             self.labels.stop()
+        if self.sweep is not None:
+            self.sweep.stop()
         if self.vault is not None:
             self.vault.close(seal=False)
 

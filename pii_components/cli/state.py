@@ -22,7 +22,7 @@ class RunState:
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
     items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    labels (int): Bytes of the rows of --labels-out that are safe.
+    labels (int): Bytes of the rows of --labels-out that are safe. sweep (int): Bytes of those of the last sweep.
     """
 
     settings: dict[str, str]
@@ -32,6 +32,7 @@ class RunState:
     replace: bool = False
     report: dict[str, Any] = field(default_factory=dict)
     labels: int = 0
+    sweep: int = 0
 
     def save(self, path: Path) -> None:
         """Write the state so that a crash in between leaves the old one.

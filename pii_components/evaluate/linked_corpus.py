@@ -155,6 +155,8 @@ def _person(rng: random.Random, table: NameTable) -> Names:
     )
     gender = rng.choice("FM")
     given, family = table.sample_given(rng, gender, region), table.sample_surname(rng, region)
+    if region == "EN" or rng.random() < 0.06:
+        given = rng.choice(sorted({name for names in nicknames().values() for name in names})).capitalize()
     kind = rng.random()
     if kind < _PLAIN_SHARE:
         return Names((given, family), "{0} {1}", "gf")

@@ -12,7 +12,6 @@ from .generate import canonical
 from .handle import letters, owner_of
 from .item import Item
 from .keys import Chance
-from .mentions import FAMILY, GIVEN
 from .name import Named
 from .persons import Person
 from .style import norm
@@ -82,6 +81,8 @@ def fixed_value(
     if isinstance(value, list):
         return value[number - 1]
     owner = owner_of(old, named) if label == EMAIL else None
-    if owner is not None and "@" in value and fixed and owner is not named[0]:
-        return letters(owner.word(GIVEN)) + letters(owner.word(FAMILY)) + "@" + value.partition("@")[2]
+    place = next((i for i, someone in enumerate(named) if someone is owner), -1)
+    if place in fixed and "@" in value:
+        # "samdoe@uni.edu" is the writer's; the others get addresses of the same form.
+        return letters(fixed[place]) + "@" + value.partition("@")[2]
     return value

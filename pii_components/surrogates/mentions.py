@@ -16,6 +16,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from .names import name_table
+from .patronymic import patronymic_gender
 from .style import is_letter, norm
 
 GIVEN, FAMILY, LONE = "given", "family", "lone"
@@ -60,10 +61,11 @@ PARTICLES = frozenset(
 _LEADING_PARTICLES, _SECOND_PARTICLES = frozenset({"de", "van", "von"}), frozenset({"la", "las", "los", "der", "den"})
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
 # Up to three words in Latin letters, or two the other way round; U+00D7 and U+00F7 are no letters.
-_WORD = "[A-Za-zÀ-ÖØ-öø-ɏ]{2,}"
-_PLAIN = re.compile(rf"(?:{_WORD}|[A-Z]\.)(?:[ _](?:{_WORD}|[A-Z]\.)){{0,2}}|{_WORD}, {_WORD}")
-_LETTERS = re.compile("[A-Za-zÀ-ÖØ-öø-ɏ]+")
+_LATIN = "[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]"
+_WORD = f"{_LATIN}{{2,}}(?:-{_LATIN}{{2,}})?|[OD]'{_LATIN}{{3,}}"
+_PLAIN = re.compile(rf"(?:{_WORD}|[A-Z]\.)(?:[ _](?:{_WORD}|[A-Z]\.)){{0,2}}|(?:{_WORD}), (?:{_WORD})")
 _SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
+_ASCII_WORD = re.compile("[A-Za-z](?:[A-Za-z]|['`](?=[A-Za-z]))*")
 _APOSTROPHES = "'’`´ʼ"
 
 
@@ -135,18 +137,23 @@ def _plain_words(text: str) -> tuple[list[Word], str, bool] | None:
     """RETURNS (tuple | None): What `_words` gives, for plain words that mean nothing to it or to nameparser; None for any other."""
     if not _PLAIN.fullmatch(text):
         return None
+    parts: list[int] = []
     words: list[Word] = []
-    for match in _LETTERS.finditer(text):
-        part = match.group()
-        word = norm(part)
-        if len(word) != len(part) or word in _vocabulary():
+    for start, end in _pieces(text):
+        word = norm(text[start:end])
+        if word in _vocabulary() and end - start > 1:
             return None
-        words.append(Word(*match.span(), part, word, GIVEN))
-    family = 0 if "," in text else len(words) - 1
-    if len(words) > 1:
-        words[family] = replace(words[family], kind=FAMILY)
-    if len(words) == 3:
-        words[1] = _with_kind(words[1], "middle")
+        # Halves of a double name are what the whole is.
+        if not words or text[words[-1].end] != "-":
+            parts.append(start)
+        words.append(Word(start, end, text[start:end], word, GIVEN))
+    family = parts[0] if "," in text else parts[-1]
+    for i, word in enumerate(words):
+        part = max(start for start in parts if start <= word.start)
+        if len(parts) > 1 and part == family:
+            words[i] = replace(word, kind=FAMILY)
+        elif part != parts[0] and "," not in text:
+            words[i] = _with_kind(word, "middle")
     return words, "", False
 
 
@@ -173,7 +180,7 @@ def _with_kind(word: Word, role: str) -> Word:
     """RETURNS (Word): With its kind. role (str): As nameparser calls it."""
     kind = FAMILY if role in ("family", "maiden", "suffix") else GIVEN
     if role == "middle" and len(word.norm) > 1 and name_table().is_surname(word.norm) and not name_table().is_given(word.norm):
-        kind = FAMILY
+        kind = GIVEN if patronymic_gender(word.norm) else FAMILY
     return Word(word.start, word.end, word.text, word.norm, kind)
 
 
@@ -214,6 +221,9 @@ def _pieces(text: str) -> list[tuple[int, int]]:
         return [(lead, len(text.rstrip()))]
     found: list[tuple[int, int]] = []
     i = 0
+    if text.isascii():
+        found = [match.span() for match in _ASCII_WORD.finditer(text)]
+        i = len(text)
     while i < len(text):
         if not is_letter(text[i]):
             i += 1
@@ -240,6 +250,9 @@ def _is_particle(text: str, piece: tuple[int, int], pieces: Sequence[tuple[int, 
     words = [norm(text[a:b]) for a, b in pieces]
     i = list(pieces).index(piece)
     if words[i] not in PARTICLES or i == len(words) - 1:
+        return False
+    if piece[1] - piece[0] == 1 and text[piece[0]].isupper():
+        # "Ana E. Lopez" has an initial, "Ortega y Gasset" a particle.
         return False
     if i == 0:
         return text[piece[0]].islower() or (words[0] in _LEADING_PARTICLES and words[1] in _SECOND_PARTICLES)

@@ -11,8 +11,9 @@ or with a slip of the pen. So "Maria", "Lopez", "M. Lopez", "Lopez, Maria", "ML"
 and Jane Smith stay two people whose surrogates share a surname. Where several people fit, it is the one last mentioned.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
 
@@ -184,6 +185,7 @@ def link(mentions: Sequence[Mention]) -> tuple[list[Person], list[int]]:
         words = mentions[i].words
         if words and not any(_match(words, p) for p in people):
             people.append(Person(tuple(w.norm for w in words), _kinds(words), tuple(w.text for w in words)))
+    people = _agree(people)
     owners = _assign(mentions, people)
     seen = list(dict.fromkeys(o for o in owners if o >= 0))
     ordered = []
@@ -226,6 +228,21 @@ def _kinds(words: Sequence[Word]) -> tuple[str, ...]:
     if eastern and len(words) > 1 and leaning[0] == "surname" and frequency[0] < frequency[-1]:
         return (FAMILY, *[GIVEN] * (len(words) - 1))
     return kinds
+
+
+def _agree(people: Sequence[Person]) -> list[Person]:
+    """The people, with a surname that two of them share as a surname in both, where the table alone would tell it from one only:
+    "Diep Chien" and "Diep Hoang" are brothers.
+    """
+    counts = Counter(word for p in people for word, kind in zip(p.words, p.kinds, strict=True) if kind == FAMILY)
+    agreed = []
+    for p in people:
+        if len(p.words) == 2 and set(p.kinds) == {GIVEN, FAMILY}:
+            own, other = p.kinds.index(FAMILY), p.kinds.index(GIVEN)
+            if counts[p.words[other]] > 0 and counts[p.words[own]] == 1:
+                p = replace(p, kinds=p.kinds[::-1])
+        agreed.append(p)
+    return agreed
 
 
 def _assign(mentions: Sequence[Mention], people: Sequence[Person]) -> list[int]:

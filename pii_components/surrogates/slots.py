@@ -12,6 +12,7 @@ from importlib import resources
 from .keys import Stream
 from .mentions import FAMILY, GIVEN
 from .names import NameTable, Pool
+from .patronymic import patronymic, patronymic_gender
 from .persons import Person, nicknames
 from .style import has_accent, norm, script_region
 
@@ -86,6 +87,10 @@ def _neutral() -> dict[str, Pool]:
 def _pools(slot: Slot, table: NameTable) -> tuple[Pool, Pool, Pool]:
     """RETURNS (tuple[Pool, Pool, Pool]): What to draw from first, then, and at last."""
     given = slot.kind == GIVEN
+    if given and patronymic_gender(slot.word):
+        # After a father's name, whoever's child.
+        fathers = table.pool(given=True, gender="M", region="RU")
+        return fathers, fathers, fathers
     then = table.pool(given=given, gender=slot.gender, region=slot.region)
     first = then
     if given and not slot.gender and slot.region in _neutral():
@@ -108,15 +113,22 @@ def draw(
     first, then, last = _pools(slot, table)
     small = bool(slot.region) and then is last
     word, long = slot.word, len(slot.word) > 2
+    child = patronymic_gender(word) if slot.kind == GIVEN else ""
     best: tuple[int, str, bool] | None = None
     fit = 0
     for attempt in range(MAX_TRIES):
         pool = first if attempt < ACCENT_TRIES else then if attempt < WIDEN_AFTER else last
         name = pool.draw(stream)
+        if child:
+            name = patronymic(name, child) or ""
+            if not name:
+                continue
         new = norm(name)
         # No letter of the original at the front, for its initial may stand alone; nor one name inside the other (Ana, Anabel).
         if new[0] == word[0] or new in taken or (long and (word in new or new in word)) or new in forbidden:
             continue
+        if "-" in name and any(norm(half) in forbidden for half in name.split("-")):
+            continue  # "Hyun-seo" for the given name of somebody whose surname is Hyun
         elsewhere = bool(slot.region) and (attempt >= WIDEN_AFTER or small)
         distance = abs(len(new) - len(word)) if near and len(word) > 1 else 0
         if best is None or (distance, elsewhere) < (best[0], best[2]):

@@ -1,5 +1,6 @@
 """What is drawn for a name: words that are forbidden, names for people of unknown gender, lengths."""
 
+import re
 import statistics
 
 import pytest
@@ -13,6 +14,7 @@ from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.mentions import read_mention
 from pii_components.surrogates.name import name_people
 from pii_components.surrogates.names import REGIONS, name_table
+from pii_components.surrogates.patronymic import patronymic_gender
 from pii_components.surrogates.persons import link
 from pii_components.surrogates.slots import _neutral
 from pii_components.surrogates.style import norm
@@ -138,3 +140,48 @@ def test_names_are_as_long_as_their_originals_where_there_are_such(hips):
     assert statistics.mean(distances(hips, "NAME_STUDENT", "near")) < 0.5 * statistics.mean(
         distances(hips, "NAME_STUDENT", "free")
     )
+
+
+@pytest.mark.parametrize(
+    ("word", "gender"),
+    [
+        ("petrovich", "M"),
+        ("sergeevna", "F"),
+        ("andreyevich", "M"),
+        ("nikitich", "M"),
+        ("ilyich", "M"),
+        ("maria", ""),
+        ("ivanova", ""),
+        ("evich", ""),
+    ],
+)
+def test_patronymics_are_seen(word, gender):
+    assert patronymic_gender(word) == gender
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("Ivan Petrovich Sidorov", r"X X(?:ov|ev)ich X"),
+        ("Olga Sergeevna Ivanova", r"X X(?:ov|ev)na X"),
+        ("OLGA SERGEEVNA IVANOVA", r"[A-Z]+ [A-Z]+(?:OV|EV)NA [A-Z]+"),
+        ("Olga S. Ivanova", r"X [A-Z]\. X"),
+    ],
+)
+def test_a_patronymic_becomes_one(hips, name, pattern):
+    for i in range(4):
+        made = hips(make_doc(f"{i} {{NAME_STUDENT|{name}}}"))._.deidentified[2:]
+        assert re.fullmatch(pattern.replace("X", "[A-Z][a-z]+"), made)
+
+
+def test_addresses_of_ets_are_those_of_its_pseudonyms(hips):
+    hips.profile = "ets"
+    text = "It is {NAME_INSTRUCTOR|Nora Wang}, {EMAIL|nwang@x.edu}, who taught {NAME_STUDENT|Priya Patel}, {EMAIL|ppatel@x.edu}, {EMAIL|q@x.edu}."
+    made = "It is Casey Smith, caseysmith@uni.edu, who taught Sam Doe, samdoe@uni.edu, samdoe@uni.edu."
+    assert hips(make_doc(text))._.deidentified == made
+
+
+def test_no_half_of_a_hyphenated_surrogate_is_an_original(hips):
+    for i in range(40):
+        made = hips(make_doc(f"{i} {{NAME_STUDENT|Hyun Jae-hyun}}"))._.deidentified
+        assert "hyun" not in re.split(r"[\s-]", made.lower())
