@@ -201,3 +201,20 @@ def test_presidios_own_engine_has_spacys_limit_and_ours_has_none(folder):
         engine.process_text("word " * 300, "en")
     recognizer = StudentPiiRecognizer(pipeline=engine.nlp["en"])
     assert len(recognizer.analyze("word " * 300 + "Ana Lopez")) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My SSN is 231456789.", [("US_SSN", "231456789")]),
+        ("The number is 231456789.", []),
+        ("It is 231-45-6789.", [("US_SSN", "231-45-6789")]),
+        ("DE89370400440532013000", [("IBAN_CODE", "DE89370400440532013000")]),
+        ("4012888888881881", [("CREDIT_CARD", "4012888888881881")]),
+        ("4012888888881882", []),
+        ("at 10.11.12.13", [("IP_ADDRESS", "10.11.12.13")]),
+    ],
+)
+def test_presidios_recognizers_in_the_list_that_ships(text, expected):
+    analyzer = build_analyzer(pipeline=names_pipeline())
+    assert found(analyzer.analyze(text, "en"), text) == expected
