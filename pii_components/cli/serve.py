@@ -91,6 +91,10 @@ def serve(
             batch_size=batch_size,
             allowed_hosts=tuple(name.lower() for name in allow_host or ()),
         )
+        if vault and not settings.anonymizer:
+            raise PiiError(Errors.E473, option="--vault", needed="--service both or anonymizer")
+        if vault_key_file and not vault:
+            raise PiiError(Errors.E473, option="--vault-key-file", needed="--vault")
         say = partial(console(stderr=True).print, markup=False)
         key = load_key(key_file)
         with listen(settings) as sock:
@@ -112,7 +116,7 @@ def serve(
                 return_cited=return_cited,
                 key=key.secret,
                 profile=profile,
-                vault=_vault(vault, vault_key_file, key_file) if settings.anonymizer else None,
+                vault=_vault(vault, vault_key_file, key_file),
             )
             with services as engines:
                 answer(create_app(engines, settings), settings, sock, say=say, quiet=quiet)

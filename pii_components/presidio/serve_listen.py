@@ -7,7 +7,10 @@ from .serve_settings import ServeSettings
 
 
 def listen(settings: ServeSettings) -> socket.socket:
-    """RETURNS (socket.socket): Bound. RAISES (PiiError): E859, if the place is taken or not ours."""
+    """Take the place. Connections are refused until the server is ready, as by a container that starts.
+
+    RETURNS (socket.socket): Bound, not listening yet. RAISES (PiiError): E859, if the place is taken or not ours.
+    """
     try:
         found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = found[0]
@@ -17,7 +20,6 @@ def listen(settings: ServeSettings) -> socket.socket:
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.bind(address)
-        sock.listen(128)
     except OSError as err:
         sock.close()
         raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=_reason(err)) from None

@@ -1,9 +1,9 @@
 """Listen, answer, and end when asked: uvicorn around the application.
 
-    code = run(app, settings, say=print)
+    with listen(settings) as sock:
+        serve(app, settings, sock, say=print)
 
-SIGINT and SIGTERM end it: what is at work is answered, the rest is refused, and the process leaves with 0. A second signal does not
-wait.
+SIGINT and SIGTERM end it: what has come in is answered, what comes after is refused. A second SIGINT does not wait.
 """
 
 import signal
