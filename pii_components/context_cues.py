@@ -66,6 +66,15 @@ class CueRules:
         self.finders = tuple(cue for cue in cues if cue.find)
         self.terminators = terminators
         self.pseudo = pseudo
+        # Which cues a word's beginning or a sign opens, by number: most cues have a gate, and most gates are shut.
+        self._always = frozenset(n for n, cue in enumerate(cues) if not cue.gate and not cue.signs)
+        self._by_gate: dict[str, set[int]] = {}
+        self._by_sign: dict[str, set[int]] = {}
+        for n, cue in enumerate(cues):
+            for gate in cue.gate:
+                self._by_gate.setdefault(gate, set()).add(n)
+            for sign in cue.signs:
+                self._by_sign.setdefault(sign, set()).add(n)
 
     def match(self, place: Place) -> list[Cue]:
         """The cues that speak about a name.
@@ -79,11 +88,11 @@ class CueRules:
         sentence_before = self._last_part(before[len(before) - len(place.sentence_before) :] if place.sentence_before else "")
         sentence_after = self._first_part(after[: len(place.sentence_after)])
         near = f"{before} {after} {above}"
-        starts = beginnings(near)
+        opened = set(self._always)
+        opened.update(*(self._by_gate[start] for start in beginnings(near) if start in self._by_gate))
+        opened.update(*(numbers for sign, numbers in self._by_sign.items() if sign in near))
         found = []
-        for cue in self.cues:
-            if (cue.gate or cue.signs) and cue.gate.isdisjoint(starts) and not any(sign in near for sign in cue.signs):
-                continue
+        for cue in map(self.cues.__getitem__, sorted(opened)):
             if (cue.zone and cue.zone.isdisjoint(place.zones)) or not cue.not_zone.isdisjoint(place.zones):
                 continue
             if (

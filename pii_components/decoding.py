@@ -9,6 +9,7 @@ labels, so that a name the model cannot place (student or cited?) is not lost be
 from collections.abc import Mapping, Sequence
 
 import numpy
+from spacy.attrs import IS_SPACE
 from spacy.tokens import Doc
 
 from .labels import NAME_LABELS, ROLES, STREET_ADDRESS, is_name, label_for_role
@@ -53,9 +54,7 @@ def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Ma
     best = total.argmax(axis=1)
     least = numpy.asarray([thresholds.get(g, 0.5) for g in groups])
     chosen = numpy.where(total[numpy.arange(len(doc)), best] >= least[best], best, -1)
-    for token in doc:
-        if token.is_space:
-            chosen[token.i] = -1
+    chosen[doc.to_array(IS_SPACE).astype(bool)] = -1
     found = []
     for n_group, group in enumerate(groups):
         starts_new = begin[:, n_group] > _SPLIT * numpy.maximum(total[:, n_group], 1e-9)
@@ -120,12 +119,12 @@ def _candidate(
     score = float(min(1.0, max(0.0, total[words].mean())))
     if group != NAME:
         return Candidate(start, end, group, score, "model", "model")
+    means = probs[words].mean(axis=0)
+    columns = {label: 1 + 2 * i for i, label in enumerate(labels)}
     by_role = numpy.zeros(len(ROLES))
     for n_role, role in enumerate(ROLES):
-        label = label_for_role(role)
-        if label in labels:
-            column = 1 + 2 * list(labels).index(label)
-            by_role[n_role] = probs[words, column : column + 2].sum(axis=1).mean()
+        if column := columns.get(label_for_role(role)):
+            by_role[n_role] = means[column] + means[column + 1]
     by_role = by_role / max(by_role.sum(), 1e-9)
     roles = tuple(round(float(p), 4) for p in by_role)
     return Candidate(start, end, NAME_LABELS[int(by_role.argmax())], score, "model", "model", roles)

@@ -10,6 +10,7 @@ Torch is imported by spacy-curated-transformers when a config names its architec
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from spacy.attrs import ORTH
 from spacy.tokens import Doc
 from spacy.util import registry
 from thinc.api import Model, Ragged, Softmax_v2, chain, concatenate, with_array
@@ -57,7 +58,7 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
     processor = model.attrs["wordpiece_processor"]
     lowercase, strip_accents = model.attrs["lowercase"], model.attrs["strip_accents"]
     unk = processor.get_initial(model.attrs["unk_piece"])
-    cache: dict[str, list[int]] = {}
+    cache: dict[int, list[int]] = {}
 
     def pieces_of(text: str) -> list[int]:
         if text.isspace():
@@ -73,10 +74,10 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
     for doc in docs:
         ids = [processor.get_initial(model.attrs["bos_piece"])]
         lengths = [1]
-        for token in doc:
-            pieces = cache.get(token.text)
+        for orth in doc.to_array(ORTH).tolist():
+            pieces = cache.get(orth)
             if pieces is None:
-                pieces = cache[token.text] = pieces_of(token.text)
+                pieces = cache[orth] = pieces_of(doc.vocab.strings[orth])
             ids.extend(pieces)
             lengths.append(len(pieces))
         ids.append(processor.get_initial(model.attrs["eos_piece"]))
