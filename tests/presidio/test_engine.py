@@ -107,6 +107,7 @@ def test_batch_is_a_stream(nlp):
     assert len(seen) < 10
 
 
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_batch_in_two_processes(nlp):
     """Scores, roles and reasons travel with the Docs."""
     texts = ["Ana Lopez", "", "Buzan", "Dear Ms. Roe"]
