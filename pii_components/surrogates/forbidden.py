@@ -2,18 +2,18 @@
 
     >>> from pii_components.surrogates.forbidden import Forbidden
     >>> words = Forbidden({"lopez"}, text="We met at O'Brien's, near the Café.")
-    >>> "lopez" in words, "cafe" in words, "obrien" in words, "met" in words, "caf" in words
+    >>> "lopez" in words, "cafe" in words, "obrien" in words, "met" in words, "ear" in words
     (True, True, True, True, False)
 
-A text is not cut into words: few names are asked for, and finding those is faster.
+A text is not cut into words: few names are asked for, and to look for those is faster. Only words with an accent or an
+apostrophe are taken out and folded.
 """
 
 import re
 from collections.abc import Container
 
-from .names import fold
+from .style import norm
 
-_POSSESSIVE = re.compile(r"'s\b")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
@@ -25,20 +25,54 @@ class Forbidden:
 
     def __init__(self, *words: Container[str], text: str = "") -> None:
         self._words = words
-        folded = text.lower() if text.isascii() else _NOT_ASCII.sub(lambda match: fold(match.group()), text.lower())
-        # Once as it stands, for "Lopez's", and once for "O'Brien's".
-        self._texts = [folded, _POSSESSIVE.sub("", folded).replace("'", "")] if "'" in folded else [folded]
+        self._text = ""
+        if text:
+            text = text.replace("’", "'")
+            special = _elided(text)
+            if not text.isascii():
+                special |= {
+                    norm(_word_at(text, match.start())) for match in _NOT_ASCII.finditer(text) if _is_letter(match.group())
+                }
+            self._text = (text if text.isascii() else text.encode("ascii", "replace").decode("ascii")).lower()
+            if special:
+                self._words = (*words, special)
 
     def __contains__(self, word: object) -> bool:
-        return any(word in words for words in self._words) or (
-            isinstance(word, str) and word != "" and any(_holds(text, word) for text in self._texts)
-        )
+        for words in self._words:
+            if word in words:
+                return True
+        return isinstance(word, str) and word != "" and word in self._text and _holds(self._text, word)
 
     def and_also(self, words: Container[str]) -> "Forbidden":
         """RETURNS (Forbidden): With more words."""
         more = Forbidden(*self._words, words)
-        more._texts = self._texts
+        more._text = self._text
         return more
+
+
+def _is_letter(text: str) -> bool:
+    return any(ch.isalpha() for ch in text)
+
+
+def _word_at(text: str, start: int) -> str:
+    """RETURNS (str): The letters around a place, with marks and apostrophes between them. start (int): A place in the word."""
+    end = start
+    while start and (text[start - 1].isalpha() or text[start - 1] == "'"):
+        start -= 1
+    while end < len(text) and (text[end].isalpha() or not text[end].isascii() or text[end] == "'"):
+        end += 1
+    return text[start:end].strip("'").removesuffix("'s")
+
+
+def _elided(text: str) -> set[str]:
+    """RETURNS (set[str]): Folded words with one letter before an apostrophe: O'Brien, D'Souza."""
+    found = set()
+    at = text.find("'", 1)
+    while at > 0:
+        if text[at - 1].isalpha() and not (at > 1 and text[at - 2].isalpha()) and text[at + 1 : at + 2].isalpha():
+            found.add(norm(_word_at(text, at - 1)))
+        at = text.find("'", at + 1)
+    return found
 
 
 def _holds(text: str, word: str) -> bool:

@@ -170,6 +170,13 @@ def link(mentions: Sequence[Mention]) -> tuple[list[Person], list[int]]:
     mentions (Sequence[Mention]): In the order of the text.
     RETURNS (tuple[list[Person], list[int]]): The people in order of first mention, and for each mention the place of its owner.
     """
+    if len(mentions) == 1:
+        (mention,) = mentions
+        words = mention.words
+        alone = (
+            [Person(tuple(w.norm for w in words), _kinds(words), tuple(w.text for w in words), mention.gender)] if words else []
+        )
+        return alone, [len(alone) - 1]
     order = sorted(
         range(len(mentions)),
         # Of two spellings of one name, the one that the table knows is the name.

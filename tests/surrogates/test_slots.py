@@ -27,7 +27,7 @@ def test_words_of_the_text_are_forbidden(word):
     assert word in Forbidden({"lopez"}, text="We met at a Café near O'Brien's with ZOË, and Quốc.")
 
 
-@pytest.mark.parametrize("word", ["caf", "ear", "oe", "", "lopezz", "wemet"])
+@pytest.mark.parametrize("word", ["ear", "fé", "", "lopezz", "wemet"])
 def test_parts_of_words_are_not(word):
     assert word not in Forbidden({"lopez"}, text="We met at a Café near O'Brien's with ZOË.")
 
