@@ -78,7 +78,8 @@ def parse_encoders(rows: Sequence[Mapping[str, Any]]) -> tuple[Encoder, ...]:
         check(row["kind"] != SPACY or row.get("width", 0) > 0, "it needs a width")
         check(row["kind"] != NONE or bool(row.get("reason")), "it needs a reason")
         seen.add(row["name"])
-        encoders.append(Encoder(**{key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}))
+        values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+        encoders.append(Encoder(**values))
     return tuple(encoders)
 
 

@@ -125,8 +125,8 @@ def test_command_writes_numbers_and_no_names(tmp_path):
     from pii_components.cli.app import app
 
     nlp = spacy.blank("en")
-    ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii"})
-    ruler.add_patterns([{"label": NAME_STUDENT, "pattern": [{"IS_TITLE": True}]}])
+    ruler = nlp.add_pipe("entity_ruler")
+    ruler.add_patterns([{"label": "PERSON", "pattern": [{"IS_TITLE": True, "OP": "+"}]}])
     nlp.to_disk(tmp_path / "model")
     arguments = ["evaluate", "fairness", "--pipeline", str(tmp_path / "model"), "--assets", str(ASSETS), "--limit", "1", "--fillings", "1",
                  "--resamples", "20", "--out", str(tmp_path / "f.json"), "--debug"]  # fmt: skip
