@@ -152,7 +152,9 @@ def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 
 def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     """Names in names of files: "Essay_AnaLopez_final.docx"."""
-    found = []
+    found: list[Candidate] = []
+    if "_" not in view.text:
+        return found
     for match in _FILE_NAME.finditer(view.text):
         first, last = bisect_left(view.starts, match.start()), bisect_left(view.starts, match.start(1) - 1)
         run: list[int] = []

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from .context_view import JOINERS, DocView
 from .context_words import case_style, in_table, is_initial, is_word, words
+from .context_worn import Worn
 from .labels import is_name
 from .spans import Candidate
 from .surrogates.names import name_table
@@ -57,8 +58,8 @@ def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
 
 
 def _whole(view: DocView, names: list[Candidate]) -> list[Candidate]:
-    """What stands letter by letter, or torn over two lines, is all of a name or nothing."""
-    for worn in view.worn:
+    """What stands letter by letter, torn over two lines or in a script of its own is all of a name or nothing."""
+    for worn in (*view.worn, *(Worn(start, end, tuple(view.words[start:end])) for start, end in view.native)):
         touched = [c for c in names if c.start < worn.end and worn.start < c.end]
         if not touched or all(words().is_heading(word) for word in worn.words):
             continue

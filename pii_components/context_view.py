@@ -15,7 +15,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from spacy.attrs import SPACY
 from spacy.tokens import Doc
@@ -273,6 +273,7 @@ class DocView:
         return frozenset(zones)
 
 
+@lru_cache(maxsize=4096)
 def _shown(word: str) -> str:
     """RETURNS (str): A token as a reader sees it. White space stays, and quotes and dashes do, which patterns tell apart."""
     return word if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word) else normalize_token(word)

@@ -21,7 +21,12 @@ _SPACED = re.compile(
     rf"(?<![^\W_])(?<![^\W_]['’.-]){_SPACED_WORD}(?:(?: ?,)?[ \t\u00a0]{{2,4}}(?:{_SPACED_WORD}|{_LETTER}(?![^\W_])))*"
 )
 _BROKEN = re.compile(r"(?<![^\W_])([^\W\d_]{2,})[-\u2010\u00ac][ \t]?\n[ \t]{0,4}([^\W\d_]{2,})(?![^\W_])")
-_LEET = re.compile(r"(?<![\w@/.#+-])(?=\w*[013457])(?=\w*[A-Za-z]\w*)[A-Za-z013457]{3,24}(?![\w@]|[./-]\w)")
+# Begins with a sign that is quickly looked for.
+_LETTERS_APART = re.compile(rf" {_LETTER} [-'’.]? ?{_LETTER}(?![^\W_])")
+_DASH_AT_END = re.compile(r"[-\u2010\u00ac][ \t]?\n")
+# From a digit to the end of its word; what stands before is looked at then, since few words have a digit.
+_LEET = re.compile(r"[013457][A-Za-z][A-Za-z013457]*(?![\w@]|[./-]\w)")
+_LEET_BEFORE = re.compile(r"(?<![\w@/.#+-])[A-Za-z013457]*\Z")
 _DECODED = str.maketrans("013457", "oieast")
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|[a-z]{1,2})", re.IGNORECASE)
 _INSIDE = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d|^\d[A-Za-z]{3,}$")
@@ -35,6 +40,7 @@ _NATIVE_LETTER = (
 )
 _NATIVE_WORD = rf"[{_NATIVE_LETTER}\u200c\u200d]+"
 _NATIVE = re.compile(rf"(?<![^\W_]){_NATIVE_WORD}(?:(?: | ?[-·・.'’] ?){_NATIVE_WORD}){{0,4}}(?![^\W_])")
+_NATIVE_ANY = re.compile(rf"[{_NATIVE_LETTER}]")
 _HAN = re.compile(r"[\u3005\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CASED = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u0531-\u0587]")
 _MOST_SIGNS, _MOST_LETTERS = 8, 40  # of a name in Han, kana or Hangul, and in other scripts
@@ -82,15 +88,18 @@ def read_leet(text: str) -> dict[int, str]:
     """
     found = {}
     for match in _LEET.finditer(text):
-        word = match.group()
-        if word.isdigit() or word.isalpha() or _ORDINAL.fullmatch(word) or not _INSIDE.search(word):
+        before = _LEET_BEFORE.search(text, max(0, match.start() - 24), match.start())
+        if before is None or before.start() in found:
+            continue
+        word = text[before.start() : match.end()]
+        if not 3 <= len(word) <= 24 or word.isdigit() or word.isalpha() or _ORDINAL.fullmatch(word) or not _INSIDE.search(word):
             continue
         plain = word.translate(_DECODED)
         upper = sum(c.isupper() for c in word) == sum(c.isalpha() for c in word)
         plain = plain.upper() if upper and sum(c.isalpha() for c in word) > 1 else plain
         plain = plain.capitalize() if word[0].isdigit() and not upper and len(word) <= 4 else plain
         if in_table(plain) and not words().is_common(plain):
-            found[match.start()] = plain
+            found[before.start()] = plain
     return found
 
 
@@ -101,13 +110,13 @@ def read_worn(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Wor
     RETURNS (list[Worn]): In order, apart.
     """
     found = []
-    for match in _SPACED.finditer(text):
+    for match in _SPACED.finditer(text) if _LETTERS_APART.search(text) else ():
         parts = re.split(r"\s{2,}|,", match.group())
         read = tuple(filter(None, ("".join(c for c in part if c.isalpha() or c in "-'’") for part in parts)))
         letters = "".join(c for part in read for c in part if c.isalpha())
         if len(letters) >= 3 and len(read) <= _MOST_WORDS and not _is_series(letters):
             found.append(_worn(match.start(), match.end(), read, starts, ends))
-    for match in _BROKEN.finditer(text):
+    for match in _BROKEN.finditer(text) if _DASH_AT_END.search(text) else ():
         one, two = match.groups()
         if case_style(two) == "lower" or case_style(one) == case_style(two) == "upper":
             found.append(_worn(match.start(), match.end(), (one + two,), starts, ends))
@@ -136,9 +145,9 @@ def native_runs(text: str) -> list[tuple[int, int]]:
     RETURNS (list[tuple[int, int]]): Characters, end exclusive; no words that are explained ("the word λόγος means"), no formulas, and
         nothing in a text that is itself in such a script.
     """
-    if text.isascii():
-        return []
-    found = []
+    found: list[tuple[int, int]] = []
+    if text.isascii() or not _NATIVE_ANY.search(text):
+        return found
     for match in _NATIVE.finditer(text):
         run = match.group()
         signs = len(_HAN.findall(run))

@@ -100,6 +100,7 @@ BODY = "The town is old and the river is long, and every spring the water comes 
         # the model saw a part
         (f"{BODY}Then N i l o o said so.", [("i l", 0.5)], ["N i l o o"]),
         (f"{BODY}Then Ana Lo-\npez said so.", [("Ana Lo", 0.95)], ["Ana Lo-\npez"]),
+        (f"{BODY}Then נועה לוי said so.", [("לוי", 0.95)], ["נועה לוי"]),
         ("Exam no. 12 / Hirano, Issei / Q5\n\n" + BODY, [("Issei", 0.95)], ["Hirano, Issei"]),
         # found elsewhere, so here too
         (f"{BODY}Ana Lopez and analopez and A n a  L o p e z too.", [("Ana Lopez", 0.99)], ["Ana Lopez", "analopez", "A n a  L o p e z"]),
