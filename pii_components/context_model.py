@@ -103,7 +103,7 @@ def prior(rows: numpy.ndarray) -> numpy.ndarray:
 
 
 def fit(
-    rows: numpy.ndarray, allowed: numpy.ndarray, sample_weights: numpy.ndarray, *, l2: float = 40.0, directions: int = 0
+    rows: numpy.ndarray, allowed: numpy.ndarray, sample_weights: numpy.ndarray, *, l2: float = 100.0, directions: int = 0
 ) -> PersonModel:
     """Learn the weights: partial-label softmax regression, L-BFGS.
 

@@ -122,7 +122,7 @@ def train(
     persons: Sequence[PersonExample],
     *,
     extra: Sequence[PersonExample] = (),
-    l2: float = 20.0,
+    l2: float = 100.0,
     extra_weight: float = 0.1,
     directions: int = 0,
 ) -> PersonModel:

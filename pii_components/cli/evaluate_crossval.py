@@ -45,7 +45,7 @@ def crossval(
     settings: SettingsOpt = Path("configs/pipeline.json"),
     n_folds: FoldsOpt = 5,
     replay: ReplayOpt = 350,
-    min_precision: LeastOpt = 0.8,
+    min_precision: LeastOpt = 0.0,
     apart: ApartOpt = "",
     final: FinalOpt = True,
     threads: ThreadsOpt = 2,
