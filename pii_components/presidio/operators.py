@@ -266,7 +266,7 @@ def found_in(
     RETURNS (list[Found]): Sorted. RAISES (OperatorError): E838 for a span outside of the text.
     """
     copies = sorted(_ENGINE._copy_recognizer_results(list(results)), key=lambda r: (r.start, r.end))
-    said = {}
+    said: dict[tuple[int, int, str], str] = {}
     for result in results:
         label = (getattr(result, "recognition_metadata", None) or {}).get(LABEL_KEY)
         if label in LABELS and result.entity_type not in labels:
@@ -276,7 +276,7 @@ def found_in(
         start, end, entity = result.start, result.end, result.entity_type
         if not 0 <= start <= end <= len(text):
             _raise(Errors.E838, start=start, end=end, length=len(text))
-        label = said.get((start, end, entity))
+        label: str | None = said.get((start, end, entity))
         if label is None:
             # Presidio has made one of several, or has cut one: of what they said, the label that protects most.
             inside = [lab for (s, e, kind), lab in said.items() if kind == entity and s < end and start < e]

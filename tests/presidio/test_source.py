@@ -1,0 +1,315 @@
+"""`presidio_source`: Presidio's recognizers in our pipeline; what they find, how it is merged, what becomes of it."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from pii_components.errors import PiiError
+from pii_components.labels import LABELS
+from pii_components.presidio.source import PresidioSource
+from pii_components.presidio.source_engine import known_recognizers, make_recognizer
+from pii_components.presidio.source_merge import merge_found
+from pii_components.spans import Candidate, resolve_overlaps, write_spans
+from pii_components.surrogates.check_digits import scheme_of
+from pii_components.surrogates.hips import HipsSurrogate
+
+from .helpers import TOKENIZER, small_pipeline
+
+VOCAB = spacy.blank("en").vocab
+KEY = b"a key for tests, 32 bytes long.."
+TEXT = (
+    "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. "
+    "I paid with 4111 1111 1111 1111; my passport is 912803456."
+)
+
+
+def pipeline(**config) -> spacy.Language:
+    nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("presidio_source", config=config)
+    return nlp
+
+
+@pytest.fixture(scope="module")
+def source():
+    return pipeline()
+
+
+def found(doc: Doc) -> list[tuple[str, str, str]]:
+    return [(s.text, s.label_, s._.pii_source) for s in doc.spans["pii"]]
+
+
+def test_the_default_ones(source):
+    doc = source(TEXT)
+    assert found(doc) == [
+        ("536-22-8741", "ID_NUM", "presidio:UsSsnRecognizer"),
+        ("DE89 3704 0044 0532 0130 00", "ID_NUM", "presidio:IbanRecognizer"),
+        ("4111 1111 1111 1111", "ID_NUM", "presidio:CreditCardRecognizer"),
+        ("912803456", "ID_NUM", "presidio:UsPassportRecognizer"),
+    ]
+    reasons = [s._.pii_reason for s in doc.spans["pii"]]
+    assert reasons[1].startswith("Presidio: IBAN_CODE, pattern IBAN")
+    assert "its check digits are right" in reasons[1]
+    assert reasons[3].endswith("a word near it says so")
+    assert doc.spans["pii"].attrs["scores"][1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("recognizer", "text", "value", "label"),
+    [
+        ("IbanRecognizer", "IBAN GB29NWBK60161331926819 here", "GB29NWBK60161331926819", "ID_NUM"),
+        ("IbanRecognizer", "IBAN GB29NWBK60161331926818 here", None, None),
+        ("CreditCardRecognizer", "card 5555-5555-5555-4444 ok", "5555-5555-5555-4444", "ID_NUM"),
+        ("CreditCardRecognizer", "card 5555-5555-5555-4445 ok", None, None),
+        ("UsSsnRecognizer", "SSN: 536-22-8741.", "536-22-8741", "ID_NUM"),
+        ("UsSsnRecognizer", "SSN: 666-22-8741.", None, None),
+        ("UsSsnRecognizer", "the product 536228741 sells", None, None),
+        ("UsPassportRecognizer", "passport number 912803456", "912803456", "ID_NUM"),
+        ("UsPassportRecognizer", "the number 912803456", None, None),
+        ("InAadhaarRecognizer", "my aadhaar is 312456339216 here", "312456339216", "ID_NUM"),
+        ("InAadhaarRecognizer", "my aadhaar is 312456339217 here", None, None),
+        ("NhsRecognizer", "NHS number 401-023-2137", "401-023-2137", "ID_NUM"),
+        ("EmailRecognizer", "at ana@stateu.edu today", "ana@stateu.edu", "EMAIL"),
+        ("PhoneRecognizer", "call +44 20 7946 0958 now", "+44 20 7946 0958", "PHONE_NUM"),
+        ("UrlRecognizer", "see https://example.org/ana now", "https://example.org/ana", "URL_PERSONAL"),
+        ("DateRecognizer", "on 04/05/2021 we", "04/05/2021", "DATE"),
+        ("IpRecognizer", "from 192.168.17.4 it", "192.168.17.4", "ID_NUM"),
+        ("MacAddressRecognizer", "at 00:1A:2B:3C:4D:5E it", "00:1A:2B:3C:4D:5E", "ID_NUM"),
+    ],
+)
+def test_recognizers_by_name(recognizer, text, value, label):
+    doc = pipeline(recognizers=[recognizer])(text)
+    assert found(doc) == ([(value, label, f"presidio:{recognizer}")] if value else [])
+
+
+def test_every_local_recognizer_can_be_made():
+    names = known_recognizers()
+    assert len(names) > 80
+    assert not {"AzureAILanguageRecognizer", "GLiNERRecognizer", "HuggingFaceNerRecognizer"} & set(names)
+    for name in names:
+        if not name.endswith(("StanzaRecognizer", "TransformersRecognizer")):
+            assert make_recognizer(name, language="en").supported_language == "en"
+
+
+def test_settings_of_a_recognizer_and_patterns_of_ones_own():
+    card = {
+        "name": "StudentCard",
+        "supported_entity": "STUDENT_CARD",
+        "patterns": [{"name": "card", "regex": r"\bSC\d{4}\b", "score": 0.2}],
+        "context": ["card"],
+    }
+    names = {"name": "HouseNames", "supported_entity": "HOUSE", "deny_list": ["Blue House"]}
+    ring = {"name": "PhoneRecognizer", "supported_regions": ["US"], "context": ["ring"]}
+    nlp = pipeline(recognizers=[card, names, ring], labels={"STUDENT_CARD": "ID_NUM", "HOUSE": "LOCATION"})
+    assert found(nlp("My card SC1234, in the Blue House. Ring 212-867-5309. And SC9999 sold nine.")) == [
+        ("SC1234", "ID_NUM", "presidio:StudentCard"),
+        ("Blue House", "LOCATION", "presidio:HouseNames"),
+        ("212-867-5309", "PHONE_NUM", "presidio:PhoneRecognizer"),
+    ]
+
+
+def test_threshold_and_context():
+    text = "the product 536228741 sells"
+    assert found(pipeline(recognizers=["UsSsnRecognizer"], score_threshold=0.05)(text))
+    assert found(pipeline(recognizers=["UsSsnRecognizer"], context=["ssn"])(text))
+    assert not found(pipeline(recognizers=["UsSsnRecognizer"], score_threshold=0.9, context=["ssn"])(text))
+
+
+@pytest.mark.parametrize(
+    ("config", "code"),
+    [
+        ({"recognizers": ["IbanRecogniser"]}, "E842"),
+        ({"recognizers": ["os.system"]}, "E842"),
+        ({"recognizers": ["PREDEFINED_RECOGNIZERS"]}, "E842"),
+        ({"recognizers": []}, "E841"),
+        ({"recognizers": ["AzureAILanguageRecognizer"]}, "E843"),
+        ({"recognizers": ["GLiNERRecognizer"]}, "E843"),
+        ({"recognizers": [{"name": "GLiNERRecognizer", "model_name": "urchade/gliner"}]}, "E843"),
+        ({"recognizers": [{"name": "IbanRecognizer", "colour": "red"}]}, "E844"),
+        ({"recognizers": [{"name": "Mine", "patterns": []}]}, "E844"),
+        ({"labels": {"US_SSN": "SSN"}}, "E002"),
+        ({"score_threshold": 1.5}, "E840"),
+    ],
+)
+def test_wrong_settings(config, code):
+    with pytest.raises(PiiError, match=code):
+        pipeline(**config)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "x", "\u200b", "DE89", "\ud800 536-22-8741 SSN", "1 " * 3000])
+def test_odd_texts(source, text):
+    if "\ud800" in text:
+        doc = Doc(source.vocab, words=["SSN", "536-22-8741"])
+        doc = source.get_pipe("presidio_source")(doc)
+    else:
+        doc = source(text)
+    assert doc.spans["pii"] is not None
+
+
+def test_a_failure_does_not_quote_the_text(source, monkeypatch):
+    component = source.get_pipe("presidio_source")
+
+    def fail(*args, **kwargs):
+        raise ValueError("Did not find word 'Lopez'")
+
+    monkeypatch.setattr(component.engine._engine, "analyze", fail)
+    with pytest.raises(PiiError, match="E845") as err:
+        component(source.make_doc("Ana Lopez"))
+    assert "Lopez" not in str(err.value)
+    assert err.value.__cause__ is None
+    component.set_error_handler(lambda name, proc, docs, e: None)
+    assert list(component.pipe([source.make_doc("Ana Lopez")])) == []
+    component.set_error_handler(spacy.util.raise_error)
+
+
+def test_it_works_behind_the_ruler():
+    nlp = small_pipeline()
+    nlp.add_pipe("presidio_source")
+    doc = nlp("Write to ana@stateu.edu; IBAN DE89 3704 0044 0532 0130 00, phone (212) 867-5309.")
+    assert [(t, lab) for t, lab, _ in found(doc)] == [
+        ("ana@stateu.edu", "EMAIL"),
+        ("DE89 3704 0044 0532 0130 00", "ID_NUM"),
+        ("(212) 867-5309", "PHONE_NUM"),
+    ]
+
+
+def merged(words: str, known, new):
+    doc = Doc(VOCAB, words=words.split())
+    return [
+        (c.start, c.end, c.label)
+        for c in merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("known", "new", "expected"),
+    [
+        ([], [(1, 2, "ID_NUM")], [(1, 2, "ID_NUM")]),
+        ([(0, 1, "NAME_STUDENT")], [(2, 4, "ID_NUM")], [(0, 1, "NAME_STUDENT"), (2, 4, "ID_NUM")]),
+        ([(1, 3, "PHONE_NUM")], [(0, 6, "ID_NUM")], [(0, 6, "ID_NUM")]),
+        ([(0, 6, "URL_PERSONAL")], [(1, 3, "EMAIL")], [(0, 6, "URL_PERSONAL")]),
+        ([(0, 3, "NAME_STUDENT")], [(2, 3, "ID_NUM")], [(0, 2, "NAME_STUDENT"), (2, 3, "ID_NUM")]),
+        ([(1, 4, "PHONE_NUM")], [(3, 6, "ID_NUM")], [(1, 4, "PHONE_NUM"), (4, 6, "ID_NUM")]),
+        ([(2, 4, "NAME_STUDENT")], [(0, 6, "LOCATION")], [(0, 2, "LOCATION"), (2, 4, "NAME_STUDENT"), (4, 6, "LOCATION")]),
+        ([(1, 2, "ID_NUM")], [(1, 2, "ID_NUM")], [(1, 2, "ID_NUM")]),
+        ([(1, 2, "PHONE_NUM")], [(1, 2, "ID_NUM")], [(1, 2, "PHONE_NUM")]),
+    ],
+)
+def test_merging(known, new, expected):
+    assert merged("a b c d e f", known, new) == expected
+
+
+SPANS = st.lists(
+    st.tuples(st.integers(0, 11), st.integers(1, 5), st.sampled_from(LABELS), st.sampled_from([0.4, 0.9])).map(
+        lambda s: (s[0], min(12, s[0] + s[1]), s[2], s[3])
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(SPANS, SPANS, st.randoms(use_true_random=False))
+def test_merging_uncovers_nothing_whatever_the_order(known, new, rng):
+    doc = Doc(VOCAB, words=list("abcd.efg,hij"))
+    ours = resolve_overlaps(Candidate(*c) for c in known)
+    theirs = [Candidate(*c, source="presidio:X") for c in new]
+    result = merge_found(doc, ours, theirs)
+    covered = {i for c in result for i in range(c.start, c.end)}
+    assert sum(c.end - c.start for c in result) == len(covered)
+    assert covered >= {i for c in (*ours, *theirs) for i in range(c.start, c.end) if doc[i].text.isalnum()}
+    assert covered <= {i for c in (*ours, *theirs) for i in range(c.start, c.end)}
+    assert result == sorted(result, key=lambda c: c.start)
+    shuffled = theirs[:]
+    rng.shuffle(shuffled)
+    assert merge_found(doc, ours, shuffled) == result
+    assert merge_found(doc, result, []) == result
+
+
+VALID = {
+    "UsSsnRecognizer": "536-22-8741",
+    "IbanRecognizer": "DE89 3704 0044 0532 0130 00",
+    "CreditCardRecognizer": "4111-1111-1111-1111",
+    "UsPassportRecognizer": "912803456",
+}
+
+
+@pytest.mark.parametrize(("recognizer", "value"), VALID.items())
+def test_surrogates_keep_shape_and_check_digits(recognizer, value):
+    nlp = pipeline(recognizers=[recognizer], context=["ssn", "passport", "credit"])
+    doc = nlp(f"It is {value}, I said.")
+    hips = HipsSurrogate()
+    news = set()
+    for n in range(40):
+        hips.set_key(KEY + bytes([n]))
+        text = hips(doc)._.deidentified
+        new = text.removeprefix("It is ").removesuffix(", I said.")
+        assert [type_of(ch) for ch in new] == [type_of(ch) for ch in value]
+        code = re.sub(r"\W", "", new)
+        if recognizer == "CreditCardRecognizer":
+            assert scheme_of(code) == "luhn"
+        if recognizer == "IbanRecognizer":
+            assert int("".join(str(int(ch, 36)) for ch in code[4:] + code[:4])) % 97 == 1
+            again = nlp(text)
+            assert [s.text for s in again.spans["pii"]] == [new]
+        news.add(new)
+    assert value not in news
+    assert len(news) > 30
+
+
+def type_of(ch: str) -> str:
+    return "9" if ch.isdigit() else "A" if ch.isupper() else "a" if ch.islower() else ch
+
+
+def test_saved_and_loaded(tmp_path, source):
+    nlp = pipeline(
+        recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}], labels={"IBAN_CODE": "OTHER"}
+    )
+    nlp.to_disk(tmp_path / "nlp")
+    again = spacy.load(tmp_path / "nlp")
+    assert again.get_pipe("presidio_source").cfg == nlp.get_pipe("presidio_source").cfg
+    other = PresidioSource(source).from_bytes(nlp.get_pipe("presidio_source").to_bytes())
+    doc = other(source.make_doc("IBAN DE89 3704 0044 0532 0130 00"))
+    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("DE89 3704 0044 0532 0130 00", "OTHER")]
+    config = spacy.util.load_config_from_str(nlp.config.to_str())
+    from_config = spacy.util.load_model_from_config(config, auto_fill=True)
+    assert from_config.get_pipe("presidio_source").cfg == nlp.get_pipe("presidio_source").cfg
+
+
+FRESH = """
+import json, sys
+import spacy
+nlp = spacy.load(sys.argv[1])
+texts = ["IBAN DE89 3704 0044 0532 0130 00", "SSN 536-22-8741", "nothing here"]
+rows = [[(s.text, s.label_, s._.pii_source) for s in doc.spans["pii"]] for doc in nlp.pipe(texts, n_process=2, batch_size=1)]
+print(json.dumps(rows))
+"""
+
+
+def test_fresh_process_with_two_workers(tmp_path, source):
+    source.to_disk(tmp_path / "nlp")
+    out = subprocess.run(
+        [sys.executable, "-c", FRESH, str(tmp_path / "nlp")], capture_output=True, text=True, check=False, timeout=300
+    )
+    assert out.returncode == 0, out.stderr[-1500:]
+    assert json.loads(out.stdout) == [
+        [["DE89 3704 0044 0532 0130 00", "ID_NUM", "presidio:IbanRecognizer"]],
+        [["536-22-8741", "ID_NUM", "presidio:UsSsnRecognizer"]],
+        [],
+    ]
+
+
+def test_spans_of_others_stay_as_they_are(source):
+    component = source.get_pipe("presidio_source")
+    doc = source.make_doc("Ana Lopez wrote")
+    write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", score=0.8, source="model", reason="signs", roles=(0.8, 0.1, 0.1, 0, 0))])
+    before = component.find_spans(doc)
+    component(doc)
+    assert before == component.find_spans(doc)
+    assert doc.spans["pii"][0]._.pii_source == "model"
+    assert doc.spans["pii"].attrs["roles"] == [[0.8, 0.1, 0.1, 0, 0]]
