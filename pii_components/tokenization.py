@@ -121,7 +121,8 @@ INFIXES = [
     rf"(?<=[{LETTER}])(?=[0-9]{{6}})",
     # "AnaLopez", "byAna", "LopezXuWei"; not "iPhone", "McDonald", "PhDs", "NaCl"
     rf"(?:(?<=[{LOWER}][{LOWER}])|(?<=[{UPPER}][{LOWER}])){AFTER_SMALL}(?<![Mm]c)(?<!Ph){BEFORE_CAPITAL}(?=.[{LOWER}][{LOWER}])",
-    # "Lopez3rdYear", "Week3Ana"; "Lopez3" and "3rd" stay whole
+    # "Lopez3rdYear", "LOPEZ3rd", "Week3Ana"; "Lopez3" and "3rd" stay whole
+    rf"(?<=[{LETTER}][{LETTER}][{LETTER}])(?=[0-9]{{1,2}}(?:st|nd|rd|th)(?![{LOWER}]))",
     rf"(?<=[{LOWER}][{LOWER}])(?=[0-9]{{1,4}}(?:st|nd|rd|th|){BEFORE_CAPITAL}.[{LOWER}])",
     rf"(?<=[{LOWER}][0-9]){BEFORE_CAPITAL}(?=.[{LOWER}][{LOWER}])",
     # what shows nothing

@@ -40,6 +40,7 @@ SPLIT = [
     # glued by a capital
     ("AnaLopez", "Ana Lopez"), ("byAna Lopez", "by Ana Lopez"), ("Name:AnaLopez", "Name : Ana Lopez"), ("XuTanaka", "Xu Tanaka"),
     ("AnaLopezBudiSantoso", "Ana Lopez Budi Santoso"), ("AnaLopez3rdYear", "Ana Lopez 3rd Year"), ("Week3Ana", "Week 3 Ana"),
+    ("LOPEZ3rd", "LOPEZ 3rd"),
     ("Essay_AnaLopez_final.docx", "Essay _ Ana Lopez _ final . docx"), ("YouTube's", "YouTube 's"),
     ("McDonald", "McDonald"), ("iPhone", "iPhone"), ("eBay", "eBay"), ("PhDs", "PhDs"), ("NaCl", "NaCl"), ("JavaScript", "JavaScript"),
     ("aNa", "aNa"), ("mARIA", "mARIA"), ("김지민민준하은", "김지민민준하은"), ("शर्मा", "शर्मा"),
