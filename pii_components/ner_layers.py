@@ -74,10 +74,12 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
     for doc in docs:
         ids = [processor.get_initial(model.attrs["bos_piece"])]
         lengths = [1]
-        for orth in doc.to_array(ORTH).tolist():
+        # When a pipeline is initialized, the curated transformer gives lists of tokens instead.
+        for orth in doc.to_array(ORTH).tolist() if isinstance(doc, Doc) else [token.orth for token in doc]:
             pieces = cache.get(orth)
             if pieces is None:
-                pieces = cache[orth] = pieces_of(doc.vocab.strings[orth])
+                strings = doc.vocab.strings if isinstance(doc, Doc) else doc[0].vocab.strings
+                pieces = cache[orth] = pieces_of(strings[orth])
             ids.extend(pieces)
             lengths.append(len(pieces))
         ids.append(processor.get_initial(model.attrs["eos_piece"]))

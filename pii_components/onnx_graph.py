@@ -22,7 +22,9 @@ from .errors import Errors, PiiError
 
 PREFIX = "curated_encoder."
 EMBEDDINGS = PREFIX + "embeddings."
-_MOST = 127  # largest weight in 8 bits
+_MOST = 127  # largest number in 8 bits with a sign
+# Largest weight of a product. Processors without VNNI add two products of 8 bits in 16, with a sign: 2 * 255 * 64 is what fits.
+_MOST_WEIGHT = 64
 _GELU_LEAST = 0.17
 _SMOOTH = 0.6  # share of a column's range that moves from the input into the weights
 _NORM_RANGE = 3.0  # standard deviations that a layer norm's output is thought to span
@@ -104,9 +106,9 @@ def _bias(name: str) -> str:
     return name.removesuffix(".weight") + ".bias"
 
 
-def quantize(weight: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Weights in 8 bits. weight (numpy.ndarray): Shape `(n_rows, n_columns)`. RETURNS (tuple): Scale per row, and whole numbers."""
-    scale = numpy.maximum(numpy.abs(weight).max(axis=1), 1e-9).astype("f4") / _MOST
+def quantize(weight: numpy.ndarray, most: int = _MOST_WEIGHT) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Weights as whole numbers from -most to most. weight (numpy.ndarray): Shape `(n_rows, n_columns)`. RETURNS (tuple): Scale per row, and they."""
+    scale = numpy.maximum(numpy.abs(weight).max(axis=1), 1e-9).astype("f4") / most
     return scale, numpy.rint(weight / scale[:, None]).astype("i1")
 
 
@@ -148,7 +150,7 @@ def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12, quantized
 def _embed(g: _Graph, state: State) -> str:
     words, name = state[EMBEDDINGS + "word_embeddings.weight"], EMBEDDINGS + "word_embeddings.weight"
     if g.quantized:
-        scale, whole = quantize(words)
+        scale, whole = quantize(words, _MOST)
         row = g.add("Cast", [g.add("Gather", [g.constant(name, whole), "ids"])], to=g.onnx.TensorProto.FLOAT)
         x = g.add("Mul", [row, g.add("Gather", [g.constant(f"{name}.scale", scale[:, None]), "ids"])])
     else:
