@@ -21,6 +21,7 @@ make it a word without a known shape. Other words have the shape that spaCy give
 import re
 import unicodedata
 from collections.abc import Callable
+from itertools import pairwise
 
 from spacy.attrs import ORTH, SHAPE
 from spacy.lang.char_classes import ALPHA, ALPHA_LOWER, ALPHA_UPPER
@@ -43,6 +44,7 @@ AFTER_SMALL = rf"(?<=[{LOWER}])(?<![{ALPHA_UPPER}])"
 BEFORE_CAPITAL = rf"(?=[{UPPER}])(?![{ALPHA_LOWER}])"
 AT = "@\uff20"
 DOT = ".\uff0e"
+ICON = r"[\u2600-\u27bf\u2b50\U0001f1e6-\U0001faff]"  # spaCy knows those of older Unicode
 
 # Without "http" or "www", a host needs one of these endings: others are words (in, it, is, so, my, do) or endings of files.
 SURE_TLD = (
@@ -76,6 +78,7 @@ _RUN_AT_END = r"(?<=[^\W_])(?:[^\w\s]|_){8,}|(?<=[^\W_])_{3,}"
 PREFIXES = [
     _RUN,
     rf"[{INVISIBLE}]+",
+    rf"{ICON}",
     # "@@Ana##", as prompts mark names
     rf"[{AT}]{{2,}}(?=[{LETTER}])",
     # "-Ana Lopez", "|Name", "/Ana", "→ Ana": spaCy leaves these on the word
@@ -86,6 +89,7 @@ SUFFIXES = [
     _RUN_AT_END,
     rf"[{INVISIBLE}]+",
     r"##",
+    rf"{ICON}",
     rf"(?<=[{LETTER}])[-~|/\\^\u2010-\u2015\u2022\u2190-\u21ff]+",
     r"[|\\]",
     r"(?<=[\ufb00-\ufb06])\.",
@@ -138,12 +142,23 @@ ChatGPT FedEx HyperCard BuzzFeed DuoLingo GoFundMe SlideShare QuickTime MailChim
 OutLook DocuSign CapCut AirBnb TripAdvisor BlaBlaCar UberEats DoorDash StoryBoard StoryTelling SketchUp AutoCad
 PhotoShop InDesign MatLab SciPy NumPy TensorFlow HealthCare
 """.split()  # noqa: SIM905
+_CAMEL = frozenset(CAMEL_WORDS)
 # English exceptions that take "id" for "I'd" and "Wed" for "we'd".
 NOT_EXCEPTIONS = ("id", "Id", "ID", "wed", "Wed")
 
 
+def _is_shifted(text: str) -> bool:
+    """Whether a word is typed with the shift key the wrong way round, or in turn; "mRNA", "NaCl" and "iPhone" are not."""
+    if len(text) < 5 or text.islower() or text.isupper() or text.istitle() or not text.isalpha() or text in _CAMEL:
+        return False
+    switches = sum(a.isupper() != b.isupper() for a, b in pairwise(text))
+    return (text[0].islower() and text[1:].isupper()) or switches >= len(text) - 2
+
+
 def visible_shape(text: str) -> str:
-    """RETURNS (str): spaCy's word shape, computed without marks and without what shows nothing."""
+    """RETURNS (str): spaCy's word shape, computed without marks and without what shows nothing; "lOPEZ" and "LoPeZ" have that of "Lopez"."""
+    if _is_shifted(text):
+        return word_shape(text.capitalize())
     if text.isascii() or not any(unicodedata.category(char)[0] == "M" or is_invisible(char) for char in text):
         return word_shape(text)
     composed = unicodedata.normalize("NFC", "".join(char for char in text if not is_invisible(char)))

@@ -193,7 +193,7 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
     steps = {int(b) - int(a) for a, b in zip(digits, digits[1:], strict=False)}
     if len(signs) != 1 or len(set(digits)) < 3 or len(steps) < 3 or min(steps) >= 0 or max(steps) <= 0 or is_amount(hit):
         return None
-    if "." in signs or len(digits) in (10, 11):
+    if "." in signs or len(digits) in (10, 11) or hit.value[0].isalpha():
         return hit
     called = _CALLED.search(hit.before(30)) or any(0 <= hit.start - end <= 3 for _, end in context.names)
     return hit if called and len(digits) >= 6 else None

@@ -62,7 +62,7 @@ SPLIT = [
     # unusual characters
     ("Raﬁ_Lopez", "Raﬁ _ Lopez"), ("Raﬀ.", "Raﬀ ."), ("Ａｎａ：Ｌｏｐｅｚ", "Ａｎａ ： Ｌｏｐｅｚ"),
     ("ana＠x．org", "ana＠x．org"),
-    ("José_Lopez", "José _ Lopez"), ("Jose\u0301_Lopez", "Jose\u0301 _ Lopez"), ("Ana👍", "Ana 👍"),
+    ("José_Lopez", "José _ Lopez"), ("Jose\u0301_Lopez", "Jose\u0301 _ Lopez"), ("Ana👍", "Ana 👍"), ("🦋Ana🦋", "🦋 Ana 🦋"),
     ("\ufeffAna", "\ufeff Ana"),
     ("Ana\u200bLopez", "Ana \u200b Lopez"), ("Lo\u200bpez", "Lo\u200bpez"), ("Lo\u00adpez", "Lo\u00adpez"),
     ("Ana\u200b", "Ana \u200b"), ("KAT\u200bIE", "KAT\u200bIE"), ("AN\u034fA", "AN\u034fA"), ("Lo\u200bpez\u200bWei", "Lo\u200bpez \u200b Wei"),
@@ -171,7 +171,9 @@ def test_tokenizer_survives_bytes(nlp):
 SHAPES = [
     # what shows decides
     ("Lo\u200bpez", "Xxxxx"), ("KAT\u034fIE", "XXXX"), ("L\u0336opez", "Xxxxx"), ("Jose\u0301", "Xxxx"), ("\u202bAna\u202c", "Xxx"),
+    ("lOPEZ", "Xxxxx"), ("LoPeZ", "Xxxxx"), ("nIlOo", "Xxxxx"),
     # as spaCy has it
+    ("LaTeX", "XxXxX"), ("mRNA", "xXXX"), ("NaCl", "XxXx"), ("McDonald", "XxXxxxx"), ("YouTube", "XxxXxxx"),
     ("Lopez", "Xxxxx"), ("iPhone", "xXxxxx"), ("’s", "’x"), ("José", "Xxxx"), ("3rd", "dxx"), ("—", "—"), ("\u200b", "\u200b"),
 ]
 # fmt: on
