@@ -56,6 +56,15 @@ def test_a_group_that_is_missed_is_below_the_rest():
     }  # fmt: skip
 
 
+def test_a_metrics_file_becomes_a_table():
+    from pii_components.evaluate.markdown import markdown_table
+
+    report = measure_fairness(Finds(lambda ident: "Asia" in ident), all_groups(4), n_resamples=20, least_names=8)
+    table = markdown_table([json.loads(json.dumps(report))])
+    assert "| Asia | 8 | 8 | 0.000 (0.000 to 0.000) | -1.000 (-1.000 to -1.000) |" in table
+    assert table.endswith("No group more than 0.02 below the rest, on 8 names a group: does not hold; the worst is Asia.")
+
+
 @pytest.mark.parametrize(("least", "holds"), [(8, True), (9, False)])
 def test_what_is_asked_holds_with_enough_names_only(least, holds):
     report = measure_fairness(Finds(), all_groups(4), n_resamples=20, least_names=least)
