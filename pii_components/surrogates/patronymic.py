@@ -7,18 +7,15 @@
 
 import re
 
-_ENDING = re.compile(
-    r"[^\W\d_]{3,}?(?:(?:ov|ev)(?:(?P<m>ich)|(?P<f>na))|(?P<mi>[kmn]itich|ilyich)|(?P<fi>[kmn]itichna|ilinichna))"
-)
+_ENDING = re.compile(r"[^\W\d_]{3,}(?:ov|ev)(?:ich|na)|(?:nikit|il|fom|luk|kuzm)(?:ich|yich|ichna|inichna|yinichna)")
 _VOWELS = "aeiouy"
 
 
 def patronymic_gender(word: str) -> str:
     """RETURNS (str): "M" or "F" for a patronymic, the empty string for any other word. word (str): Folded."""
-    match = _ENDING.fullmatch(word)
-    if match is None:
+    if _ENDING.fullmatch(word) is None:
         return ""
-    return "M" if match["m"] or match["mi"] else "F"
+    return "M" if word.endswith("ich") else "F"
 
 
 def patronymic(father: str, gender: str) -> str | None:
