@@ -146,7 +146,7 @@ def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
         return not lists.is_common(word)  # "mARIA"
     if (
         style not in styles
-        and not (style == "title" and ("upper" in styles or "other" in styles))
+        and not (style == "title" and styles)  # "blerta" who is welcomed as "Blerta"
         or (style == "lower" and "title" in styles)
     ):
         return False

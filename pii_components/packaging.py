@@ -35,6 +35,7 @@ META = {
     "sources": [
         {"name": "all-MiniLM-L6-v2", "license": "Apache-2.0", "author": "sentence-transformers"},
         {"name": "Essays of the project's authors", "license": "Apache-2.0", "author": "pii_edu"},
+        {"name": "CRAPII (358 essays of Kaggle's training file)", "license": "CC0, as far as known", "author": "Holmes et al."},
         {"name": "PERSUADE 2.0 (as carrier of invented names)", "license": "see its publisher", "author": "Crossley et al."},
     ],
 }
