@@ -269,14 +269,14 @@ class HipsSurrogate(Saved, Pipe):
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:
         """RETURNS (Chance): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""
-        key = self._secret.get()
+        base = self._secret.chance()
         if self.scope == "corpus":
-            return Chance(key, "corpus")
+            return base.within("corpus")
         thread = doc._.pii_scope if doc._.pii_scope is not None else self.thread
         if self.scope == "thread" and thread is not None:
-            return Chance(key, f"thread:{thread}")
+            return base.within(f"thread:{thread}")
         # A document is its text: equal texts get equal surrogates, whatever else was read before.
-        return Chance(key, "document:" + Chance(key).digest("document", doc.text if text is None else text).hex())
+        return base.within("document:" + base.digest("document", doc.text if text is None else text).hex())
 
     def _warn_missing(self, n: int) -> None:
         if n:

@@ -141,9 +141,15 @@ class Chance:
         """RETURNS (str): A pseudonym that only who has the key can compute: 40 bits of the digest, as hexadecimal digits."""
         return self._seed("token", label, value).hex()[:10]
 
+    def within(self, scope: str) -> "Chance":
+        """RETURNS (Chance): The same key in another scope; what was computed of the key is not computed again."""
+        other = Chance(self.key, scope)
+        other.__dict__["_keyed"] = self._keyed
+        return other
+
     def variant(self, name: str) -> "Chance":
         """RETURNS (Chance): The same key, with other surrogates; itself for an empty name."""
-        return Chance(self.key, f"{self.scope}|variant:{name}") if name else self
+        return self.within(f"{self.scope}|variant:{name}") if name else self
 
 
 def _message(parts: Sequence[str]) -> bytes:

@@ -281,5 +281,8 @@ def _wrong_gender(mention: Mention, person: Person) -> bool:
 
 def places_of(mention: Mention, person: Person) -> tuple[int, ...]:
     """RETURNS (tuple[int, ...]): For each word of a mention, which word of its owner it is."""
+    words = tuple(word.norm for word in mention.words)
+    if words == person.words and len(set(words)) == len(words):
+        return tuple(range(len(words)))
     match = _match(mention.words, person)
     return match[1] if match else ()

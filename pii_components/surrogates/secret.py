@@ -26,6 +26,7 @@ class Secret:
         self._run_key: bytes | None = random_key()
         self._print = b""
         self._warned = False
+        self._chance: Chance | None = None
 
     def give(self, key: bytes) -> None:
         """Use a key instead of a file or a variable. key (bytes): At least 16 bytes. RAISES (PiiError): E402 if it is shorter."""
@@ -53,13 +54,20 @@ class Secret:
             warnings.warn(Warnings.W401.format(env=self.env or KEY_ENV), PiiWarning, stacklevel=2)
         return self._run_key
 
+    def chance(self) -> Chance:
+        """RETURNS (Chance): The key, without a scope yet. RAISES (PiiError): See `get`."""
+        key = self.get()
+        if self._chance is None or self._chance.key != key:
+            self._chance = Chance(key)
+        return self._chance
+
     def __getstate__(self) -> dict[str, Any]:
         key = self._key or load_key(path=self.path, env=self.env) or self._run_key
         return {"path": self.path, "env": self.env, "print": _print(key) if key else self._print}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.path, self.env, self._print = state["path"], state["env"], state["print"]
-        self._key = self._run_key = None
+        self._key = self._run_key = self._chance = None
         self._warned = False
 
 

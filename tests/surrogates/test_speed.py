@@ -1,0 +1,30 @@
+"""Surrogates are made fast enough for corpora. metrics/surrogate_speed.json has the figures of scripts/bench_surrogates.py."""
+
+import importlib.util
+import json
+
+import pytest
+
+
+def bench(root):
+    spec = importlib.util.spec_from_file_location("bench_surrogates", root / "scripts" / "bench_surrogates.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_linked_surrogates_take_at_most_three_times_as_long_as_values_of_faker(pytestconfig):
+    pytest.importorskip("faker")
+    module = bench(pytestconfig.rootpath)
+    # Beside Faker, since a machine that is busy is slow for both. It was four and eight times before candidates were kept ready.
+    essays = module.corpora(160, 1)["dense"]
+    rates = module.rates({"plan": module.with_plan(essays), "faker": module.with_faker(essays)}, len(essays), 3)
+    assert rates["plan"]["surrogates"] >= 0.97 * rates["faker"]["surrogates"]
+    assert 3 * rates["plan"]["per_second"] > rates["faker"]["per_second"]
+
+
+def test_what_was_measured_is_complete(pytestconfig):
+    found = json.loads((pytestconfig.rootpath / "metrics" / "surrogate_speed.json").read_text(encoding="utf8"))
+    assert set(found["mixes"]) == {"crapii", "dense", "all labels"}
+    for mix in found["mixes"].values():
+        assert mix["ratio"]["plan / faker"] == pytest.approx(mix["plan"]["per_second"] / mix["faker"]["per_second"], abs=0.006)
