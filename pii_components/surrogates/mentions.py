@@ -148,12 +148,12 @@ def _plain_words(text: str) -> tuple[list[Word], str, bool] | None:
             parts.append(start)
         words.append(Word(start, end, text[start:end], word, GIVEN))
     family = parts[0] if "," in text else parts[-1]
-    for i, word in enumerate(words):
-        part = max(start for start in parts if start <= word.start)
+    for i, found in enumerate(words):
+        part = max(start for start in parts if start <= found.start)
         if len(parts) > 1 and part == family:
-            words[i] = replace(word, kind=FAMILY)
+            words[i] = replace(found, kind=FAMILY)
         elif part != parts[0] and "," not in text:
-            words[i] = _with_kind(word, "middle")
+            words[i] = _with_kind(found, "middle")
     return words, "", False
 
 
