@@ -303,7 +303,7 @@ class PiiContext(Pipe):
         found = []
         probabilities = model.predict(seen.rows(token_vectors(doc) if model.width else None))
         for person, w, p in zip(seen.people.persons, seen.weighed, probabilities, strict=True):
-            if any(seen.people.cands[i].source == PROPAGATION for i in person):
+            if all(seen.people.cands[i].source == PROPAGATION for i in person):
                 p = numpy.append(p[:-1] / max(float(p[:-1].sum()), 1e-9), 0.0)  # accepted as a name where it was copied from
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
             private = sum(by_role[role] for role in PRIVATE)
