@@ -268,9 +268,9 @@ def found_in(
     copies = sorted(_ENGINE._copy_recognizer_results(list(results)), key=lambda r: (r.start, r.end))
     said: dict[tuple[int, int, str], str] = {}
     for result in results:
-        label = (getattr(result, "recognition_metadata", None) or {}).get(LABEL_KEY)
-        if label in LABELS and result.entity_type not in labels:
-            said[result.start, result.end, result.entity_type] = label
+        ours = (getattr(result, "recognition_metadata", None) or {}).get(LABEL_KEY)
+        if ours in LABELS and result.entity_type not in labels:
+            said[result.start, result.end, result.entity_type] = ours
     found = []
     for result in _ENGINE._remove_conflicts_and_get_text_manipulation_data(copies, conflict_resolution):
         start, end, entity = result.start, result.end, result.entity_type
