@@ -4,6 +4,7 @@ import pytest
 import spacy
 
 from pii_components.context import PiiContext
+from pii_components.context_find import FORM_SOURCES
 from pii_components.context_settings import ContextSettings
 from pii_components.context_view import DocView
 from pii_components.context_worn import native_runs, read_leet, read_worn, rejoin
@@ -120,6 +121,11 @@ def test_view_of_plain_text_is_the_text():
     doc = NLP("Ana Lopez, 3rd year.\nWeek3")
     view = DocView(doc, ContextSettings())
     assert (view.text, view.words) == (doc.text, [t.text for t in doc])
+
+
+def test_form_sources_are_those_that_are_written():
+    doc = CONTEXT(NLP(f"{BODY}by A N A  L O P E Z and 4n4 L0p3z, then Budi San-\ntoso and 李伟, Essay_MiraKowalska_v2.docx"))
+    assert {c.source for c in read_spans(doc)} >= FORM_SOURCES - {"cue:name_torn"}
 
 
 def test_running_twice_changes_nothing():
