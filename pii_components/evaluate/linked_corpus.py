@@ -143,6 +143,8 @@ def _people(rng: random.Random, n: int) -> list[Names]:
         # The capital of a Turkish dotless i has lost its accent.
         if any(ch.upper().isascii() for ch in names.full if not ch.isascii()):
             continue
+        if len(set(map(norm, names.words))) < len(names.words):
+            continue  # "Kieu Kieu": which of the two stands in an address, nobody can tell
         if all(_fit(word, used) for word in fresh) and names.g[:1] not in {other.g[:1] for other in found}:
             found.append(names)
             used.update(fresh)

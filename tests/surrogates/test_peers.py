@@ -1,11 +1,56 @@
 """Defects of earlier implementations, each as a test that it is not here.
 
-Known from reading CRAPII's obfuscator, PIILO, BRATsynthetic, nedap/deidentify, Stanford's hide_in_plain_sight and Presidio 2.2.
+Known from reading CRAPII's obfuscator, PIILO, BRATsynthetic, nedap/deidentify, Stanford's hide_in_plain_sight, OpenMed and Presidio
+2.2, and the two-layer paper's algorithms. Tests with a file before them stand there, the others here.
+
+| defect | where | test |
+|---|---|---|
+| two people of one group, one surrogate | CRAPII | test_two_people_of_one_group_do_not_get_one_surrogate |
+| two unknown names, one surrogate | CRAPII | test_two_unknown_names_do_not_get_one_surrogate |
+| a lone surname loses its owner, "Mr." is lost | CRAPII | test_lone_surname_gets_the_surrogate_of_its_owner |
+| a lone name is always a surname | BRATsynthetic | test_lone_given_name_gets_the_surrogate_of_its_owner |
+| middle names, initials, titles, suffixes, order lost | CRAPII, BRATsynthetic | test_middle_names_initials_titles_suffixes_and_order_stay |
+| always Title Case; always UPPER | CRAPII; BRATsynthetic | test_case_stays |
+| "McDonald" misses the look-up | CRAPII | test_inner_capitals_do_not_spoil_the_look_up |
+| ASCII only | CRAPII | test_accents_are_possible |
+| origin forgotten for a surname seen before | CRAPII | test_origin_holds_for_the_second_person_of_a_surname |
+| gender and origin not matched at all | Stanford, OpenMed | test_properties.py: test_property_05_gender_and_origin_match_with_a_recorded_fallback |
+| a surrogate is a real name of the document | CRAPII | test_no_surrogate_is_another_name_of_the_document |
+| a surrogate is a real name of the corpus | CRAPII | test_properties.py: test_property_08_no_surrogate_equals_an_original_or_a_cited_author |
+| one map of first names for all: frequencies tell | CRAPII | test_first_names_of_a_corpus_have_no_common_map |
+| what came first decides | CRAPII | test_the_order_of_documents_does_not_matter |
+| a failed name becomes None | nedap | test_failed_name_becomes_a_tag_and_not_none |
+| John and Jane Smith are joined | Stanford | test_same_surname_does_not_make_one_person |
+| numbers in other scripts are blanked | CRAPII | test_id_in_other_scripts_is_not_blanked |
+| a number may stay as it was | CRAPII | test_id_is_never_the_input |
+| check digits break | CRAPII | test_check_digits.py: test_id_number_keeps_its_check_digit_and_its_form |
+| /channel/, /@handle, /c/ stay; m. and in. hosts, no scheme | CRAPII | test_social_addresses_change_and_keep_their_site |
+| /pulse/, /posts/, /feed/ are mangled | CRAPII | test_words_of_addresses_are_not_mangled |
+| list= is mangled, a fragment stays, something is printed | CRAPII | test_keys_of_a_query_stay_and_fragments_go |
+| e-mail is not linked to the name, a school's domain is lost | CRAPII, nedap, OpenMed | test_linked_email_and_kind_of_domain |
+| user names and URLs are not linked | CRAPII, nedap | test_properties.py: test_property_04_addresses_and_handles_have_the_same_surrogate |
+| phones become American | CRAPII | test_phone_of_another_country_stays_there |
+| addresses get a line break | CRAPII | test_address_gets_no_line_break |
+| addresses become American | CRAPII | test_details.py: test_address_stays_in_its_country |
+| impossible dates, dates after the true one | CRAPII | test_dates_are_never_impossible_nor_after_the_original |
+| names of months and 20190512 stay or break | CRAPII | test_month_names_and_compact_dates_change |
+| intervals are lost | CRAPII | test_intervals_between_dates_stay |
+| rare values are lent; the original returns | CRAPII | test_rare_values_of_other_students_are_not_lent_and_the_original_does_not_return |
+| places and ages stay | CRAPII | test_locations_are_replaced_and_ages_too |
+| OTHER is deleted silently | CRAPII | test_other_is_not_deleted |
+| what cannot be read is deleted | CRAPII | test_what_cannot_be_read_is_not_deleted |
+| a label without an operator | PIILO | test_hips.py: test_label_without_generator_becomes_its_tag_and_is_counted |
+| the seed is hash(), salted per process; seeding overwritten | CRAPII; BRATsynthetic | test_hips.py: test_fresh_processes_agree |
+| Presidio's private methods | CRAPII | test_nothing_private_of_presidio_is_used |
+| only the last entity stays masked, first letters drop | two-layer paper | test_every_entity_stays_masked |
+| SHA-256 without a key | two-layer paper | test_pseudonyms_cannot_be_looked_up_without_the_key |
+| Markov inverted, a strategy that is never read | BRATsynthetic | test_markov_is_not_inverted_and_the_strategy_is_read |
 """
 
 import hashlib
 import re
 from datetime import date, datetime
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +62,8 @@ from pii_components.surrogates.names import name_table
 from pii_components.surrogates.url import surrogate_url
 
 from .conftest import KEY, make_doc
+
+ROOT = Path(__file__).parents[2]
 
 
 def hidden(hips, *names: str) -> list[str]:
@@ -87,6 +134,26 @@ def test_no_surrogate_is_another_name_of_the_document(hips):
     names = ["Maria Lopez", "Ana Garcia", "Jose Fernandez", "Carmen Torres", "Luis Ramirez", "Rosa Flores"]
     originals = {w for n in names for w in n.split()}
     assert not originals & {w for new in hidden(hips, *names) for w in new.split()}
+
+
+def test_lone_given_name_gets_the_surrogate_of_its_owner(hips):
+    full, alone, other = hidden(hips, "Maria Lopez", "Maria", "Nora")
+    assert full.split()[0] == alone
+    assert other not in full.split()
+
+
+def test_first_names_of_a_corpus_have_no_common_map(hips):
+    hips.scope = "corpus"
+    firsts = {hidden(hips, f"Maria {surname}")[0].split()[0] for surname in ("Lopez", "Baker", "Rossi", "Tanaka", "Novak")}
+    assert len(firsts) > 3
+    assert hidden(hips, "Maria Lopez") == hidden(hips, "Maria Lopez")
+
+
+def test_the_order_of_documents_does_not_matter(hips):
+    hips.scope = "corpus"
+    names = ["Maria Lopez", "Maria Garcia", "Ana Lopez", "Lopez", "Qzxwa"]
+    there = {name: hidden(hips, name) for name in names}
+    assert {name: hidden(hips, name) for name in reversed(names)} == there
 
 
 def test_failed_name_becomes_a_tag_and_not_none(hips, monkeypatch):
@@ -234,3 +301,16 @@ def test_markov_is_not_inverted_and_the_strategy_is_read(hips, repeat):
     hips.profile = Profile("markov", actions={"ID_NUM": "surrogate"}, strategy="markov", repeat=repeat)
     new = hips(make_doc("{ID_NUM|AB-2047} {ID_NUM|AB-2047} {ID_NUM|AB-2047}"))._.deidentified.split()
     assert len(set(new)) == (1 if repeat == 1 else 3)
+
+
+def test_nothing_private_of_presidio_is_used():
+    for file in (ROOT / "pii_components").rglob("*.py"):
+        assert "_AnonymizerEngine__" not in file.read_text("utf8")
+
+
+def test_every_test_of_the_table_exists():
+    rows = re.findall(r"^\| [^|]+ \| [^|]+ \| (?:(\w+\.py): )?(test_\w+) \|$", __doc__, re.MULTILINE)
+    assert len(rows) == __doc__.count("\n| ") - 1
+    here = Path(__file__)
+    for file, test in rows:
+        assert f"def {test}(" in (here.with_name(file) if file else here).read_text("utf8")
