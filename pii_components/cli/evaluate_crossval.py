@@ -32,6 +32,9 @@ ApartOpt = Annotated[
 FinalOpt = Annotated[
     bool, typer.Option("--final/--no-final", help="Train on all essays too, those apart among them: what ships.")
 ]
+RulesOpt = Annotated[
+    bool, typer.Option("--classifier/--no-classifier", help="Whether a classifier adds to the rules of pii_context.")
+]
 ThreadsOpt = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
 
 
@@ -48,6 +51,7 @@ def crossval(
     min_precision: LeastOpt = 0.0,
     apart: ApartOpt = "",
     final: FinalOpt = True,
+    classifier: RulesOpt = True,
     threads: ThreadsOpt = 2,
     profile: ProfileOpt = "crapii",
     names: NamesOpt = "table",
@@ -74,10 +78,11 @@ def crossval(
             min_precision=min_precision,
         )  # fmt: skip
         run, others, curve = done.run(
-            job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final
+            job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final, classifier=classifier
         )
         job.save([run], str(work))
         shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds}"
+        shown += "" if classifier else " --no-classifier"
         job.finish(
             [run],
             f"{shown} --min-precision {min_precision:g}",
@@ -86,12 +91,12 @@ def crossval(
             resamples,
             seed,
             quiet,
-            calibration={"private people, held out": curve},
+            **({"calibration": {"private people, held out": curve}} if curve else {}),
         )
         if others is not None:
             second = Job(apart, profile, "", "", "", strict=False)
             second.save([others], str(work / "apart"))
             place = str(Path(out).with_stem(f"{Path(out).stem}_apart")) if out else ""
             second.finish([others], f"{shown} --apart {Path(apart).name}", names, place, resamples, seed, quiet)
-        if not quiet:
+        if classifier and not quiet:
             sys.stderr.write(f"wrote {work.name}/classifier.npz and {work.name}/chosen.json\n")

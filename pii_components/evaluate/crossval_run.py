@@ -49,11 +49,13 @@ class CrossValidation:
         protects: Callable[[str], bool],
         *,
         final: bool,
+        classifier: bool = True,
     ) -> tuple[Run, Run | None, dict[str, Any]]:
         """Train, predict, decide.
 
         documents (Sequence[GoldDocument]): What is scored. gold (Path): Their file. apart (Path | None): Other essays.
         protects (Callable[[str], bool]): Whether a label is hidden. final (bool): Whether to train on everything too.
+        classifier (bool): Whether to fit one; without, the rules decide, and the essays apart are not looked at.
         RETURNS (tuple[Run, Run | None, dict[str, Any]]): Held-out entities of `documents`, those of the essays apart, and the reliability
             curve of held-out probabilities that a person is private.
         """
@@ -78,13 +80,16 @@ class CrossValidation:
                 examine_fold(model, mine, texts, settings=settings, store=self.work / f"fold{n}" / "probabilities.npz")
             )
             logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
+        if not classifier:
+            found = [entity for fold in folds for entity in find_with(fold.nlp, fold.cached, {}, protects=protects)]
+            return self._as_run("rules", found, documents, {"folds": self.n_folds}, protects, (began, cpu)), None, {}
         extra = self._persons_of_ours(settings)
         done = decide(folds, extra, protects=protects, min_precision=self.min_precision)
         entities, best = done.entities, done.best
         everyone = [p for fold in folds for p in fold.persons]
-        classifier = train(everyone, extra=extra, l2=best.l2, extra_weight=best.extra_weight)
+        fitted = train(everyone, extra=extra, l2=best.l2, extra_weight=best.extra_weight)
         self.work.mkdir(parents=True, exist_ok=True)
-        (self.work / "classifier.npz").write_bytes(classifier.to_bytes())
+        (self.work / "classifier.npz").write_bytes(fitted.to_bytes())
         told = {
             **asdict(best),
             "by_fold": [asdict(choice) for choice in done.by_fold],
@@ -93,19 +98,31 @@ class CrossValidation:
         }
         (self.work / "chosen.json").write_text(json.dumps(told, indent=1) + "\n", "utf8")
         about = {"model": self.source.name, "folds": self.n_folds, "held_out": True, **told}
-        words = sum(doc.n_words for doc in documents)
-        order = {doc.id: i for i, doc in enumerate(documents)}
-        entities.sort(key=lambda e: (order[e.document], e.start))
-        seconds, cpu_seconds = time.perf_counter() - began, time.process_time() - cpu
-        protected = frozenset(label for label in {e.label for e in entities} if protects(label))
-        run = Run("held_out", about, tuple(entities), protected, seconds, cpu_seconds, words, stored=True)
+        run = self._as_run("held_out", entities, documents, about, protects, (began, cpu))
         curve = reliability(done.scores, done.private)
         if apart is None:
             return run, None, curve
         first = examine_fold(models[0], read_gold(apart), more, settings=settings)
-        first.nlp.get_pipe(CONTEXT).classifier = classifier  # type: ignore[attr-defined]
+        first.nlp.get_pipe(CONTEXT).classifier = fitted  # type: ignore[attr-defined]
         found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": best.protect}, protects=protects)
         return run, _other_run(first, found, about, protects), curve
+
+    def _as_run(
+        self,
+        name: str,
+        entities: list[Entity],
+        documents: Sequence[GoldDocument],
+        about: dict[str, Any],
+        protects: Callable[[str], bool],
+        began: tuple[float, float],
+    ) -> Run:
+        order = {doc.id: i for i, doc in enumerate(documents)}
+        entities.sort(key=lambda e: (order[e.document], e.start))
+        seconds, cpu_seconds = time.perf_counter() - began[0], time.process_time() - began[1]
+        protected = frozenset(label for label in {e.label for e in entities} if protects(label))
+        words = sum(doc.n_words for doc in documents)
+        about = {"model": self.source.name, "held_out": True, **about}
+        return Run(name, about, tuple(entities), protected, seconds, cpu_seconds, words, stored=True)
 
     def _train(self, name: str, blank: Language, essays: Sequence[LabelledText], ours: Sequence[Doc]) -> Path:
         folder = self.work / name
