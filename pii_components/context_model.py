@@ -65,7 +65,7 @@ class PersonModel:
         """RETURNS (bytes): numpy's .npz, with the names of features and classes."""
         buffer = BytesIO()
         names = numpy.frombuffer(json.dumps({"features": FEATURES, "classes": CLASSES}).encode(), dtype="u1")
-        arrays = {key: numpy.asarray(getattr(self, key), dtype="f4") for key in self.__dataclass_fields__}
+        arrays: dict[str, Any] = {key: numpy.asarray(getattr(self, key), dtype="f4") for key in self.__dataclass_fields__}
         numpy.savez_compressed(buffer, names=names, **arrays)
         return buffer.getvalue()
 

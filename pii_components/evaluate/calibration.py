@@ -35,7 +35,7 @@ def reliability(scores: Sequence[float], outcomes: Sequence[bool], *, n_bins: in
     """
     p, y = numpy.asarray(scores, dtype="f8"), numpy.asarray(outcomes, dtype="f8")
     at = numpy.minimum((p * n_bins).astype(int), n_bins - 1)
-    bins = []
+    bins: list[dict[str, Any]] = []
     for n in range(n_bins):
         inside = at == n
         size = int(inside.sum())
