@@ -23,6 +23,7 @@ from .validators import VALIDATORS, not_a_phone
 
 RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
 _PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
+_PARTING = frozenset('"“”„«»|;')
 _JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
 # A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.
 _REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
@@ -102,8 +103,22 @@ def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
     return None
 
 
+def _longest_part(doc: Doc, candidate: Candidate) -> Candidate:
+    """The part with most digits of what a quote or a bar parts: '2 ” 123456789' is no one number."""
+    parts, start = [], candidate.start
+    for i in range(candidate.start, candidate.end):
+        if doc[i].text in _PARTING:
+            parts.append((start, i))
+            start = i + 1
+    if not parts:
+        return candidate
+    parts.append((start, candidate.end))
+    best = max((p for p in parts if p[0] < p[1]), key=lambda p: sum(c.isdigit() for c in doc[p[0] : p[1]].text), default=None)
+    return replace(candidate, start=best[0], end=best[1]) if best else candidate
+
+
 def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
-    found = trim(page.doc, candidate)
+    found = trim(page.doc, _longest_part(page.doc, candidate))
     if found is None:
         return None
     # Words before the number ("Student ID No") are no part of it, unless they are joined to it ("AB-1234").

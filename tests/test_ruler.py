@@ -228,6 +228,9 @@ PROPOSED = [
     ("see https://example.com/page ok", "https://example.com/page", "URL_PERSONAL",
      [("https://example.com/page", "URL_PERSONAL")]),
     ("number 20481234 is mine", "20481234", "ID_NUM", [("20481234", "ID_NUM")]),
+    ("and 2 ” 20481234 is", "2 ” 20481234", "ID_NUM", [("20481234", "ID_NUM")]),
+    ("is (11) 98850-8061 now", "11) 98850-8061", "ID_NUM", [("(11) 98850-8061", "ID_NUM")]),
+    ("badge AB8-750-16 is", "AB8-750", "ID_NUM", [("AB8-750-16", "ID_NUM")]),
     # another label, by the word before it
     ("Student ID: 2025550123", "2025550123", "PHONE_NUM", [("2025550123", "ID_NUM")]),
     ("Phone: 9876543210", "9876543210", "ID_NUM", [("9876543210", "PHONE_NUM")]),
