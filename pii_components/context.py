@@ -38,7 +38,7 @@ from .context_evidence import (
     weigh_header,
 )  # fmt: skip
 from .context_features import People, Weighed, features, token_vectors
-from .context_find import find_by_cue
+from .context_find import FORM_SOURCES, find_by_cue
 from .context_model import PersonModel
 from .context_persons import Mention, link, parse_form
 from .context_propagate import Known, propagate
@@ -52,6 +52,7 @@ from .spans import SPANS_KEY, Candidate, install_extensions, read_spans, write_s
 
 PROPAGATION = "propagation"
 CUE_PREFIX = "cue:"
+_UNSEEN = frozenset((PROPAGATION, *FORM_SOURCES))
 # Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
 PRIVATE = (STUDENT, CONNECTED)
 _ROUNDS = 5  # dropping a name changes what others see beside them; five rounds settle it, and a sixth never came
@@ -303,8 +304,9 @@ class PiiContext(Pipe):
         found = []
         probabilities = model.predict(seen.rows(token_vectors(doc) if model.width else None))
         for person, w, p in zip(seen.people.persons, seen.weighed, probabilities, strict=True):
-            if all(seen.people.cands[i].source == PROPAGATION for i in person):
-                p = numpy.append(p[:-1] / max(float(p[:-1].sum()), 1e-9), 0.0)  # accepted as a name where it was copied from
+            if all(seen.people.cands[i].source in _UNSEEN for i in person):
+                # Copied from a name, or found by its form: the classifier has seen too few to say that it is none.
+                p = numpy.append(p[:-1] / max(float(p[:-1].sum()), 1e-9), 0.0)
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
             private = sum(by_role[role] for role in PRIVATE)
             if private >= least:
