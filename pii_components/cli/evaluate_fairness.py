@@ -79,7 +79,7 @@ def fairness(
                 system, texts, protects=protects, most_below=most_below, least_names=least_names, n_resamples=resamples,
                 progress=advance,
             )  # fmt: skip
-        report = {
+        report |= {
             "command": shown_command("pii_components.cli evaluate fairness", sys.argv[3:]),
             "profile": Path(profile).name,
             "fillings": fillings,

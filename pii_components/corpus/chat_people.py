@@ -8,7 +8,7 @@
 import random
 from dataclasses import dataclass
 
-from ..surrogates.keys import pick
+from ..surrogates.keys import Source, pick
 from ..surrogates.names import fold
 from ..surrogates.persons import nicknames_of
 from .culture_names import given_names, surnames
@@ -44,10 +44,10 @@ class Person:
         return frozenset(map(fold, (self.first, self.last, self.nick, self.misheard)))
 
 
-def invent(rng: random.Random, gender: str, culture: str) -> Person | None:
+def invent(rng: Source, gender: str, culture: str) -> Person | None:
     """Draw a person.
 
-    rng (random.Random): Where chance comes from. gender (str), culture (str): A group.
+    rng (Source): Where chance comes from. gender (str), culture (str): A group.
     RETURNS (Person | None): None if first name and surname are the same, or cannot be told apart from one misheard.
     """
     first, last = pick(rng, given_names(gender, culture)), pick(rng, surnames(culture))
@@ -60,7 +60,7 @@ def invent(rng: random.Random, gender: str, culture: str) -> Person | None:
     return Person(first, last, nick, misheard, pick(rng, _SEPARATORS), gender)
 
 
-def _mishear(rng: random.Random, name: str) -> str:
+def _mishear(rng: Source, name: str) -> str:
     """RETURNS (str): The name with a vowel changed, a letter inside doubled or left out, or two swapped."""
     at = 1 + int(rng.random() * (len(name) - 2))
     letter, kind = name[at], rng.random()
@@ -90,11 +90,11 @@ def form_of(person: Person, form: str) -> str:
 
 
 def make_detail(
-    rng: random.Random, what: str, number: int, person: Person, *, ages: tuple[int, int], values: tuple[str, ...] = ()
+    rng: Source, what: str, number: int, person: Person, *, ages: tuple[int, int], values: tuple[str, ...] = ()
 ) -> str:
     """A detail of a person.
 
-    rng (random.Random): Where chance comes from. what (str): A key of `chat_table.MAKERS`, or anything if there are values.
+    rng (Source): Where chance comes from. what (str): A key of `chat_table.MAKERS`, or anything if there are values.
     number (int): 2 for the second place of a person, which is in another country, and so on.
     person (Person): For handles and addresses. ages (tuple[int, int]): From and to. values (tuple[str, ...]): To choose from instead.
     RETURNS (str): On one line.
@@ -111,7 +111,7 @@ def make_detail(
     return " ".join(invent_detail(what, person.first, last, random.Random(int(rng.random() * 2**53))).split())
 
 
-def _day(rng: random.Random) -> str:
+def _day(rng: Source) -> str:
     """RETURNS (str): A day that somebody in a lesson would name, as they would write it."""
     month, day = pick(rng, _MONTHS), 1 + int(rng.random() * 28)
     number = _MONTHS.index(month) + 1

@@ -105,7 +105,7 @@ def encoders_table(report: Mapping[str, Any]) -> str:
             told = "from nothing" if found["about"]["kind"] == CNN else {"frozen": "no", "tuned": "yes"}[phase]
             rows.append([name, told, str(score["epoch"]), *_numbers(score), str(score["words_per_cpu_second"])])
     train, test = report["data"]["train"], report["data"]["test"]
-    told = [
+    lines = [
         f"Trained on {train['tokens']:,} tokens ({train['documents']} {train['unit']}), scored on {test['tokens']:,} ({test['documents']} "
         f"{test['unit']} that were not trained on, {test['documents_with_pii']} with personal information); by position, labels of CRAPII, names "
         f"that profile {report['settings']['profile']} hides. {report['machine']['cpus']} processors.",
@@ -114,7 +114,7 @@ def encoders_table(report: Mapping[str, Any]) -> str:
     ]
     left_out = [f"- {name} [{why['code']}]: {why['reason']}" for name, why in report["skipped"].items()]
     stopped = [f"- {name}: stopped {found['stopped']}" for name, found in report["encoders"].items() if found["stopped"]]
-    return "\n".join([*told, *(["", "Not compared:", "", *left_out] if left_out else []), *(["", *stopped] if stopped else [])])
+    return "\n".join([*lines, *(["", "Not compared:", "", *left_out] if left_out else []), *(["", *stopped] if stopped else [])])
 
 
 def epochs_table(report: Mapping[str, Any], name: str) -> str:

@@ -143,7 +143,7 @@ class _Phase:
 
         self.encoder, self.settings, self.place, self.phase = encoder, settings, place, phase
         self.known, self.clock, self.progress = known, clock, progress
-        make = {"corpus": data.folder, "epochs": settings.epochs, "max_steps": settings.max_steps, "seed": settings.seed,
+        make: dict[str, Any] = {"corpus": data.folder, "epochs": settings.epochs, "max_steps": settings.max_steps, "seed": settings.seed,
                 "batch_words": settings.batch_words}  # fmt: skip
         words = data.about["train"]["tokens"]
         steps = max(1, words // settings.batch_words) * settings.epochs
