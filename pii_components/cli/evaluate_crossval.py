@@ -32,6 +32,9 @@ ApartOpt = Annotated[
 FinalOpt = Annotated[
     bool, typer.Option("--final/--no-final", help="Train on all essays too, those apart among them: what ships.")
 ]
+ProtectOpt = Annotated[
+    float, typer.Option("--protect", min=0, max=1, help="Threshold for a private person; 0 to choose it on the other folds.")
+]
 RulesOpt = Annotated[
     bool, typer.Option("--classifier/--no-classifier", help="Whether a classifier adds to the rules of pii_context.")
 ]
@@ -51,6 +54,7 @@ def crossval(
     min_precision: LeastOpt = 0.0,
     apart: ApartOpt = "",
     final: FinalOpt = True,
+    protect: ProtectOpt = 0.3,
     classifier: RulesOpt = True,
     threads: ThreadsOpt = 2,
     profile: ProfileOpt = "crapii",
@@ -63,7 +67,7 @@ def crossval(
 ) -> None:
     """Train on all folds but one and predict that one, for the detector and for the classifier behind it; score what was held out.
 
-    Writes WORK/held_out.jsonl (offsets and labels), WORK/classifier.npz for packaging, and WORK/chosen.json with the threshold.
+    Writes WORK/held_out.jsonl (offsets and labels), WORK/classifier.npz for packaging, and WORK/chosen.json with what was chosen.
     """
     with guard(debug):
         from ..evaluate.crossval_run import CrossValidation
@@ -75,14 +79,14 @@ def crossval(
         job = Job(gold, profile, "", "", "", strict=False)
         done = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
-            min_precision=min_precision,
+            min_precision=min_precision, protect=protect,
         )  # fmt: skip
         run, others, curve = done.run(
             job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final, classifier=classifier
         )
         job.save([run], str(work))
         shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds}"
-        shown += "" if classifier else " --no-classifier"
+        shown += f" --protect {protect:g}" if classifier else " --no-classifier"
         job.finish(
             [run],
             f"{shown} --min-precision {min_precision:g}",

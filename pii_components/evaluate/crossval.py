@@ -206,36 +206,41 @@ class Decided:
 
 
 def decide(
-    folds: Sequence[Fold], extra: Sequence[PersonExample], *, protects: Callable[[str], bool], min_precision: float
+    folds: Sequence[Fold],
+    extra: Sequence[PersonExample],
+    *,
+    protects: Callable[[str], bool],
+    min_precision: float,
+    choices: Sequence[Choice] = CHOICES,
 ) -> Decided:
     """Fit classifiers for each fold on the others, choose one and its threshold there, and find the entities of the fold.
 
     folds (Sequence[Fold]): From `examine_fold`. extra (Sequence[PersonExample]): Persons of other essays, for every classifier.
     protects (Callable[[str], bool]): Whether a label is hidden. min_precision (float): Choices below it are not made while another reaches
-        it.
+        it. choices (Sequence[Choice]): What there is to choose from, those of one classifier together.
     RETURNS (Decided): Held-out results.
     """
-    found: list[list[list[Entity]]] = [[] for _ in CHOICES]  # per choice and fold
-    chances: list[list[list[float]]] = [[] for _ in CHOICES]
+    found: list[list[list[Entity]]] = [[] for _ in choices]  # per choice and fold
+    chances: list[list[list[float]]] = [[] for _ in choices]
     columns = [CLASSES.index(role) for role in PRIVATE]
     for n, fold in enumerate(folds):
         others = [p for k, other in enumerate(folds) if k != n for p in other.persons]
-        for (l2, weight), group in groupby(range(len(CHOICES)), key=lambda i: (CHOICES[i].l2, CHOICES[i].extra_weight)):
+        for (l2, weight), group in groupby(range(len(choices)), key=lambda i: (choices[i].l2, choices[i].extra_weight)):
             classifier = train(others, extra=extra, l2=l2, extra_weight=weight)
             scored = find_scored(fold, classifier, protects)
             chance = [float(classifier.predict(p.row[None])[0, columns].sum()) for p in fold.persons]
             for i in group:
-                found[i].append([e for e, score in scored if score is None or score >= CHOICES[i].protect])
+                found[i].append([e for e, score in scored if score is None or score >= choices[i].protect])
                 chances[i].append(chance)
     # (n_choices, n_folds, 3)
     counts = numpy.asarray([[_counts(fold, part) for fold, part in zip(folds, parts, strict=True)] for parts in found])
     by_fold, entities, scores = [], [], []
     for n in range(len(folds)):
         i = choose(numpy.delete(counts, n, axis=1).sum(axis=1), min_precision=min_precision)
-        by_fold.append(CHOICES[i])
+        by_fold.append(choices[i])
         entities += found[i][n]
         scores += chances[i][n]
-    best = CHOICES[choose(counts.sum(axis=1), min_precision=min_precision)]
+    best = choices[choose(counts.sum(axis=1), min_precision=min_precision)]
     return Decided(entities, by_fold, best, scores, [bool(p.allowed[columns].any()) for fold in folds for p in fold.persons])
 
 

@@ -5,7 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,19 @@ from ..corpus.formats.record import LabelledText
 from ..corpus.readers import read_labelled
 from ..packaging import TORCH, assemble
 from .calibration import reliability
-from .crossval import CONTEXT, Fold, cached_or_found, collect_cached, decide, examine_fold, fold_of, train_fold, write_training
+from .crossval import (
+    CHOICES,
+    CONTEXT,
+    THRESHOLDS,
+    Fold,
+    cached_or_found,
+    collect_cached,
+    decide,
+    examine_fold,
+    fold_of,
+    train_fold,
+    write_training,
+)
 from .gold import read_gold
 from .records import Entity, GoldDocument
 from .sweep import find_with
@@ -40,6 +52,7 @@ class CrossValidation:
     replay: int
     threads: int
     min_precision: float
+    protect: float = 0.0
 
     def run(
         self,
@@ -84,7 +97,12 @@ class CrossValidation:
             found = [entity for fold in folds for entity in find_with(fold.nlp, fold.cached, {}, protects=protects)]
             return self._as_run("rules", found, documents, {"folds": self.n_folds}, protects, (began, cpu)), None, {}
         extra = self._persons_of_ours(settings)
-        done = decide(folds, extra, protects=protects, min_precision=self.min_precision)
+        choices = (
+            [replace(choice, protect=self.protect) for choice in CHOICES if choice.protect == THRESHOLDS[0]]
+            if self.protect
+            else CHOICES
+        )
+        done = decide(folds, extra, protects=protects, min_precision=self.min_precision, choices=choices)
         entities, best = done.entities, done.best
         everyone = [p for fold in folds for p in fold.persons]
         fitted = train(everyone, extra=extra, l2=best.l2, extra_weight=best.extra_weight)

@@ -346,7 +346,7 @@ def test_property_18_fixed_pseudonyms_of_ets_as_a_profile():
 
 
 def test_property_19_a_last_sweep_for_surnames_over_the_corpus():
-    # The command's own tests are in tests/cli/test_sweep.py.
+    # The command's own tests are in tests/cli/test_sweep_command.py.
     surnames = Surnames()
     surnames.add("I am Ina Sorel.", [(5, 14)])
     released = ["I am Carla Vidal.", "Sorel helped me.", "Sorel (1999) says so."]
