@@ -22,7 +22,7 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS
-from ..spans import SPANS_KEY, Candidate, read_spans, write_spans
+from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
 from .source_merge import merge_found
 
 if TYPE_CHECKING:
@@ -95,6 +95,7 @@ class PresidioSource(Pipe):
         language: str | None = None,
         spans_key: str = SPANS_KEY,
     ) -> None:
+        install_extensions()  # here too: with several processes it is workers that write spans, and this one that reads them
         self.name, self.vocab = name, nlp.vocab
         self.cfg: dict[str, Any] = {
             "recognizers": list(recognizers),

@@ -294,7 +294,7 @@ print(json.dumps(rows))
 def test_fresh_process_with_two_workers(tmp_path, source):
     source.to_disk(tmp_path / "nlp")
     out = subprocess.run(
-        [sys.executable, "-c", FRESH, str(tmp_path / "nlp")], capture_output=True, text=True, check=False, timeout=900
+        [sys.executable, "-c", FRESH, str(tmp_path / "nlp")], capture_output=True, text=True, check=False, timeout=120
     )
     assert out.returncode == 0, out.stderr[-1500:]
     assert json.loads(out.stdout) == [
