@@ -206,11 +206,11 @@ class Engine:
                 span.start_char,
                 span.end_char,
                 cand.label,
-                span._.pii_role,
+                cand.role or span._.pii_role,
                 cand.score,
                 cand.source,
                 cand.reason,
-                self.profile.action(cand.label, span._.pii_role) if self.replace else "",
+                self.profile.action(cand.label, cand.role or span._.pii_role) if self.replace else "",
             )
             for cand in read_spans(doc)
             for span in (doc[cand.start : cand.end],)

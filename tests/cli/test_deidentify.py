@@ -169,7 +169,7 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
         ("NAME_STUDENT", "STUDENT", "surrogate"): 2,
         ("NAME_CITED", "CITED", "keep"): 1,
         ("NAME_INSTRUCTOR", "INSTRUCTOR", "keep"): 1,
-        ("EMAIL", "", "surrogate"): 1,
+        ("EMAIL", "STUDENT", "surrogate"): 1,
         ("ID_NUM", "", "surrogate"): 1,
     }
     assert (found["documents"], found["documents_changed"], found["documents_without_text"]) == (3, 2, 1)
