@@ -45,7 +45,7 @@ def test_detect_writes_json_lines(essays, pii_edu):
     ] == [
         ("d7", 1, "Ina Sorel", "NAME_STUDENT", "STUDENT"),
         ("d7", 1, "Buzan", "NAME_CITED", "CITED"),
-        ("d7", 1, "ina.sorel@example.edu", "EMAIL", ""),
+        ("d7", 1, "ina.sorel@example.edu", "EMAIL", "STUDENT"),
     ]
     assert list(rows[0]) == ["document", "record", "start_char", "end_char", "label", "role", "score", "source", "reason"]
     assert not (essays / "spans.jsonl.partial").exists()
