@@ -41,7 +41,9 @@ def test_every_kind_of_wear_on_a_name():
     assert found["no accents"] == {"Zoe Hatfield"} and found["ligature"] == {"Zoë Hatﬁeld"}
     assert found["full width"] == {"Ｚｏë\u3000Ｈａｔｆｉｅｌｄ"}
     assert len(found) >= 17
-    for kind in found.keys() - {"look-alikes", "letters swapped", "letter doubled", "ocr"}:
+    assert found["leet"] == {"Z0ë H47f13ld"}
+    assert not any(ch.isascii() and ch.isalpha() for name in found["native script"] for ch in name)  # another name, in its own script
+    for kind in found.keys() - {"look-alikes", "letters swapped", "letter doubled", "ocr", "leet", "native script"}:
         assert {letters(worn) for worn in found[kind]} == {"zoehatfield"}, kind
     assert all(worn != "Zoë Hatfield" for kind, some in found.items() if kind for worn in some)
 
