@@ -87,8 +87,9 @@ class Examined:
 
     def rows(self, vectors: numpy.ndarray | None) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): One row per person for `PersonModel`, see `context_features.features`."""
+        anchored = [any(e.anchor and e.role == STUDENT for e in w.evidence) for w in self.weighed]
         found = [
-            features(self.view, self.people, self.weighed, n, tells=self.tells, vectors=vectors)
+            features(self.view, self.people, self.weighed, n, anchored=anchored, tells=self.tells, vectors=vectors)
             for n in range(len(self.weighed))
         ]
         return numpy.stack(found) if found else numpy.zeros((0, 0), dtype="f4")

@@ -17,7 +17,7 @@ from .context_evidence import Evidence, logit
 from .context_persons import Form
 from .context_view import DocView, Place
 from .context_words import case_style, in_table, words
-from .labels import CHARACTER, ROLES, STUDENT
+from .labels import CHARACTER, ROLES
 from .spans import Candidate
 from .surrogates.names import name_table
 
@@ -66,11 +66,19 @@ class Weighed:
 
 
 def features(
-    view: DocView, people: People, weighed: Sequence[Weighed], number: int, *, tells: bool, vectors: numpy.ndarray | None
+    view: DocView,
+    people: People,
+    weighed: Sequence[Weighed],
+    number: int,
+    *,
+    anchored: Sequence[bool],
+    tells: bool,
+    vectors: numpy.ndarray | None,
 ) -> numpy.ndarray:
     """One person as numbers.
 
     view (DocView): The document. people (People): All names. weighed (Sequence[Weighed]): Per person. number (int): Which person.
+    anchored (Sequence[bool]): Per person whether a header, a signature or the first person shows a student.
     tells (bool): Whether the text tells of a story. vectors (numpy.ndarray | None): Encoder vectors, shape `(n_tokens, width)`.
     RETURNS (numpy.ndarray): Shape `(len(FEATURES) + width,)`, float32; the vectors' mean over the mentions behind the features.
     """
@@ -98,7 +106,6 @@ def features(
     longest = max(forms, key=lambda form: (len(form.words), len(form.initials)))
     first_word, last_word = (longest.given or (longest.words[0] if longest.words else "")), longest.surname
     styles = [case_style(view.words[c.start]) for c in cands]
-    anchored = [any(e.anchor and e.role == STUDENT for e in other.evidence) for other in weighed]
     values = [
         *(w.model.get(role, 0.0) for role in ROLES),
         *(_clip(sums[side]) for side in _SIDES),

@@ -49,7 +49,7 @@ class Errors(metaclass=_Codes):
     E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
     E302 = "pii_context has no setting '{name}'; use one of {allowed}."
     E303 = "Cue '{id}' is not usable: {problem}; see pii_components/resources/cues/README.md."
-    E304 = "The classifier of pii_context cannot be used: {reason}. Train it again with `pii-edu train-context`."
+    E304 = "The classifier of pii_context cannot be used: {reason}. Train it again with `pii-edu evaluate crossval`."
     E305 = "pii_context got {got} numbers for a person and its classifier reads {wanted}; the encoder is not the one that it was trained on."
     E306 = "There is no person to train pii_context's classifier on; give essays with labelled names."
     # 4 surrogates

@@ -5,6 +5,7 @@ gives the same with the same key, wherever the spans come from.
 """
 
 import re
+import sys
 from dataclasses import dataclass
 from importlib import resources
 
@@ -76,4 +77,4 @@ def markdown() -> str:
 
 
 if __name__ == "__main__":
-    print(markdown())  # noqa: T201
+    sys.stdout.write(markdown() + "\n")
