@@ -44,6 +44,11 @@ AFTER_SMALL = rf"(?<=[{LOWER}])(?<![{ALPHA_UPPER}])"
 BEFORE_CAPITAL = rf"(?=[{UPPER}])(?![{ALPHA_LOWER}])"
 AT = "@\uff20"
 DOT = ".\uff0e"
+# Scripts that have no case, and letters of mathematics: spaCy leaves a full stop on their words.
+CASELESS = (
+    "\u0590-\u05ff\u0600-\u06ff\u0750-\u077f\u0900-\u0dff\u0e00-\u0eff\u0f00-\u109f\u10d0-\u10ff\u1100-\u11ff\u1200-\u137f"
+    "\u1780-\u17df\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U0001d400-\U0001d7ff"
+)
 ICON = r"[\u2600-\u27bf\u2b50\U0001f1e6-\U0001faff]"  # spaCy knows those of older Unicode
 
 # Without "http" or "www", a host needs one of these endings: others are words (in, it, is, so, my, do) or endings of files.
@@ -73,8 +78,9 @@ URL_SHAPE = (
 HANDLE_SHAPE = rf"[{AT}]{_WORD}(?:[\w.{INVISIBLE}-]{{0,62}}{_WORD})?"
 
 # A line of signs ("_____", "=====") is one token: spaCy takes affixes one by one and would copy the rest each time.
-_RUN = r"(?P<run>[^\w\s])(?P=run){2,}|_{2,}|(?:[^\w\s]|_){8,}"
-_RUN_AT_END = r"(?<=[^\W_])(?:[^\w\s]|_){8,}|(?<=[^\W_])_{3,}"
+# In brackets, since spaCy anchors each expression by what it sets before or after it.
+_RUN = r"(?:(?P<run>[^\w\s])(?P=run){2,}|_{2,}|(?:[^\w\s]|_){8,})"
+_RUN_AT_END = r"(?:(?<=[^\W_])(?:(?:[^\w\s]|_){8,}|_{3,}))"
 PREFIXES = [
     _RUN,
     rf"[{INVISIBLE}]+",
@@ -84,6 +90,7 @@ PREFIXES = [
     # "-Ana Lopez", "|Name", "/Ana", "→ Ana": spaCy leaves these on the word
     rf"[-~|/\\^\u2010-\u2015\u2022\u2023\u25e6\u2043\u2190-\u21ff\u27a2]+(?=[{LETTER}0-9])(?![0-9])",
     r"[\u2022\u2023\u25e6\u2043\u2190-\u21ff|\\]",
+    r"[\u2039\u203a]",
 ]
 SUFFIXES = [
     _RUN_AT_END,
@@ -92,7 +99,12 @@ SUFFIXES = [
     rf"{ICON}",
     rf"(?<=[{LETTER}])[-~|/\\^\u2010-\u2015\u2022\u2190-\u21ff]+",
     r"[|\\]",
-    r"(?<=[\ufb00-\ufb06])\.",
+    # "Ana==", "$Ana$", "@@Ana@@", "‹Ana›": the other half of a pair of signs
+    rf"(?<=[{LETTER}{CASELESS}'.])(?:=+|[{AT}]+|[$%\u00a7])",
+    rf"(?<=[{LETTER}{CASELESS}][{LETTER}{CASELESS}])\+",
+    rf"(?<=[{AT}=$\u00a7#~^|/\u2013\u2014\u203a])\.",
+    r"[\u2039\u203a]",
+    rf"(?<=[\ufb00-\ufb06{CASELESS}])\.",
     rf"(?<=[{LETTER}][{LETTER}])[\u00b4`\u02bc\uff07][sS]",
 ]
 INFIXES = [
@@ -108,12 +120,12 @@ INFIXES = [
     rf"(?<=[{LOWER})\uff09])\.+(?=[{UPPER}(\u201c\"])",
     rf"(?<=[{LETTER}][{LETTER}][{LETTER}])\.+(?=[{LETTER}]{{3}})",
     rf"(?<=[{UPPER}][{UPPER}])\.(?=[{UPPER}][{LETTER}])",
-    rf"(?<=[0-9])[.\uff0e](?=[{UPPER}][{LOWER}])",
+    rf"(?<=[0-9])[.\uff0e](?=[{UPPER}](?:[{LOWER}]|['\u2019][{UPPER}]))|(?<=[0-9])\.(?=[{LETTER}]{{3}})",
     rf"(?<=[{LETTER}0-9])[!?;]+(?=[{LETTER}0-9])",
     rf"(?<=[{LETTER}0-9]),+(?=[{LETTER}])",
     rf"(?<=[{LETTER}]),+(?=[0-9])",
     # "Name:Ana", "ID:1234", "ID#1234", "Ana/1234567", "Week3-Ana", "Ana-1234567", "Ana+Bob", "Ana&Bob"
-    rf"(?<=[{LETTER}0-9])[:=/#~^](?=[{LETTER}])",
+    rf"(?<=[{LETTER}0-9])[:=/#~^](?=[{LETTER}])|(?<=[{LETTER}]\.)~(?=[{LETTER}])",
     rf"(?<=[{LETTER}])[:=#](?=[0-9{AT}])",
     rf"(?<=[{LETTER}])[/~](?=[0-9]{{4}})",
     rf"(?<=[0-9])(?:--+|[-\u2010-\u2015])(?=[{LETTER}][{LETTER}])",

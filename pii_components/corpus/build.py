@@ -20,11 +20,12 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
-from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT
+from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME
 from ..ner_loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
 from ..surrogates.names import NameTable, name_table
 from .carriers import fill_carrier, iter_persuade, slots_in_llm_text
+from .native_words import native_sentence
 from .negatives import hard_negative
 from .splits import CRAPII_DOCUMENTS, paper_split
 from .synthesis import Filled, Filler, Tally, crop, insert, paragraph_ends, roughen
@@ -38,6 +39,7 @@ SPLITS = ("train", "dev", "test")
 # essays hold one in 15 of 100, and a detector that expects one in each sees one in each.
 _INSIDE = {"selfintro": 0.12, "connected": 0.18, "cited": 0.15, "characters": 0.08, "negatives": 0.20, "contacts": 0.13}
 _HARD_NEGATIVE = 0.2
+_NATIVE_WORDS = 0.06
 # What CRAPII's annotators marked (seeds/crapii_paper.txt, 2.2): of people's names the students' only, classmates' among them. An author's
 # name there is not outside of everything, it is only no student's.
 CRAPII_ANNOTATED = {NAME_STUDENT: [NAME_STUDENT, NAME_CONNECTED], **{label: [label] for label in DETAIL_LABELS}}
@@ -50,7 +52,8 @@ class Recipe:
     fillings (int): Times that each essay of ours is filled. clean_share (float): Share of the stretches without labels that is kept.
     carriers (int): Carriers with marks at most. clean_carriers (int): Carriers without marks at most.
     whole (bool): Whole texts, neither roughened nor cut: for dev and test.
-    worn (float): Share of the mentions and details that are worn (`wear.wear`).
+    worn (float): Share of the mentions and details that are worn by themselves (`wear.wear`).
+    habit (float): Share of the texts in which all names are worn in one way (`habits.Wardrobe`).
     """
 
     fillings: int
@@ -59,10 +62,11 @@ class Recipe:
     clean_carriers: int
     whole: bool = False
     worn: float = 0.0
+    habit: float = 0.0
 
 
 RECIPES = {
-    "train": Recipe(fillings=6, clean_share=0.45, carriers=1000, clean_carriers=2500, worn=0.07),
+    "train": Recipe(fillings=6, clean_share=0.45, carriers=1000, clean_carriers=2500, worn=0.05, habit=0.17),
     "dev": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
     "test": Recipe(fillings=2, clean_share=1.0, carriers=40, clean_carriers=40, whole=True),
 }
@@ -111,6 +115,15 @@ def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *,
     return filled
 
 
+def _native_words(filled: Filled, filler: Filler, recipe: Recipe) -> Filled:
+    """A word of another script that is no name, set in here and there to train on; a detector that never saw one takes each for a name."""
+    stops = paragraph_ends(filled) if recipe.habit and filler.rng.random() < _NATIVE_WORDS else ()
+    if not stops:
+        return filled
+    filler.tally.add("hard negative", "word of another script")
+    return insert(filled, Filled(native_sentence(filler.rng)), filler.rng.choice(stops), before=" ")
+
+
 def _pieces(filled: Filled, rng: random.Random, recipe: Recipe) -> Iterator[Filled]:
     if recipe.whole:
         yield filled
@@ -126,12 +139,18 @@ def from_essays(
     """YIELDS (Filled): Our own essays, each filled several times; an essay that names its writer gets no other head."""
     for template in templates:
         named = any(slot.who.startswith("student") for slot in template.slots)
+        # Each essay is worn as often as every other: by lot, essays with a crowd of one role would teach that wear goes with that role.
+        turn = 1.0 / recipe.habit if recipe.habit else 0.0
+        first = rng_for(seed, template.id, "habit").random() * turn
+        worn_turns = {int(first + turn * i) for i in range(recipe.fillings)} if turn else set()
         for n in range(recipe.fillings):
             rng = rng_for(seed, template.id, n)
-            filler = Filler(table, rng, genders=template.genders, worn=recipe.worn, tally=tally)
+            habit = float(n in worn_turns) if recipe.fillings >= turn else recipe.habit
+            filler = Filler(table, rng, genders=template.genders, worn=recipe.worn, habit=habit, tally=tally)
             filled = filler.fill(template.parts)
             if n or not recipe.whole:
                 filled = dress(filled, filler, blocks, rng, header=0.08 if named else 0.35)
+            filled = _native_words(filler.wear_prose(filled), filler, recipe)
             yield from _pieces(filled, rng, recipe)
 
 
@@ -147,7 +166,7 @@ def from_carriers(
             continue
         rng = rng_for(seed, path.name, key, n, *left.values())
         counts = Tally()
-        filled = fill_carrier(slots_in_llm_text(text), table, rng, worn=recipe.worn, tally=counts)
+        filled = fill_carrier(slots_in_llm_text(text), table, rng, worn=recipe.worn, habit=recipe.habit, tally=counts)
         if filled is None or not left[filled.direct]:
             continue
         left[filled.direct] -= 1
@@ -157,8 +176,9 @@ def from_carriers(
             if not recipe.whole and not model_written:
                 # One stretch of each, so that the budget goes to many writers.
                 filled = rng.choice(crop(filled, rng, least=500, most=1050)[:4])
-            filler = Filler(table, rng, worn=recipe.worn, tally=tally)
+            filler = Filler(table, rng, worn=recipe.worn, habit=recipe.habit, tally=tally)
             filled = dress(filled, filler, blocks, rng, header=0.45 if model_written else 0.2)
+            filled = _native_words(filler.wear_prose(filled), filler, recipe)
         yield from _pieces(filled, rng, recipe)
 
 
@@ -195,6 +215,8 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
     masked = list(filled.unlabelled)
     for start, end, label in filled.spans:
         span = doc.char_span(start, end, label=label)
+        if span is None and label == USERNAME and filled.text[start - 1 : start] == "@":
+            span = doc.char_span(start - 1, end, label=label)  # "@ana_l" is one token
         if span is None or (spans and spans[-1].end > span.start):
             masked.append((start, end))
         else:

@@ -105,18 +105,19 @@ _TITLE_PAIR = re.compile(r"(?<![.!?\n] )(?<!^)\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
 
 
 def fill_carrier(
-    text: str, table: NameTable, rng: random.Random, *, worn: float = 0.0, tally: Tally | None = None
+    text: str, table: NameTable, rng: random.Random, *, worn: float = 0.0, habit: float = 0.0, tally: Tally | None = None
 ) -> Filled | None:
     """Fill an essay's marks, and leave unlabelled what looks like the name of somebody whom nobody labelled.
 
     text (str): An essay with or without marks. table (NameTable): Names. rng (random.Random): Where chance comes from.
-    worn (float), tally (Tally | None): As `Filler` takes them.
+    worn (float), habit (float), tally (Tally | None): As `Filler` takes them.
     RETURNS (Filled | None): None for an essay with marks of another kind.
     """
     parts = to_parts(text, rng)
     if not parts:
         return None
-    filled = Filler(table, rng, worn=worn, tally=tally).fill(parts)
+    filler = Filler(table, rng, worn=worn, habit=habit, tally=tally)
+    filled = filler.wear_prose(filler.fill(parts))
     unlabelled = tuple(
         match.span()
         for match in _TITLE_PAIR.finditer(filled.text)

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 
 from ..labels import INDIRECT_LABELS, is_name
 from ..surrogates.names import NameTable
+from .habits import Wardrobe, Worn
 from .people import Person, invent_person
 from .templates import Part, Slot
-from .wear import wear
 
 Offsets = tuple[int, int, str]
 
@@ -101,7 +101,8 @@ class Filler:
 
     table (NameTable): Where names come from. rng (random.Random): Where chance comes from.
     genders (Mapping[str, str]): "m", "f" or "x" per person.
-    worn (float): Share of the mentions and details that are worn, 0 to 1 (`wear.wear`).
+    worn (float): Share of the mentions and details that are worn by themselves, 0 to 1 (`wear.wear`).
+    habit (float): Probability that all names of the text are worn in one way, 0 to 1 (`habits.Wardrobe`).
     tally (Tally | None): Counts what is filled in, for the report.
     """
 
@@ -112,16 +113,21 @@ class Filler:
         *,
         genders: Mapping[str, str] | None = None,
         worn: float = 0.0,
+        habit: float = 0.0,
         tally: Tally | None = None,
     ) -> None:
         self.table = table
         self.rng = rng
         self.genders = dict(genders or {})
-        self.worn = worn
         self.tally = tally if tally is not None else Tally()
         self.people: dict[str, Person] = {}
         # A student who writes a name in lower case does so each time; CRAPII's 4,393 of 4,394 Title Case names teach none of this.
         self.style = rng.choices(("", "upper", "lower"), (0.86, 0.08, 0.06))[0]
+        # To train on, the case must not tell the student: there it is one of the habits, which everybody in the text shares.
+        self.style = "" if worn or habit else self.style
+        self.wardrobe = Wardrobe(rng, worn=worn, habit=habit)
+        if habit:
+            self.tally.add("habit", self.wardrobe.habit or "none")
 
     def person(self, who: str) -> Person:
         """RETURNS (Person): The person of a slot; two people share no name, but an author at times has the student's surname."""
@@ -148,26 +154,36 @@ class Filler:
             if isinstance(part, str):
                 text += part
                 continue
-            value = part.text if part.what == "literal" else self._value(part)
+            worn = self._value(part)
             self.tally.add("label", part.label)
             if part.role and is_name(part.label):
                 self.tally.add("role", part.role)
             self.tally.add("form", f"{part.what} {part.case}".strip())
-            spans.append((len(text), len(text) + len(value), part.label))
-            text += value
+            start = len(text) + len(worn.before)
+            spans.append((start, start + len(worn.text), part.label))
+            text += worn.before + worn.text + worn.after
         return Filled(text, tuple(spans))
 
-    def _value(self, slot: Slot) -> str:
+    def wear_prose(self, filled: Filled) -> Filled:
+        """RETURNS (Filled): The text, words between spans worn as the names are (`Wardrobe.wear_prose`). filled (Filled): The text."""
+        return map_text(filled, self.wardrobe.wear_prose) if self.wardrobe.habit else filled
+
+    def _value(self, slot: Slot) -> Worn:
+        value = slot.text if slot.what == "literal" else self._detail(slot)
+        worn = self.wardrobe.wear(value, slot)
+        if worn.kind:
+            self.tally.add("wear", f"{'name' if is_name(slot.label) else slot.label}: {worn.kind}")
+            if slot.role:
+                self.tally.add("worn role", slot.role)
+        return worn
+
+    def _detail(self, slot: Slot) -> str:
         if slot.role == "STUDENT" and not slot.case and is_name(slot.label) and self.style and self.rng.random() < 0.8:
             slot = replace(slot, case=self.style)
         person = self.person(slot.who)
         value = person.render(slot, self.rng)
         if slot.what in ("email", "username", "url"):
             self.tally.add("linked to the name", f"{slot.what}: {'yes' if person.is_linked(slot.what) else 'no'}")
-        if self.worn and self.rng.random() < self.worn:
-            value, kind = wear(value, slot.label, self.rng)
-            if kind:
-                self.tally.add("wear", f"{'name' if is_name(slot.label) else slot.label}: {kind}")
         return value
 
 

@@ -3,8 +3,8 @@
     wear_name("Ana Lopez", rng)   ->  ("A N A  L O P E Z", "spaced")
     wear_detail("ana@uni.edu", "EMAIL", rng)   ->  ("ana [at] uni (dot) edu", "spelt out")
 
-Whole texts are worn by `synthesis.roughen`; here one mention is, whatever stands around it and whoever it belongs to: wear must not tell
-a student from an author.
+Whole texts are worn by `synthesis.roughen`, all names of a text in one way by `habits.Wardrobe`; here one mention is, whatever stands
+around it and whoever it belongs to: wear must not tell a student from an author.
 """
 
 import random
@@ -28,6 +28,38 @@ def _spaced(name: str, rng: random.Random) -> str:
 def _mixed(name: str, rng: random.Random) -> str:
     words = name.split(" ")
     return " ".join([words[0].lower() if rng.random() < 0.6 else words[0], *(word.upper() for word in words[1:])])
+
+
+def _alternating(name: str, rng: random.Random) -> str:
+    """Letters in turn large and small, from either; each word begins with the same size at times."""
+    large, anew = rng.random() < 0.5, rng.random() < 0.3
+    out, turn = [], large
+    for ch in name:
+        out.append(ch.upper() if turn else ch.lower())
+        turn = large if anew and not ch.isalpha() else turn != ch.isalpha()
+    return "".join(out)
+
+
+def _random_case(name: str, rng: random.Random) -> str:
+    return "".join(ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name)
+
+
+def _everywhere(mark: str) -> Callable[[str, random.Random], str]:
+    return lambda name, rng: mark.join(name)
+
+
+def _torn(name: str, rng: random.Random) -> str:
+    word = max(re.findall(r"[^\W\d_]+", name) or [""], key=len)
+    at = len(word) // 2
+    return name.replace(word, f"{word[:at]}-\n{word[at:]}", 1) if len(word) > 3 else name
+
+
+def _bold(name: str, rng: random.Random) -> str:
+    """Letters of mathematics, as on social media."""
+    first = {True: 0x1D400, False: 0x1D41A}
+    return "".join(
+        chr(first[ch.isupper()] + ord(ch.lower()) - ord("a")) if ch.isascii() and ch.isalpha() else ch for ch in name
+    )
 
 
 def _no_accents(name: str, rng: random.Random) -> str:
@@ -91,6 +123,16 @@ _NAME_WEAR: dict[str, tuple[Callable[[str, random.Random], str], int]] = {
     "spaced lower": (lambda name, rng: _spaced(name, rng).lower(), 4),
     "leet": (lambda name, rng: name.translate(_LEET), 3),
     "grapheme joiner": (_inside("\u034f"), 2),
+    "swapped case": (lambda name, rng: name.swapcase(), 4),
+    "alternating": (_alternating, 4),
+    "random case": (_random_case, 2),
+    "tab": (_gap("\t"), 2),
+    "thin space": (_gap("\u2009"), 2),
+    "dotted": (_gap("."), 2),
+    "hyphen": (_gap("-"), 2),
+    "torn": (_torn, 3),
+    "invisible everywhere": (_everywhere("\u200b"), 1),
+    "bold letters": (_bold, 2),
 }
 
 # The changes by themselves, for whoever measures them one by one.

@@ -1,0 +1,117 @@
+"""How a whole text wears its names: the same for everybody in it, and for words that are nobody's name."""
+
+import random
+import re
+from collections import Counter
+
+import pytest
+
+from pii_components.corpus.build import RECIPES, from_essays, split_of
+from pii_components.corpus.habits import MARK_PAIRS, MARKS, NATIVE, Wardrobe
+from pii_components.corpus.native_names import SCRIPTS, native_name, native_person
+from pii_components.corpus.native_words import native_sentence
+from pii_components.corpus.synthesis import Filler, Tally
+from pii_components.corpus.templates import Slot, parse_parts
+from pii_components.labels import ROLES
+from pii_components.surrogates.names import name_table
+from pii_components.tokenization import make_student_tokenizer
+
+PEOPLE = (
+    "{{student.full}} asked {{instructor.last}} and {{friend.first}} about {{character.first}}. "
+    "{{cited.last}} (2014) and {{CITED=Jean Piaget}} agree."
+)
+
+
+def wardrobe_with(habit, start=0):
+    """The first wardrobe that has the habit."""
+    return next(w for w in (Wardrobe(random.Random(n), habit=1.0) for n in range(start, start + 4000)) if w.habit == habit)
+
+
+@pytest.mark.parametrize("habit", [MARKS, NATIVE, "upper", "lower", "alternating", "spaced", "spaced lower", "mixed case", "swapped case"])
+def test_a_habit_is_that_of_everybody(habit):
+    wardrobe = wardrobe_with(habit)
+    people = [Slot("student", "full"), Slot("instructor", "full"), Slot("friend", "full"), Slot("cited", "full"), Slot("character", "full"),
+              Slot("CITED", "literal", "", "Jean Piaget")]  # fmt: skip
+    found = {slot.role: Counter(wardrobe.wear("Ana Lopez", slot).kind for _ in range(80)) for slot in people}
+    assert set(found) == set(ROLES)
+    for role, kinds in found.items():
+        assert set(kinds) <= {habit, ""} and kinds[habit] > 55, (role, kinds)
+
+
+def test_no_habit_and_no_wear_is_the_name_as_it_is():
+    wardrobe = Wardrobe(random.Random(0))
+    assert wardrobe.habit == "" and wardrobe.wear_prose("Nothing here is worn by anybody. Nothing at all.").startswith("Nothing")
+    worn = wardrobe.wear("Ana Lopez", Slot("student", "full"))
+    assert (worn.before, worn.text, worn.after, worn.kind) == ("", "Ana Lopez", "", "")
+
+
+def test_markers_stand_outside_of_the_span_and_do_not_change_in_a_text():
+    for n in range(300):
+        filler = Filler(name_table(), random.Random(n), habit=1.0)
+        if filler.wardrobe.habit != MARKS:
+            continue
+        before, after = filler.wardrobe.marks
+        filled = filler.fill(parse_parts(PEOPLE))
+        values = [filled.text[s:e] for s, e, _ in filled.spans]
+        assert not any(sign in value for value in values for sign in ("@", "#", "*", "<", "[", "{", "|"))
+        assert sum(filled.text[s - len(before) : s] == before and filled.text[e : e + len(after)] == after for s, e, _ in filled.spans) >= 3
+
+
+@pytest.mark.parametrize("pair", [p for p in MARK_PAIRS if p != ("@", "@")])  # "@Ana" is a handle
+@pytest.mark.parametrize("name", ["Ana", "Ana Lopez", "ana lopez", "ANA LOPEZ", "O'Neil", "김지우", "उषा वर्मा"])
+def test_a_name_between_markers_is_tokens_of_its_own(pair, name):
+    import spacy
+
+    tokenizer = make_student_tokenizer(spacy.blank("en"))
+    for text, start in ((f"by {pair[0]}{name}{pair[1]} of", 3), (f"{pair[0]}{name}{pair[1]}. So", 0), (f"I, {pair[0]}{name}{pair[1]}, am", 3)):
+        start += len(pair[0])
+        assert tokenizer(text).char_span(start, start + len(name)) is not None, text
+
+
+def test_one_person_has_one_name_in_another_script():
+    wardrobe = wardrobe_with(NATIVE)
+    forms = {what: {wardrobe.wear("Ana Lopez", Slot("student", what)).text for _ in range(60)} - {"Ana Lopez"} for what in ("full", "first", "last")}
+    assert all(len(found) == 1 for found in forms.values())
+    (full,), (first,), (last,) = forms.values()
+    assert first in full and last in full
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_native_people_have_no_latin_letter(script):
+    for n in range(40):
+        person = native_person(random.Random(n), script)
+        for what in ("full", "first", "last", "last_first", "initials", "nick"):
+            form = person.form(what)
+            assert form.strip() and not re.search(r"[A-Za-z0-9.,]", form)
+        assert person.form("full").startswith(person.family) == person.family_first or person.given == person.family
+
+
+def test_native_names_and_words_vary_and_repeat_with_the_seed():
+    assert len({native_name(random.Random(n)) for n in range(400)}) > 250
+    sentences = [native_sentence(random.Random(n)) for n in range(400)]
+    assert len(set(sentences)) > 250 and sentences == [native_sentence(random.Random(n)) for n in range(400)]
+    assert all(re.search(r"[^\W\d_A-Za-zÀ-ɏ]", text) and "{" not in text for text in sentences)
+
+
+def test_ordinary_words_are_worn_too():
+    prose = "This is a long stretch of prose about gardens, and nobody in it has a name at all. It goes on for a while after that."
+    for habit in (MARKS, "upper", "spaced", "alternating"):
+        wardrobe = wardrobe_with(habit)
+        changed = [worn for worn in (wardrobe.wear_prose(prose) for _ in range(40)) if worn != prose]
+        assert changed, habit
+    native = [wardrobe_with(NATIVE).wear_prose(prose) for _ in range(1)]
+    assert all(text.isascii() or text != prose for text in native)
+
+
+def test_wear_tells_no_role():
+    from pathlib import Path
+
+    from pii_components.corpus.templates import read_fragments, read_templates
+
+    assets = Path(__file__).parents[2] / "assets"
+    templates = [t for t in read_templates(assets) if split_of(t.id) == "train"][:60]
+    tally = Tally()
+    list(from_essays(templates, read_fragments(assets), RECIPES["train"], name_table(), 5, tally))
+    shares = {role: tally.counts["worn role"][role] / tally.counts["role"][role] for role in ROLES}
+    assert max(shares.values()) - min(shares.values()) < 0.1, shares
+    assert all(0.1 < share < 0.35 for share in shares.values()), shares
