@@ -38,6 +38,7 @@ _VOWELS = "aeiouyAEIOUYàáâãäåèéêëìíîïòóôõöùúûü口囗彐"
 _BEYOND_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f][^\W\d_]*)*")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_MARKS = re.compile(r"@{2,4}|#{2,4}")
 _FOREIGN = re.compile(rf"[\u0370-\u03ff\u0400-\u052f{''.join(_SIGNS_HAN)}]")
 
 
@@ -113,8 +114,11 @@ def normalize_token(text: str) -> str:
     """Normalise one token, for the encoder: it has no offsets that could drift.
 
     text (str): The token's text.
-    RETURNS (str): The normalised text; it may be empty, where the token held nothing that shows.
+    RETURNS (str): The normalised text; it may be empty, where the token held nothing that shows. Signs that mark a name for a program,
+        "@@" and "##", are a quote, which an encoder has seen around names of every kind.
     """
+    if _MARKS.fullmatch(text):
+        return '"'
     if text.isascii():
         return text.replace("`", "'")
     return _latinize("".join(_fold(text[start:end]) for start, end in _pieces(text)))

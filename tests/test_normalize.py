@@ -89,3 +89,11 @@ def test_token_and_view_agree_and_hide_nothing(text):
     view = NormalizedView(text)
     assert view.text == normalize_token(text)
     assert not any(is_invisible(char) for char in view.text)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [("@@", '"'), ("##", '"'), ("###", '"'), ("@", "@"), ("#", "#"), ("**", "**"), ("@#", "@#"), ("@@ana", "@@ana"), ("#####", "#####")],
+)
+def test_marks_for_a_program_read_as_quotes(text, expected):
+    assert normalize_token(text) == expected
