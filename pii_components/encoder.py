@@ -48,6 +48,27 @@ def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
     return load
 
 
+def make_sentencepiece_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
+    """`pii_edu.SentencepieceLoader.v1`: load the pieces of an XLM-R-like encoder when a pipeline is initialized.
+
+    spacy-curated-transformers' own loader (0.3.1) hands the pieces to the chain of encoder and adapter, where nobody looks for them.
+
+    path (str | Path): `sentencepiece.bpe.model`.
+    RETURNS (Callable): A model loader as `[initialize.components.transformer.piecer_loader]` takes it.
+    RAISES (PiiError): E106, if there is no such file.
+    """
+
+    def load(model: Any, X: Any = None, Y: Any = None) -> Any:
+        from curated_tokenizers import SentencePieceProcessor
+
+        if not Path(path).is_file():
+            raise PiiError(Errors.E106, path=str(Path(path).parent), names=Path(path).name)
+        model.get_ref("encoder").attrs["sentencepiece_processor"] = SentencePieceProcessor.from_file(str(path))
+        return model
+
+    return load
+
+
 def extract(nlp: Any, out: Path) -> Path:
     """Write the encoder of a pipeline to a folder.
 

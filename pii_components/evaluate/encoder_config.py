@@ -164,7 +164,7 @@ def _initialize(encoder: Encoder, folder: Path, pipe: str) -> dict[str, Any]:
         blocks["vectors"] = str(folder)
     if pipe and encoder.shape:
         if encoder.kind == SENTENCEPIECE:
-            pieces: dict[str, Any] = {"@model_loaders": f"{_CURATED}SentencepieceLoader.v1", "path": str(folder / "sentencepiece.bpe.model")}
+            pieces: dict[str, Any] = {"@model_loaders": "pii_edu.SentencepieceLoader.v1", "path": str(folder / "sentencepiece.bpe.model")}
         else:
             pieces = {
                 "@model_loaders": f"{_CURATED}WordpieceLoader.v1", "path": str(folder / "vocab.txt"), "lowercase": not encoder.cased,

@@ -1,6 +1,8 @@
 """The registry of encoders, their files, their configs, and a comparison that may be broken off. Texts are invented."""
 
 import json
+import string
+import struct
 import zipfile
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
+from pii_components.encoder import make_sentencepiece_loader
 from pii_components.errors import PiiError
 from pii_components.evaluate.encoder_config import encoder_config
 from pii_components.evaluate.encoder_data import as_gold, draw, has_direct, prepare, stretches
@@ -16,6 +19,7 @@ from pii_components.evaluate.encoder_files import unpack, unpack_4_bit, wheel_of
 from pii_components.evaluate.encoder_registry import (
     CNN,
     NONE,
+    SENTENCEPIECE,
     SPACY,
     WORDPIECE,
     Encoder,
@@ -211,6 +215,42 @@ def tiny(tmp_path_factory):
     shape = {"vocab_size": len(vocabulary()), "hidden_width": 16, "intermediate_width": 32, "num_attention_heads": 2, "num_hidden_layers": 1,
              "max_position_embeddings": 64, "model_max_length": 64}  # fmt: skip
     return Encoder("tiny", WORDPIECE, learn_rate=0.01, files=("vocab.txt",), shape=shape), root
+
+
+def sentencepiece_model(pieces):
+    """A unigram model as its protocol buffer: what is not in `pieces` is unknown."""
+
+    def field(number, data):
+        return bytes([number << 3 | 2, len(data)]) + data
+
+    known = [("<unk>", 2), ("<s>", 3), ("</s>", 3), *((piece, 1) for piece in pieces)]
+    rows = [
+        field(1, field(1, piece.encode()) + b"\x15" + struct.pack("<f", -1.0) + bytes([3 << 3, kind])) for piece, kind in known
+    ]
+    return b"".join(rows) + field(2, bytes([3 << 3, 1])) + field(3, field(1, b"identity"))
+
+
+def test_an_encoder_with_sentencepiece_is_trained(tiny, corpus, tmp_path):
+    encoder, root = tiny
+    folder = root / "pieces"
+    folder.mkdir()
+    (folder / "encoder.pt").write_bytes((root / "tiny/encoder.pt").read_bytes())
+    (folder / "sentencepiece.bpe.model").write_bytes(sentencepiece_model(["\u2581", *string.ascii_letters[:20]]))
+    like_xlmr = Encoder(
+        "pieces",
+        SENTENCEPIECE,
+        cased=True,
+        files=("sentencepiece.bpe.model",),
+        learn_rate=0.01,
+        shape={**encoder.shape, "padding_idx": 1},
+    )
+    report = compare([like_xlmr], root, corpus, settings_of(epochs=1), work=tmp_path, debug=True, **SMALL)
+    assert [row["phase"] for row in report["encoders"]["pieces"]["rows"]] == ["before", "frozen", "tuned"]
+
+
+def test_pieces_that_are_not_there_are_told(tmp_path):
+    with pytest.raises(PiiError, match=r"\[E106\].*sentencepiece"):
+        make_sentencepiece_loader(path=tmp_path / "sentencepiece.bpe.model")(None)
 
 
 def test_an_encoder_is_trained_by_epoch_before_and_after_fine_tuning(tiny, corpus, tmp_path):
