@@ -27,6 +27,7 @@ from .labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from .normalize import NormalizedView
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
 from .ruler_merge import Page, clean_candidate, join_torn, merge, repeated
+from .ruler_native import with_native
 from .shapes import Context, Hit, Intervals
 from .spans import SPANS_KEY, Candidate, read_spans, write_spans
 from .urls import Verdict, judge_url
@@ -38,10 +39,10 @@ _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 @Language.factory(
     "pii_ruler",
     assigns=["doc.spans"],
-    default_config={"spans_key": SPANS_KEY, "phone_regions": ["US"], "shipped": True, "validate": False},
+    default_config={"spans_key": SPANS_KEY, "phone_regions": ["US"], "shipped": True, "validate": False, "native_names": False},
 )
 def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
-    nlp: Language, name: str, spans_key: str, phone_regions: list[str], shipped: bool, validate: bool
+    nlp: Language, name: str, spans_key: str, phone_regions: list[str], shipped: bool, validate: bool, native_names: bool
 ) -> "PiiRuler":
     """Make a `pii_ruler`.
 
@@ -49,8 +50,17 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     phone_regions (list[str]): Countries, as two letters, whose national numbers count where no word says that a number is one.
     shipped (bool): Whether to start with the patterns that ship.
     validate (bool): Whether spaCy checks token patterns.
+    native_names (bool): Whether names in scripts of their own are looked for, too (native_names.py).
     """
-    return PiiRuler(nlp, name, spans_key=spans_key, phone_regions=phone_regions, shipped=shipped, validate=validate)
+    return PiiRuler(
+        nlp,
+        name,
+        spans_key=spans_key,
+        phone_regions=phone_regions,
+        shipped=shipped,
+        validate=validate,
+        native_names=native_names,
+    )
 
 
 class PiiRuler(SpanRuler):
@@ -65,14 +75,19 @@ class PiiRuler(SpanRuler):
         phone_regions: Sequence[str] = ("US",),
         shipped: bool = True,
         validate: bool = False,
+        native_names: bool = False,
     ) -> None:
         """Create the component.
 
         nlp (Language): Gives the vocabulary and turns phrases into Docs.
         name (str): Its name in the pipeline.
-        spans_key, phone_regions, shipped, validate: See `make_pii_ruler`.
+        spans_key, phone_regions, shipped, validate, native_names: See `make_pii_ruler`.
         """
-        self.cfg: dict[str, Any] = {"spans_key": spans_key, "phone_regions": list(phone_regions)}
+        self.cfg: dict[str, Any] = {
+            "spans_key": spans_key,
+            "phone_regions": list(phone_regions),
+            "native_names": native_names,
+        }
         self._compiled: RuleSet | None = None
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
         if shipped:
@@ -131,7 +146,8 @@ class PiiRuler(SpanRuler):
         found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in join_torn(page, proposals)) if c is not None]
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
-        return merge(page, cleaned, found, cued)
+        merged = merge(page, cleaned, found, cued)
+        return with_native(doc, merged) if self.cfg.get("native_names", False) else merged
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
         """Write to `doc.spans[spans_key]`.
