@@ -15,6 +15,8 @@ start or as the end of a span:
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import NamedTuple
 
 from .errors import Errors, PiiError
 
@@ -42,8 +44,7 @@ class Replacement:
             raise PiiError(Errors.E411, start=self.start, end=self.end, length="?")
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """One replaced stretch: `[start, end)` in the old text became `[new_start, new_end)` in the new one."""
 
     start: int
@@ -67,15 +68,10 @@ class OffsetMap:
 
     def __post_init__(self) -> None:
         shift, last = 0, 0
-        for edit in self.edits:
-            if (
-                edit.start < last
-                or edit.end < edit.start
-                or edit.new_start != edit.start + shift
-                or edit.new_end < edit.new_start
-            ):
-                raise PiiError(Errors.E412, start=edit.start, end=edit.end)
-            last, shift = edit.end, edit.new_end - edit.end
+        for start, end, new_start, new_end in self.edits:
+            if start < last or end < start or new_start != start + shift or new_end < new_start:
+                raise PiiError(Errors.E412, start=start, end=end)
+            last, shift = end, new_end - end
         if last > self.old_length or self.old_length + shift != self.new_length:
             raise PiiError(Errors.E411, start=last, end=self.old_length + shift, length=self.new_length)
         object.__setattr__(self, "_starts", [e.start for e in self.edits])
@@ -125,7 +121,7 @@ class OffsetMap:
 
     def to_dict(self) -> dict[str, object]:
         """RETURNS (dict): Plain numbers, for JSON and msgpack."""
-        edits = [[e.start, e.end, e.new_start, e.new_end] for e in self.edits]
+        edits = [list(edit) for edit in self.edits]
         return {"old_length": self.old_length, "new_length": self.new_length, "edits": edits}
 
     @classmethod
@@ -145,15 +141,17 @@ def apply_replacements(text: str, replacements: Iterable[Replacement]) -> tuple[
     pieces: list[str] = []
     edits: list[Edit] = []
     last = length = 0
-    for rep in sorted(replacements, key=lambda r: (r.start, r.end)):
-        if rep.end > len(text):
-            raise PiiError(Errors.E411, start=rep.start, end=rep.end, length=len(text))
-        if rep.start < last:
-            raise PiiError(Errors.E412, start=rep.start, end=rep.end)
-        pieces += [text[last : rep.start], rep.new]
-        length += rep.start - last + len(rep.new)
-        edits.append(Edit(rep.start, rep.end, length - len(rep.new), length))
-        last = rep.end
+    for rep in sorted(replacements, key=attrgetter("start", "end")):
+        start, end, inserted = rep.start, rep.end, rep.new
+        if end > len(text):
+            raise PiiError(Errors.E411, start=start, end=end, length=len(text))
+        if start < last:
+            raise PiiError(Errors.E412, start=start, end=end)
+        pieces += (text[last:start], inserted)
+        begin = length + start - last
+        length = begin + len(inserted)
+        edits.append(Edit(start, end, begin, length))
+        last = end
     pieces.append(text[last:])
     new = "".join(pieces)
     return new, OffsetMap(len(text), len(new), tuple(edits))

@@ -118,7 +118,8 @@ class Profile:
 
     def action(self, label: str, role: str = "") -> str:
         """RETURNS (str): What to do with a label; "tag" if the profile does not name it. role (str): Whose detail it is, if known."""
-        return self.actions.get(f"{label}/{role}") or self.actions.get(label, TAG)
+        of_role = self.actions.get(f"{label}/{role}") if role else None
+        return of_role or self.actions.get(label, TAG)
 
     @property
     def by_role(self) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Container
 
 from .style import norm
 
+_ASCII = bytes(range(128))
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
@@ -30,10 +31,14 @@ class Forbidden:
             text = text.replace("’", "'")
             special = _elided(text)
             if not text.isascii():
-                special |= {
-                    norm(_word_at(text, match.start())) for match in _NOT_ASCII.finditer(text) if _is_letter(match.group())
-                }
-            self._text = (text if text.isascii() else text.encode("ascii", "replace").decode("ascii")).lower()
+                # Most of what is not ASCII are quotes and dashes.
+                rest = text.encode("utf8", "surrogatepass").translate(None, _ASCII).decode("utf8", "surrogatepass")
+                if _is_letter(rest):
+                    special |= {
+                        norm(_word_at(text, match.start())) for match in _NOT_ASCII.finditer(text) if _is_letter(match.group())
+                    }
+                text = text.encode("ascii", "replace").decode("ascii")
+            self._text = text.lower()
             if special:
                 self._words = (*words, special)
 
@@ -41,7 +46,7 @@ class Forbidden:
         for words in self._words:
             if word in words:
                 return True
-        return isinstance(word, str) and word != "" and word in self._text and _holds(self._text, word)
+        return bool(word) and isinstance(word, str) and word in self._text and _holds(self._text, word)
 
     def and_also(self, words: Container[str]) -> "Forbidden":
         """RETURNS (Forbidden): With more words."""
@@ -69,7 +74,7 @@ def _elided(text: str) -> set[str]:
     found = set()
     at = text.find("'", 1)
     while at > 0:
-        if text[at - 1].isalpha() and not (at > 1 and text[at - 2].isalpha()) and text[at + 1 : at + 2].isalpha():
+        if not (at > 1 and text[at - 2].isalpha()) and text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha():
             found.add(norm(_word_at(text, at - 1)))
         at = text.find("'", at + 1)
     return found

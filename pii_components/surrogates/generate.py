@@ -56,7 +56,8 @@ Generator = Callable[[str, Context, int], str | None]
 
 def canonical(value: str) -> str:
     """RETURNS (str): Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
-    return _NO_VALUE.sub("", value.casefold())
+    folded = value.casefold()
+    return folded if folded.isalnum() else _NO_VALUE.sub("", folded)
 
 
 def distinct(
@@ -78,24 +79,24 @@ def distinct(
     groups: dict[str, list[str]] = {}
     for value in values:
         groups.setdefault(key(value), []).append(value)
-    blocked = {*forbidden, *(canonical(v) for v in values)}
+    blocked = {*forbidden, *(groups if key is canonical else map(canonical, values))}
     taken: set[str] = set()
     found: dict[str, str | None] = {}
     for group in sorted(groups, key=context.chance.order) if len(groups) > 1 else groups:
         forms = sorted(set(groups[group]))
-        fit: list[tuple[int, dict[str, str | None]]] = []
+        fit: list[tuple[int, dict[str, str | None], set[str]]] = []
         for attempt in range(MAX_TRIES):
             made = {form: generator(form, context, attempt) for form in forms}
             results = {canonical(new) for new in made.values() if new is not None}
             if None in made.values():
-                fit.append((0, made))
+                fit.append((0, made, results))
             elif results.isdisjoint(blocked) and results.isdisjoint(taken):
-                fit.append((_distance(made) if context.near else 0, made))
+                fit.append((_distance(made) if context.near else 0, made, results))
             if fit and (not fit[-1][0] or len(fit) >= NEAR_TRIES):
                 break
-        chosen = min(fit, key=itemgetter(0))[1] if fit else dict.fromkeys(forms)
+        _, chosen, results = min(fit, key=itemgetter(0)) if fit else (0, dict.fromkeys(forms), set())
         found.update(chosen)
-        taken.update(canonical(new) for new in chosen.values() if new is not None)
+        taken |= results
     return found
 
 

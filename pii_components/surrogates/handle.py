@@ -10,8 +10,8 @@ that are no part of a known name are replaced by a name: they may be one that we
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cached_property
+from typing import NamedTuple
 
 from .keys import Chance, Source, pick
 from .name import Named
@@ -20,11 +20,11 @@ from .persons import nicknames_of
 from .style import other_char, plain
 from .words import words
 
+_LETTERS = re.compile(r"[^\W\d_]+")
 _RUNS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A stretch of letters in a handle that comes from a name: `new` is what it becomes; `weight` how sure that is."""
 
     start: int
@@ -40,6 +40,36 @@ def letters(word: str) -> str:
     return "".join(ch for ch in plain(word).lower() if ch.isascii() and ch.isalpha())
 
 
+class People(tuple[Named, ...]):
+    """The people of a document, and how their names stand in handles: found out once for all of its addresses."""
+
+    @classmethod
+    def of(cls, people: Sequence[Named]) -> "People":
+        """RETURNS (People): The same ones; themselves, if they are such people already."""
+        return people if isinstance(people, cls) else cls(people)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """RETURNS (frozenset[str]): Their names, as they stand in an address."""
+        return frozenset([letters(word) for named in self for word in named.person.words])
+
+    @cached_property
+    def forms(self) -> list[list[tuple[str, str, int, int]]]:
+        """RETURNS (list): For each, `_forms`."""
+        return [_forms(named) for named in self]
+
+    @cached_property
+    def _read(self) -> dict[tuple[str, int], tuple[Piece, ...]]:
+        return {}
+
+    def pieces(self, run: str, i: int) -> tuple[Piece, ...]:
+        """RETURNS (tuple[Piece, ...]): A run of small letters read as the name of one of them; see `_segment`."""
+        found = self._read.get((run, i))
+        if found is None:
+            found = self._read[run, i] = _segment(run, self.forms[i], len(self[i].person.words))
+        return found
+
+
 def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table: NameTable, *, attempt: int = 0) -> str:
     """A handle for somebody else, in the same pattern.
 
@@ -49,32 +79,35 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
     attempt (int): Another one for the same handle.
     RETURNS (str): As many runs of letters and digits as before, with the same separators and case.
     """
+    people = People.of(people)
     runs = _RUNS.findall(handle)
-    owner = owner_of(handle, people)
+    owner = _owner(handle, people)
+    avoid = people.words
     rng = chance.rng("HANDLE", fold(handle), attempt=attempt)
-    avoid = {letters(w) for named in people for w in named.person.words}
     # A handle of such words only is somebody's all the same.
-    common = any(not run.isdecimal() and run[0].isalpha() and run.lower() not in words("handle_words") for run in runs)
+    harmless = words("handle_words")
+    common = any(run[0].isalpha() and run.lower() not in harmless for run in runs)
     out = []
     for i, run in enumerate(runs):
         if run.isdecimal():
             out.append(_number(run, rng))
         elif run[0].isalpha():
             mixed = _is_code(runs, i)
-            pieces = _segment(letters(run), owner) if owner else ()
-            if mixed or (not pieces and len(letters(run)) != len(run)):
+            small = letters(run)
+            pieces = people.pieces(small, owner) if owner >= 0 else ()
+            if mixed or (not pieces and len(small) != len(run)):
                 new = "".join(other_char(ch, rng) for ch in run)
             elif pieces:
                 out.append(_join(run, pieces, rng, table, avoid))
                 continue
-            elif common and run.lower() in words("handle_words"):
+            elif common and run.lower() in harmless:
                 new = run.lower()
             else:
-                new = _unknown(letters(run), rng, table, avoid)
+                new = _unknown(small, rng, table, avoid)
             out.append(_case(run, new))
         else:
             out.append(run)
-    if attempt and owner and not any(run.isdecimal() for run in runs):
+    if attempt and owner >= 0 and not any(run.isdecimal() for run in runs):
         # Brothers whose surrogates share an initial, two schools that become one: as such sites do, add a number.
         out.append(str(10 + int(rng.random() * 90)))
     return "".join(out)
@@ -82,30 +115,34 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
 
 def owner_of(handle: str, people: Sequence[Named]) -> Named | None:
     """RETURNS (Named | None): The person whose name explains most of a handle; None if it holds nobody's."""
-    best: tuple[int, Named] | None = None
-    for named in people:
-        weight = covered = total = longest = 0
-        for run in re.findall(r"[^\W\d_]+", handle):
-            if run.lower() in words("handle_words"):
-                continue
-            pieces = _segment(letters(run), named)
-            weight += sum(p.weight for p in pieces)
-            longest = max([longest, *(p.weight for p in pieces)])
-            covered += sum(p.end - p.start for p in pieces)
-            total += len(run)
+    found = _owner(handle, People.of(people))
+    return people[found] if found >= 0 else None
+
+
+def _owner(handle: str, people: People) -> int:
+    """RETURNS (int): The place of a handle's owner; -1 if there is none."""
+    best, found = 0, -1
+    runs = [(len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in words("handle_words")]
+    total = sum([length for length, _ in runs])
+    for i, named in enumerate(people):
+        weight = covered = longest = 0
+        for _, run in runs:
+            for piece in people.pieces(run, i):
+                weight += piece.weight
+                covered += piece.end - piece.start
+                longest = max(longest, piece.weight)
         strong = weight >= 12 or (covered == total and weight >= min(2, len(named.person.words)) >= 2)
         # A whole long name says enough, whatever stands around it ("maria-lopez-my-first-ferry").
-        if strong and (2 * covered >= total or longest >= 20) and (best is None or weight > best[0]):
-            best = (weight, named)
-    return best[1] if best else None
+        if strong and (2 * covered >= total or longest >= 20) and (found < 0 or weight > best):
+            best, found = weight, i
+    return found
 
 
-@lru_cache(maxsize=64)
 def _forms(named: Named) -> list[tuple[str, str, int, int]]:
     """How a person's words may stand in a handle: letters, what they become, which word, how sure."""
     forms = []
-    for i, word in enumerate(named.person.words):
-        old, new = letters(word), letters(named.surrogates[i] or "")
+    for i, (word, surrogate) in enumerate(zip(named.person.words, named.surrogates, strict=True)):
+        old, new = letters(word), letters(surrogate or "")
         if not old or not new:
             continue
         if len(old) > 1:
@@ -116,34 +153,45 @@ def _forms(named: Named) -> list[tuple[str, str, int, int]]:
     return forms
 
 
-@lru_cache(maxsize=1024)
-def _segment(run: str, named: Named | None) -> tuple[Piece, ...]:
+def _segment(run: str, known: Sequence[tuple[str, str, int, int]], size: int) -> tuple[Piece, ...]:
     """The best way to read a run of letters as parts of a person's name, each word used once.
 
+    run (str): Small letters. known (Sequence): The person's `_forms`. size (int): How many words the name has.
     RETURNS (tuple[Piece, ...]): In order; empty if nothing but scattered initials fits.
     """
-    if named is None or not run or len(run) > 40:
+    if not run or len(run) > 40:
         return ()
-    forms = [form for form in _forms(named) if form[0] in run]
-    if len(run) > len(named.person.words) and not any(len(form[0]) > 1 for form in forms):
+    forms = [form for form in known if form[0] in run]
+    if not forms or (len(run) > size and not any([len(form[0]) > 1 for form in forms])):
         return ()
+    # Where a form may begin, and the next such place behind each letter.
+    here = [[form for form in forms if run.startswith(form[0], start)] for start in range(len(run))]
+    after = [len(run)] * (len(run) + 1)
+    for start in range(len(run) - 1, -1, -1):
+        after[start] = start if here[start] else after[start + 1]
+    seen: dict[tuple[int, int], tuple[int, tuple[Piece, ...]]] = {}
 
-    @cache
     def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:
+        # Letters that are no part of a name cost three each.
+        lost = 3 * (after[start] - start)
+        start = after[start]
         if start == len(run):
-            return 0, ()
-        score, rest = best(start + 1, used)
-        found = (score - 3, rest)
-        for old, new, i, weight in forms:
-            if not used >> i & 1 and run.startswith(old, start):
-                score, rest = best(start + len(old), used | 1 << i)
-                if score + weight > found[0]:
-                    found = (score + weight, (Piece(start, start + len(old), new, weight), *rest))
-        return found
+            return -lost, ()
+        found = seen.get((start, used))
+        if found is None:
+            score, rest = best(start + 1, used)
+            found = (score - 3, rest)
+            for old, new, i, weight in here[start]:
+                if not used >> i & 1:
+                    score, rest = best(start + len(old), used | 1 << i)
+                    if score + weight > found[0]:
+                        found = (score + weight, (Piece(start, start + len(old), new, weight), *rest))
+            seen[start, used] = found
+        return found[0] - lost, found[1]
 
     pieces = best(0, 0)[1]
-    whole = sum(p.end - p.start for p in pieces) == len(run)
-    return pieces if whole or any(p.weight > 8 for p in pieces) else ()
+    whole = sum([p.end - p.start for p in pieces]) == len(run)
+    return pieces if whole or any([p.weight > 8 for p in pieces]) else ()
 
 
 def _join(run: str, pieces: Sequence[Piece], rng: Source, table: NameTable, avoid: Collection[str]) -> str:

@@ -20,12 +20,13 @@ from typing import Any
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline import Pipe
-from spacy.tokens import Doc, Span
+from spacy.tokens import Doc
 
 from ..alignment import apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
-from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
+from ..spans import SPANS_KEY, install_extensions
+from .docs import Texts, read_group, write_ents
 from .keys import KEY_ENV, Chance
 from .observed import Observed
 from .saving import Saved
@@ -113,6 +114,7 @@ class HipsSurrogate(Saved, Pipe):
         self.thread: str | None = None
         self._secret = Secret(path=self.cfg["key_file"], env=key_env)
         self._observed = Observed(self._secret)
+        self._texts = Texts()
         self.profile = profile
         self.scope = scope
         self.strategy = strategy
@@ -228,17 +230,16 @@ class HipsSurrogate(Saved, Pipe):
             raise PiiError(
                 Errors.E475, lacks="the profile's map for OTHER", cure="use one process, or set the profile again there"
             )
-        if self._profile.by_role:
+        by_role = self._profile.by_role
+        if by_role:
             from .owners import set_detail_roles
 
             set_detail_roles(doc, self.cfg["spans_key"])
-        candidates = resolve_overlaps(read_spans(doc, self.cfg["spans_key"]))
-        items = []
-        for cand in candidates:
-            span = doc[cand.start : cand.end]
-            action = self._profile.action(cand.label, span._.pii_role or "")
-            items.append(Item(span.start_char, span.end_char, cand.label, action))
-        text = doc.text  # put together anew each time it is asked for
+        found = read_group(doc, self.cfg["spans_key"])
+        roles = [doc[f.start : f.end]._.pii_role or "" for f in found] if by_role else [""] * len(found)
+        action = self._profile.action
+        items = [Item(f.start_char, f.end_char, f.label, action(f.label, role)) for f, role in zip(found, roles, strict=True)]
+        text = self._texts.read(doc)
         replacements = plan(
             text,
             items,
@@ -263,8 +264,7 @@ class HipsSurrogate(Saved, Pipe):
             }
             for rep, edit in zip(replacements, offsets.edits, strict=True)
         ]
-        protected = [c for c, item in zip(candidates, items, strict=True) if item.action != KEEP]
-        doc.set_ents([Span(doc, c.start, c.end, label=c.label) for c in protected])
+        write_ents(doc, [f for f, item in zip(found, items, strict=True) if item.action != KEEP])
         return sum(rep.note == NO_SURROGATE for rep in replacements)
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:
@@ -272,9 +272,10 @@ class HipsSurrogate(Saved, Pipe):
         base = self._secret.chance()
         if self.scope == "corpus":
             return base.within("corpus")
-        thread = doc._.pii_scope if doc._.pii_scope is not None else self.thread
-        if self.scope == "thread" and thread is not None:
-            return base.within(f"thread:{thread}")
+        if self.scope == "thread":
+            thread = doc._.pii_scope if doc._.pii_scope is not None else self.thread
+            if thread is not None:
+                return base.within(f"thread:{thread}")
         # A document is its text: equal texts get equal surrogates, whatever else was read before.
         return base.within("document:" + base.digest("document", doc.text if text is None else text).hex())
 

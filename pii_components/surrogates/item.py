@@ -1,10 +1,9 @@
 """A span of a document, and what shall become of it."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """A span of a document and what shall become of it.
 
     start (int), end (int): Characters, end exclusive. label (str): Its label. action (str): One of `profiles.ACTIONS`.

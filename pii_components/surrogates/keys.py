@@ -11,14 +11,13 @@ become.
 """
 
 import hashlib
-import hmac
 import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from struct import unpack
+from struct import Struct
 from typing import Protocol, TypeVar
 
 from ..errors import Errors, PiiError
@@ -26,6 +25,10 @@ from ..errors import Errors, PiiError
 KEY_ENV = "PII_EDU_KEY"
 MIN_KEY_BYTES = 16
 T = TypeVar("T")
+_WORDS = Struct("<4Q").unpack
+# Of SHA-256, in bytes, and what HMAC does with a key of that length.
+_BLOCK = 64
+_INNER, _OUTER = (bytes(i ^ pad for i in range(256)) for pad in (0x36, 0x5C))
 
 
 def load_key(*, path: str | Path | None = None, env: str | None = KEY_ENV) -> bytes | None:
@@ -78,14 +81,14 @@ class Stream:
 
     def __init__(self, seed: bytes) -> None:
         self.seed = seed
-        self._numbers: list[int] = list(unpack("<4Q", seed))
+        self._numbers = [*_WORDS(seed)]
         self._block = 0
 
     def random(self) -> float:
         """RETURNS (float): At least 0, below 1: 53 bits."""
         if not self._numbers:
             self._block += 1
-            self._numbers.extend(unpack("<4Q", hashlib.sha256(self.seed + self._block.to_bytes(4, "big")).digest()))
+            self._numbers.extend(_WORDS(hashlib.sha256(self.seed + self._block.to_bytes(4, "big")).digest()))
         return (self._numbers.pop() >> 11) * 2.0**-53
 
 
@@ -102,26 +105,25 @@ class Chance:
 
     def digest(self, *parts: str) -> bytes:
         """RETURNS (bytes): HMAC-SHA256 of the parts, each with its length before it, so that no two lists look alike."""
-        mac = self._keyed.copy()
-        mac.update(_message(parts))
-        return mac.digest()
+        inner, outer = self._keyed
+        return _finish(inner, outer, _message(parts))
 
     @cached_property
-    def _keyed(self) -> "hmac.HMAC":
-        return hmac.new(self.key, b"", hashlib.sha256)
+    def _keyed(self) -> "tuple[hashlib._Hash, hashlib._Hash]":
+        # The two hashes of HMAC (RFC 2104), begun once: to copy an `hmac.HMAC` takes longer than to hash a value.
+        key = (self.key if len(self.key) <= _BLOCK else hashlib.sha256(self.key).digest()).ljust(_BLOCK, b"\0")
+        return hashlib.sha256(key.translate(_INNER)), hashlib.sha256(key.translate(_OUTER))
 
     @cached_property
-    def _scoped(self) -> "hmac.HMAC":
+    def _scoped(self) -> "hashlib._Hash":
         # Begun once: the key and the scope are the same for all values of a document.
-        mac = self._keyed.copy()
-        mac.update(_message((self.scope,)))
-        return mac
+        inner = self._keyed[0].copy()
+        inner.update(_message((self.scope,)))
+        return inner
 
-    def _seed(self, *parts: str) -> bytes:
-        """RETURNS (bytes): `digest` of the scope and the parts."""
-        mac = self._scoped.copy()
-        mac.update(_message(parts))
-        return mac.digest()
+    def _seed(self, message: bytes) -> bytes:
+        """RETURNS (bytes): `digest` of the scope and the parts. message (bytes): The parts, as `_message` writes them."""
+        return _finish(self._scoped, self._keyed[1], message)
 
     def rng(self, label: str, value: str, *, attempt: int = 0) -> Stream:
         """A stream of numbers for one value.
@@ -131,15 +133,18 @@ class Chance:
         attempt (int): Another stream for the same value, when the first one gave something unfit.
         RETURNS (Stream): For `pick` and `random()`; its seed is also a secret place in line.
         """
-        return Stream(self._seed(label, value, str(attempt)))
+        raw = value.encode("utf8", "surrogatepass")
+        return Stream(
+            self._seed(_part(label) + len(raw).to_bytes(4, "big") + raw + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT))
+        )
 
     def order(self, value: str) -> bytes:
         """RETURNS (bytes): A secret place in line: who comes first when two values want the same surrogate."""
-        return self._seed("order", value)
+        return self._seed(_message(("order", value)))
 
     def token(self, label: str, value: str) -> str:
         """RETURNS (str): A pseudonym that only who has the key can compute: 40 bits of the digest, as hexadecimal digits."""
-        return self._seed("token", label, value).hex()[:10]
+        return self._seed(_message(("token", label, value))).hex()[:10]
 
     def within(self, scope: str) -> "Chance":
         """RETURNS (Chance): The same key in another scope; what was computed of the key is not computed again."""
@@ -152,12 +157,28 @@ class Chance:
         return self.within(f"{self.scope}|variant:{name}") if name else self
 
 
+def _finish(inner: "hashlib._Hash", outer: "hashlib._Hash", message: bytes) -> bytes:
+    inner, outer = inner.copy(), outer.copy()
+    inner.update(message)
+    outer.update(inner.digest())
+    return outer.digest()
+
+
 def _message(parts: Sequence[str]) -> bytes:
     out = b""
     for part in parts:
         raw = part.encode("utf8", "surrogatepass")
         out += len(raw).to_bytes(4, "big") + raw
     return out
+
+
+@lru_cache(maxsize=64)
+def _part(name: str) -> bytes:
+    """RETURNS (bytes): One part of a message. name (str): A label or a number, of which there are few; never a value."""
+    return _message((name,))
+
+
+_FIRST_ATTEMPT = _part("0")
 
 
 def pick(rng: Source, options: Sequence[T]) -> T:

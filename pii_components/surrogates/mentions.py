@@ -10,10 +10,9 @@ names and, the last one or the one before a comma, a surname, and most names are
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from .names import name_table
 from .patronymic import patronymic_gender
@@ -27,50 +26,28 @@ _GENDER_OF_TITLES = {
 }
 TITLES = {title: gender for gender, text in _GENDER_OF_TITLES.items() for title in text.split()}
 SUFFIXES = {"jr", "sr", "ii", "iii", "iv", "phd", "md", "msc", "bsc", "mba", "esq", "edd", "rn", "cpa"}
-PARTICLES = frozenset(
-    [
-        "de",
-        "la",
-        "del",
-        "los",
-        "las",
-        "da",
-        "do",
-        "dos",
-        "das",
-        "di",
-        "du",
-        "van",
-        "von",
-        "der",
-        "den",
-        "ter",
-        "ten",
-        "zu",
-        "al",
-        "el",
-        "bin",
-        "binti",
-        "bint",
-        "ibn",
-        "y",
-        "e",
-    ]
-)
+PARTICLES = frozenset([
+    "de", "la", "del", "los", "las", "da", "do", "dos", "das", "di", "du", "van", "von", "der",
+    "den", "ter", "ten", "zu", "al", "el", "bin", "binti", "bint", "ibn", "y", "e",
+])  # fmt: skip
 # With a capital, "De La" is a particle, and the "Al" of Al de la Cruz a given name.
 _LEADING_PARTICLES, _SECOND_PARTICLES = frozenset({"de", "van", "von"}), frozenset({"la", "las", "los", "der", "den"})
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
-# Up to three words in Latin letters, or two the other way round; U+00D7 and U+00F7 are no letters.
+# Up to five words in Latin letters, or four the other way round: nameparser reads capitals behind two words and a comma as a
+# suffix. U+00D7 and U+00F7 are no letters.
 _LATIN = "[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]"
-_WORD = f"{_LATIN}{{2,}}(?:-{_LATIN}{{2,}})?|[OD]'{_LATIN}{{3,}}"
-_PLAIN = re.compile(rf"(?:{_WORD}|[A-Z]\.)(?:[ _](?:{_WORD}|[A-Z]\.)){{0,2}}|(?:{_WORD}), (?:{_WORD})")
+_WORD = f"(?:{_LATIN}{{2,}}(?:-{_LATIN}{{2,}})?|[OD]'{_LATIN}{{3,}})"
+_PART = rf"(?:{_WORD}|[A-Z]\.)"
+_PLAIN = re.compile(
+    rf"{_PART}(?:[ _]{_PART}){{0,4}}|{_WORD}, {_PART}(?: {_PART}){{0,2}}|{_WORD} {_WORD}, (?=.[a-zà-öø-ÿ]){_WORD}(?: {_PART}){{0,2}}"
+)
+_PLAIN_WORD = re.compile(rf"{_LATIN}+(?:'{_LATIN}+)*")
 _SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
 _ASCII_WORD = re.compile("[A-Za-z](?:[A-Za-z]|['`](?=[A-Za-z]))*")
 _APOSTROPHES = "'’`´ʼ"
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """A part of a mention that says who somebody is.
 
     start (int), end (int): Characters within the mention.
@@ -89,16 +66,35 @@ class Word:
         return len(self.norm) == 1 and self.text.isascii()
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """A name as it stands in a text.
+class Form(NamedTuple):
+    """What links a mention to a person, for each word of it: equal forms are one name, whatever stands around them.
+
+    norms (tuple[str, ...]), kinds (tuple[str, ...]): As in `Word`. initials (tuple[bool, ...]): Whether it is one.
+    """
+
+    norms: tuple[str, ...]
+    kinds: tuple[str, ...]
+    initials: tuple[bool, ...]
+
+
+class Mention(NamedTuple):
+    """A name as it stands in a text; `Mention.of` makes one.
 
     text (str): The whole span. words (tuple[Word, ...]): What must change. gender (str): From its title, "F", "M" or "".
+    form (Form): Of its words.
     """
 
     text: str
     words: tuple[Word, ...]
-    gender: str = ""
+    gender: str
+    form: Form
+
+    @classmethod
+    def of(cls, text: str, words: Iterable[Word], gender: str = "") -> "Mention":
+        """RETURNS (Mention): With the form of its words."""
+        words = tuple(words)
+        form = Form(tuple([w.norm for w in words]), tuple([w.kind for w in words]), tuple([w.is_initial for w in words]))
+        return cls(text, words, gender, form)
 
 
 def read_mention(text: str, *, before: str = "") -> Mention:
@@ -107,7 +103,7 @@ def read_mention(text: str, *, before: str = "") -> Mention:
     text (str): A span that holds one name, as found. before (str): The text before it, which may end with a title.
     RETURNS (Mention): Its words; titles, suffixes, particles, a possessive and all that is no letter stay out of them.
     """
-    return _read(text, _title_before(before))
+    return _read(text, _title_before(before) if before else "")
 
 
 @lru_cache(maxsize=2048)
@@ -116,15 +112,18 @@ def _read(text: str, title: str) -> Mention:
     words, gender, titled = found
     gender = gender or TITLES.get(title, "")
     if len(words) == 1:
-        kind = FAMILY if titled or title else LONE
-        words = [Word(w.start, w.end, w.text, w.norm, kind) for w in words]
-    return Mention(text, tuple(words), gender)
+        start, end, written, word, _ = words[0]
+        words = [Word(start, end, written, word, FAMILY if titled or title else LONE)]
+    return Mention.of(text, words, gender)
 
 
 def _title_before(before: str) -> str:
     """RETURNS (str): The title that a text ends with, folded; else the empty string."""
-    tail = before[-20:].rstrip()
-    tail = tail.removesuffix(".")
+    tail = before[-20:].rstrip().removesuffix(".")
+    last = tail.rpartition(" ")[2]
+    if last.isascii() and last.isalpha():
+        word = last.lower()
+        return word if word in TITLES else ""
     start = len(tail)
     while start and tail[start - 1].isalpha():
         start -= 1
@@ -135,25 +134,38 @@ def _title_before(before: str) -> str:
 
 def _plain_words(text: str) -> tuple[list[Word], str, bool] | None:
     """RETURNS (tuple | None): What `_words` gives, for plain words that mean nothing to it or to nameparser; None for any other."""
+    if text.isascii() and text.isalpha() and len(text) > 1:
+        word = text.lower()
+        return None if word in _vocabulary() else ([Word(0, len(text), text, word, GIVEN)], "", False)
     if not _PLAIN.fullmatch(text):
         return None
+    vocabulary = _vocabulary()
+    pieces = [match.span() for match in _PLAIN_WORD.finditer(text)]
+    hyphen, comma = "-" in text, text.find(",")
+    if hyphen:
+        pieces = _merged(text, pieces)
+    found: list[tuple[int, int, str, str]] = []
+    # Which part of the name each word is of: halves of a double name are what the whole is.
     parts: list[int] = []
-    words: list[Word] = []
-    for start, end in _pieces(text):
-        word = norm(text[start:end])
-        if word in _vocabulary() and end - start > 1:
+    # Which part is the given name: the first one, or the first one behind the surname and a comma.
+    given = 0
+    for start, end in pieces:
+        written = text[start:end]
+        word = norm(written)
+        if word in vocabulary and end - start > 1:
             return None
-        # Halves of a double name are what the whole is.
-        if not words or text[words[-1].end] != "-":
-            parts.append(start)
-        words.append(Word(start, end, text[start:end], word, GIVEN))
-    family = parts[0] if "," in text else parts[-1]
-    for i, found in enumerate(words):
-        part = max(start for start in parts if start <= found.start)
-        if len(parts) > 1 and part == family:
-            words[i] = replace(found, kind=FAMILY)
-        elif part != parts[0] and "," not in text:
-            words[i] = _with_kind(found, "middle")
+        part = parts[-1] + (not hyphen or text[found[-1][1]] != "-") if parts else 0
+        if start > comma > 0 and not given:
+            given = part
+        parts.append(part)
+        found.append((start, end, written, word))
+    last = parts[-1]
+    words: list[Word] = []
+    for (start, end, written, word), part in zip(found, parts, strict=True):
+        family = part < given or (part == last > 0 and comma < 0)
+        words.append(Word(start, end, written, word, FAMILY if family else GIVEN))
+        if part != given and not family:
+            words[-1] = _with_kind(words[-1], "middle")
     return words, "", False
 
 
@@ -236,8 +248,13 @@ def _pieces(text: str) -> list[tuple[int, int]]:
         if any(ch.isalpha() for ch in text[i:j]):
             found.append((i, j))
         i = max(j, i + 1)
+    return _merged(text, found)
+
+
+def _merged(text: str, pieces: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """RETURNS (list[tuple[int, int]]): Words, those joined by a hyphen as one if the table knows them as one given name."""
     merged: list[tuple[int, int]] = []
-    for start, stop in found:
+    for start, stop in pieces:
         if merged and text[merged[-1][1] : start] == "-" and name_table().is_given(text[merged[-1][0] : stop]):
             merged[-1] = (merged[-1][0], stop)
         else:

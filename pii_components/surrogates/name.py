@@ -8,8 +8,9 @@ A surname becomes the same surrogate for everyone who bears it; a given name dep
 two. Where two names want one surrogate, a secret order decides who gets it, not who comes first in the text.
 """
 
+import re
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .forbidden import Forbidden
 from .keys import Chance, Source
@@ -19,9 +20,10 @@ from .persons import Person, is_typo, nicknames_of, places_of
 from .slots import Slot, draw, slots_of
 from .style import is_letter, like, norm, other_shape, plain
 
+_DIGIT = re.compile(r"\d")
 
-@dataclass(frozen=True, slots=True)
-class Named:
+
+class Named(NamedTuple):
     """A person and who they become.
 
     person (Person): As in the document.
@@ -63,20 +65,20 @@ def name_people(
     known = [slots_of(person, table) for person in people]
     slots: dict[tuple[str, str], Slot] = {}
     # Siblings share a surname whose origin may be known from a given name only: the same one of them must decide each time.
-    for i in sorted(range(len(people)), key=lambda i: people[i].words):
-        if i not in fixed:
-            for slot in known[i][0]:
-                slots.setdefault((slot.kind, slot.key), slot)
+    for _, i in sorted([(person.words, i) for i, person in enumerate(people) if i not in fixed]):
+        for slot in known[i][0]:
+            slots.setdefault((slot.kind, slot.key), slot)
     found: dict[tuple[str, str], str | None] = {}
-    taken = {norm(part) for text in fixed.values() for part in text.split()}
+    taken = {norm(part) for text in fixed.values() for part in text.split()} if fixed else set()
     widened: set[tuple[str, str]] = set()
-    blocked = Forbidden({w for person in people for w in person.words}, forbidden)
+    own = {w for person in people for w in person.words}
+    blocked = forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
     streams = {place: chance.rng(f"NAME/{slot.kind}", slot.key) for place, slot in slots.items()}
     # Where two names want one surrogate, a secret order decides: that of the seeds.
     for place in sorted(slots, key=lambda place: streams[place].seed):
         name, elsewhere = draw(slots[place], streams[place], table, forbidden=blocked, taken=taken, near=near)
         found[place] = name
-        taken.add(norm(name or ""))
+        taken.add(norm(name) if name else "")
         if elsewhere:
             widened.add(place)
     named = []
@@ -105,33 +107,42 @@ def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def render(mention: Mention, named: Named, chance: Chance) -> str | None:
+def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int] | None = None) -> str | None:
     """Write a mention with its owner's surrogate: in place, so that titles, commas, "_" and possessives stay.
 
     mention (Mention): From `mentions.read_mention`. named (Named): Its owner.
     chance (Chance): Key and scope, for numbers glued to a name.
+    places (Sequence[int] | None): From `persons.link_words`, if they are at hand: which word of the owner each word is.
     RETURNS (str | None): The new text; None if some word has no surrogate.
     """
-    places = places_of(mention, named.person)
-    if not places or any(named.surrogates[p] is None for p in places):
+    person, surrogates, _ = named
+    text = mention.text
+    if places is None:
+        places = places_of(mention, person)
+    if not places:
         return None
+    numbers = None
+    if _DIGIT.search(text):
+        numbers = chance.rng("NAME/numbers", "".join([ch for ch in text if ch.isdecimal()]))
     out, last = "", 0
-    digits = "".join(ch for ch in mention.text if ch.isdecimal())
-    numbers = chance.rng("NAME/numbers", digits) if digits else None
-    for word, place in sorted(zip(mention.words, places, strict=True), key=lambda item: item[0].start):
-        between = _hide_numbers(mention.text[last : word.start], numbers)
-        new = named.surrogates[place] or ""
-        if not new:
+    for word, place in zip(mention.words, places, strict=True):
+        new = surrogates[place]
+        if new is None:
+            return None
+        between = text[last : word.start]
+        if numbers is not None:
+            between = _hide_numbers(between, numbers)
+        if new:
+            out += between if out or not last else between.lstrip(" -\t_")
+            out += _write(word.text, word.norm, new, person.words[place])
+        elif out:
             # A second surname where the pseudonym has one: the word goes, and the space or hyphen before it.
-            out += between.rstrip(" -\t_") if out else ""
-        else:
-            out += (between if out or not last else between.lstrip(" -\t_")) + _write(
-                word.text, word.norm, new, named.person.words[place]
-            )
+            out += between.rstrip(" -\t_")
         last = word.end
-        if word.is_initial and not new and mention.text[last : last + 1] == ".":
+        if not new and word.is_initial and text[last : last + 1] == ".":
             last += 1
-    return out + _hide_numbers(mention.text[last:], numbers)
+    rest = text[last:]
+    return out + (_hide_numbers(rest, numbers) if numbers is not None else rest)
 
 
 def _write(text: str, word: str, new: str, full: str) -> str:
@@ -141,6 +152,8 @@ def _write(text: str, word: str, new: str, full: str) -> str:
     if word != full and len(full) > 1 and not is_typo(word, full):
         own = [nick for nick in nicknames_of(new) if nick[0] != word[0]]
         new = own[0].capitalize() if own else new
+    if text.isalpha():
+        return like(text, new)
     spaced = any(ch in " ." for ch in text)
     written = like("".join(ch for ch in text if is_letter(ch)), new)
     return text[1].join(ch for ch in written if ch.isalpha()) if spaced else written

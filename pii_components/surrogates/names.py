@@ -123,7 +123,8 @@ class Pool(NamedTuple):
     def draw(self, rng: Source) -> str:
         """RETURNS (str): A name. rng (Source): Where chance comes from."""
         # One call of random(), whose stream Python promises to keep; choices() makes no such promise.
-        return self.names[min(bisect(self.weights, rng.random() * self.weights[-1]), len(self.names) - 1)]
+        weights = self.weights
+        return self.names[min(bisect(weights, rng.random() * weights[-1]), len(weights) - 1)]
 
 
 _EMPTY = Pool([], [])
@@ -150,18 +151,9 @@ class _Kind:
             if not before.isascii():
                 self.index.setdefault(before.lower(), info)
 
-    def look_up(self, name: str) -> tuple[str, tuple[str, ...]]:
-        """RETURNS (tuple[str, tuple[str, ...]]): Gender and countries; empty if the name is unknown."""
-        return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), "x9"))
-
-    def regions(self, name: str) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): Keys of `REGIONS`, the most likely first; empty if the name is unknown."""
-        return _regions(self.look_up(name)[1])
-
-    def rarity(self, name: str) -> int:
-        """RETURNS (int): 0 for the most frequent names, 10 for unknown ones."""
-        info = self.index.get(name.lower()) or self.index.get(fold(name))
-        return int(info[1]) if info else 10
+    def look_up(self, name: str) -> "Facts":
+        """RETURNS (Facts): What the table tells; without countries if the name is unknown."""
+        return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), _UNKNOWN))
 
     @cached_property
     def pools(self) -> dict[tuple[str, str], Pool]:
@@ -178,7 +170,7 @@ class _Kind:
         found: dict[tuple[str, str], Pool] = {}
         for name, info in rows:
             if info[0].isupper():
-                gender, countries = _read_info(info)
+                gender, countries, *_ = _read_info(info)
                 # Flatter than life, where doubling the rank halves the number of bearers: a corpus is not full of Marias.
                 weight = 2.0 ** (-0.8 * int(info[1]))
                 for region in ("", REGION_OF[countries[0]]):
@@ -189,10 +181,28 @@ class _Kind:
         return found
 
 
+class Facts(NamedTuple):
+    """What the table tells of a name.
+
+    gender (str), countries (tuple[str, ...]): As in `TableRow`. regions (tuple[str, ...]): Keys of `REGIONS`, the most likely first.
+    rarity (int): 0 for the most frequent names, 10 for unknown ones.
+    """
+
+    gender: str
+    countries: tuple[str, ...]
+    regions: tuple[str, ...]
+    rarity: int
+
+
+_UNKNOWN = "x"
+
+
 # Few lines differ in what they tell.
-@lru_cache(maxsize=1024)
-def _read_info(info: str) -> tuple[str, tuple[str, ...]]:
-    return {"X": "", "F": "F", "M": "M"}[info[0].upper()], tuple(info[i : i + 2] for i in range(2, len(info), 2))
+@lru_cache(maxsize=16384)
+def _read_info(info: str) -> Facts:
+    countries = tuple(info[i : i + 2] for i in range(2, len(info), 2))
+    regions = tuple(dict.fromkeys(REGION_OF[c] for c in countries))
+    return Facts({"X": "", "F": "F", "M": "M"}[info[0].upper()], countries, regions, int(info[1]) if len(info) > 1 else 10)
 
 
 class NameTable:
@@ -207,19 +217,19 @@ class NameTable:
 
     def gender(self, first: str) -> str | None:
         """RETURNS (str | None): "F" or "M"; None if the given name is unknown or borne by both."""
-        return self._given.look_up(first)[0] or None
+        return self._given.look_up(first).gender or None
 
     def countries(self, last: str) -> tuple[str, ...]:
         """RETURNS (tuple[str, ...]): Two-letter codes of where a surname is from, the most likely first; empty if unknown."""
-        return self._surnames.look_up(last)[1]
+        return self._surnames.look_up(last).countries
 
     def regions(self, last: str) -> tuple[str, ...]:
         """RETURNS (tuple[str, ...]): Keys of `REGIONS` for a surname, the most likely first; empty if unknown."""
-        return self._surnames.regions(last)
+        return self._surnames.look_up(last).regions
 
     def regions_of_given(self, first: str) -> tuple[str, ...]:
         """RETURNS (tuple[str, ...]): Keys of `REGIONS` for a given name, the most likely first; empty if unknown."""
-        return self._given.regions(first)
+        return self._given.look_up(first).regions
 
     def is_given(self, name: str) -> bool:
         """RETURNS (bool): Whether this is a frequent given name somewhere."""
@@ -231,12 +241,12 @@ class NameTable:
 
     def leaning(self, name: str) -> str | None:
         """RETURNS (str | None): "given" or "surname", as which a name is more frequent; None if unknown or equal."""
-        given, surname = self._given.rarity(name), self._surnames.rarity(name)
+        given, surname = self._given.look_up(name).rarity, self._surnames.look_up(name).rarity
         return None if given == surname else "given" if given < surname else "surname"
 
     def rarity_of_surname(self, name: str) -> int:
         """RETURNS (int): 0 for the most frequent surnames, one more for every doubling of the rank, 10 if unknown."""
-        return self._surnames.rarity(name)
+        return self._surnames.look_up(name).rarity
 
     def pool(self, *, given: bool, gender: str = "", region: str = "", accented: bool = False) -> Pool:
         """The names to draw from.
@@ -285,11 +295,6 @@ class NameTable:
             regions = sorted(r for r in REGIONS if self.pool_size(given=True, region=r) >= MIN_POOL)
             region = regions[int(rng.random() * len(regions))]
         return self.sample_given(rng, gender, region), self.sample_surname(rng, region)
-
-
-@lru_cache(maxsize=1024)
-def _regions(countries: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(REGION_OF[c] for c in countries))
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..labels import EMAIL, PHONE_NUM, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, role_of
 from .generate import canonical
-from .handle import owner_of
+from .handle import People, owner_of
 from .mentions import read_mention
 from .name import Named
 from .persons import link, spell_initials
@@ -105,12 +105,12 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, str]]) -> str
     steps = (
         [value.partition("@")[0]] if label == EMAIL else re.split(r"[/?#&=:.]+", value) if label == URL_PERSONAL else [value]
     )
+    students, everybody = People(named for named, role in people if role == STUDENT), People(named for named, _ in people)
     for step in steps:
-        owner = owner_of(step, [named for named, role in people if role == STUDENT])
-        if owner is not None:
+        if owner_of(step, students) is not None:
             return STUDENT
     for step in steps:
-        owner = owner_of(step, [named for named, _ in people])
+        owner = owner_of(step, everybody)
         if owner is not None:
             return next(role for named, role in people if named is owner)
     return ""

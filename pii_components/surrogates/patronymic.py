@@ -13,7 +13,7 @@ _VOWELS = "aeiouy"
 
 def patronymic_gender(word: str) -> str:
     """RETURNS (str): "M" or "F" for a patronymic, the empty string for any other word. word (str): Folded."""
-    if _ENDING.fullmatch(word) is None:
+    if not word.endswith(("ich", "na")) or _ENDING.fullmatch(word) is None:
         return ""
     return "M" if word.endswith("ich") else "F"
 

@@ -9,6 +9,7 @@ surrogate. A value without a surrogate gets its tag; nothing is ever left as it 
 
 from collections.abc import Collection, Container, Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from .. import modes
 from ..alignment import Replacement
@@ -35,6 +36,7 @@ from .email import surrogate_email
 from .fixed import fixed_names, fixed_value, pseudonym_list
 from .forbidden import Forbidden
 from .generate import Context, Generator, canonical, distinct
+from .handle import People
 from .header import HEADER, HEADER_REMOVED, find_headers
 from .id_num import id_key, surrogate_id_num
 from .item import Item
@@ -42,7 +44,7 @@ from .keys import Chance
 from .mentions import Mention, read_mention
 from .name import Named, name_people, render
 from .names import name_table
-from .persons import link, spell_initials
+from .persons import link_words, spell_initials
 from .phone import phone_key, surrogate_phone
 from .places import surrogate_education, surrogate_employer, surrogate_location
 from .strategy import variants
@@ -80,6 +82,18 @@ TOGETHER = (AGE, DATE, OTHER)
 NO_SURROGATE = "no surrogate"
 
 
+class Placed(NamedTuple):
+    """A name of a document and whose it is, as `persons.link_words` tells.
+
+    mention (Mention): The name. owner (int): Place of the person, -1 for nobody. places (tuple[int, ...]): Which word of the person
+    each of its words is.
+    """
+
+    mention: Mention
+    owner: int
+    places: tuple[int, ...]
+
+
 def plan(
     text: str,
     items: Sequence[Item],
@@ -105,12 +119,14 @@ def plan(
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     names = [item for item in items if is_name(item.label) and item.action in (SURROGATE, PSEUDONYM)]
-    mentions = spell_initials([read_mention(text[n.start : n.end], before=text[max(0, n.start - 20) : n.start]) for n in names])
-    people, owners = link(mentions)
+    read = [read_mention(text[n.start : n.end], before=text[max(0, n.start - 20) : n.start]) for n in names]
+    mentions = spell_initials(read)
+    people, owners, places = link_words(mentions)
     table = name_table()
     fixed = fixed_names(people, owners, names, profile)
-    forbidden = _forbidden(text, items, known, local=local)
-    by_start = {names[i].start: (mentions[i], owners[i]) for i in range(len(names))}
+    forbidden = _forbidden(text, items, read, known, local=local)
+    placed = map(Placed, mentions, owners, places)
+    by_start = {item.start: found for item, found in zip(names, placed, strict=True)}
     variant = _variants(text, items, by_start, chance, profile=profile, strategy=strategy, local=local)
     # Each variant has surrogates of its own, none like those of an earlier one.
     named: dict[str, Sequence[Named]] = {}
@@ -123,7 +139,7 @@ def plan(
         context = Context(
             varied,
             table,
-            named[name],
+            People(named[name]),
             reserved=profile.reserved if reserved is None else reserved,
             locale=profile.locale,
             avoid=forbidden,
@@ -143,8 +159,7 @@ def plan(
         new: str | None = None
         note = ""
         if item.start in by_start:
-            mention, owner = by_start[item.start]
-            new, note = _name(item, mention, owner, named[name], chance.variant(name), profile=profile, fixed=fixed)
+            new, note = _name(item, by_start[item.start], named[name], chance.variant(name), profile=profile, fixed=fixed)
         elif item.action == SURROGATE:
             new = made[name].get((item.label, old))
         elif item.action == PSEUDONYM:
@@ -155,7 +170,7 @@ def plan(
             new = modes.legacy_sha256(old)
         elif item.action in (REDACT, MASK, REMOVE):
             new = {REDACT: modes.redact(item.label), MASK: modes.mask(old), REMOVE: ""}[item.action]
-        if new is None or new.casefold() == old.casefold():
+        if new is None or new == old or new.casefold() == old.casefold():
             note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
             new = modes.tag(item.label)
         found.append(Replacement(item.start, item.end, new, item.label, item.action, note))
@@ -173,7 +188,7 @@ def _without_headers(text: str, items: Sequence[Item], found: list[Replacement])
 def _variants(
     text: str,
     items: Sequence[Item],
-    by_start: Mapping[int, tuple[Mention, int]],
+    by_start: Mapping[int, Placed],
     chance: Chance,
     *,
     profile: Profile,
@@ -188,7 +203,7 @@ def _variants(
     for item in items:
         value: Hashable | None = None
         if item.action == SURROGATE and item.start in by_start:
-            value = ("NAME", by_start[item.start][1])
+            value = ("NAME", by_start[item.start].owner)
         elif item.action == SURROGATE and item.label not in TOGETHER:
             value = (item.label, KEYS.get(item.label, canonical)(text[item.start : item.end]))
         values.append(value)
@@ -196,12 +211,18 @@ def _variants(
     return variants(values, chance, document, strategy=how, repeat=profile.repeat, local=local)
 
 
-def _forbidden(text: str, items: Sequence[Item], known: Container[str], *, local: bool) -> Forbidden:
+def _forbidden(
+    text: str, items: Sequence[Item], mentions: Sequence[Mention], known: Container[str], *, local: bool
+) -> Forbidden:
     """Folded words that no name may become: every name here, kept ones too; in a document's own scope every word of its text.
 
     In a wider scope the other words of one document must not change what a name becomes in all of them.
+    mentions (Sequence[Mention]): Those of the names that do not stay.
     """
-    names = {word.norm for item in items if is_name(item.label) for word in read_mention(text[item.start : item.end]).words}
+    names = {norm for mention in mentions for norm in mention.form.norms}
+    for item in items:
+        if item.action not in (SURROGATE, PSEUDONYM) and is_name(item.label):
+            names.update(read_mention(text[item.start : item.end]).form.norms)
     return Forbidden(names, known, text=text if local else "")
 
 
@@ -220,6 +241,8 @@ def _details(
     for item in chosen:
         if item.action == SURROGATE and item.label in GENERATORS:
             values.setdefault(item.label, set()).add(text[item.start : item.end])
+    if not values:
+        return {}
     taken = {canonical(text[i.start : i.end]) for i in items if i.action == SURROGATE and i.label in GENERATORS} | set(used)
     dates = [i for i in items if i.label == DATE and i.action == SURROGATE]
     if DATE in values:
@@ -244,8 +267,7 @@ def _details(
 
 def _name(
     item: Item,
-    mention: Mention,
-    owner: int,
+    placed: Placed,
     named: Sequence[Named],
     chance: Chance,
     *,
@@ -253,10 +275,11 @@ def _name(
     fixed: dict[int, str],
 ) -> tuple[str | None, str]:
     """RETURNS (tuple[str | None, str]): A name's new form, and a note."""
+    mention, owner, places = placed
     if owner < 0:
         return None, ""
     if item.action == PSEUDONYM and owner not in fixed and not pseudonym_list(item.label, profile):
         return modes.pseudonym(item.label, chance.token("NAME", " ".join(named[owner].person.words))), ""
-    new = render(mention, named[owner], chance)
+    new = render(mention, named[owner], chance, places)
     # A pseudonym has no word for a lone middle name.
-    return (new if new and any(ch.isalpha() for ch in new) else None), named[owner].note
+    return (new if new and (new[0].isalpha() or any(ch.isalpha() for ch in new)) else None), named[owner].note

@@ -5,9 +5,9 @@ or without an accent. Two mentions that share a slot share its surrogate, in eve
 """
 
 from collections.abc import Container
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 from .keys import Stream
 from .mentions import FAMILY, GIVEN
@@ -21,8 +21,7 @@ MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
 NEAR_TRIES = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """One name to be replaced, the same for every person who shares it.
 
     kind (str): `GIVEN` or `FAMILY`. word (str): Folded. family (str): For a given name, the folded surname that goes with it.
@@ -50,7 +49,8 @@ def slots_of(person: Person, table: NameTable) -> tuple[tuple[Slot, ...], tuple[
     slots = []
     for kind, word, text in zip(person.kinds, person.words, person.texts, strict=True):
         if kind == FAMILY:
-            slots.append(Slot(kind, word, "", "", _region(text, of_given, table), has_accent(text)))
+            own = region if text is of_family else _region(text, of_given, table)
+            slots.append(Slot(kind, word, "", "", own, has_accent(text)))
         else:
             slots.append(Slot(kind, word, surname, gender, region, has_accent(text)))
     unknown = ("gender unknown",) if given is not None and not gender else ()
@@ -71,8 +71,11 @@ def _gender(person: Person, table: NameTable) -> str:
     if person.gender or place is None:
         return person.gender
     word = person.words[place]
+    gender = table.gender(word)
+    if gender:
+        return gender
     genders = {table.gender(full) for full in nicknames().get(word, ())}
-    return table.gender(word) or (genders.pop() or "" if len(genders) == 1 else "")
+    return genders.pop() or "" if len(genders) == 1 else ""
 
 
 @cache

@@ -72,10 +72,12 @@ def like(original: str, new: str) -> str:
     original (str): One word as it stood. new (str): A name as the table writes it.
     RETURNS (str): UPPER, lower or as the table writes it (McDonald, O'Brien); "mARIA" gives "zOE".
     """
-    if not has_accent(original):
+    if original.isascii():
         new = plain(new)
-    if original.istitle() and original.isascii():
-        return new
+        if original.istitle():
+            return new
+    elif not has_accent(original):
+        new = plain(new)
     cased = [ch for ch in original if ch.upper() != ch.lower()]
     if not cased:
         return new

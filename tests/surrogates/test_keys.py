@@ -1,5 +1,7 @@
 """Keys and the chance that comes from them."""
 
+import hmac
+
 import pytest
 
 from pii_components.errors import PiiError
@@ -68,3 +70,14 @@ def test_known_number():
 def test_pick_uses_every_option():
     rng = Chance(b"k" * 16, "x").rng("a", "b")
     assert {pick(rng, "abc") for _ in range(60)} == set("abc")
+
+
+@pytest.mark.parametrize("key", [b"k" * 16, b"k" * 64, b"k" * 65, bytes(range(200))])
+def test_digests_are_hmac_sha256(key):
+    def message(*parts):
+        return b"".join(len(part.encode()).to_bytes(4, "big") + part.encode() for part in parts)
+
+    chance = Chance(key, "corpus")
+    assert chance.digest("a", "é") == hmac.digest(key, message("a", "é"), "sha256")
+    assert chance.rng("EMAIL", "zoë", attempt=3).seed == hmac.digest(key, message("corpus", "EMAIL", "zoë", "3"), "sha256")
+    assert chance.within("x").order("a") == hmac.digest(key, message("x", "order", "a"), "sha256")

@@ -1,0 +1,40 @@
+"""Most names are read without nameparser; what they are read as is what nameparser says."""
+
+import random
+
+import pytest
+
+from pii_components.surrogates.mentions import _plain_words, _words
+from pii_components.surrogates.names import name_table
+
+
+def invented(rng: random.Random) -> str:
+    """Words of the name table and initials in each order and case, the other way round too."""
+    table = name_table()
+
+    def word() -> str:
+        if rng.random() < 0.12:
+            return rng.choice("ABDEGHJKLMNPRSTVZ") + "."
+        found = table.sample_given(rng) if rng.random() < 0.5 else table.sample_surname(rng)
+        found += "-" + table.sample_surname(rng) if rng.random() < 0.06 else ""
+        return rng.choice((found,) * 8 + (found.lower(), found.upper()))
+
+    words = [word() for _ in range(rng.randint(1, 5))]
+    cut = rng.randrange(len(words)) if rng.random() < 0.5 else 0
+    return " ".join(words[:cut]) + ", " + " ".join(words[cut:]) if cut else rng.choice("   _").join(words)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_plain_names_are_read_as_nameparser_reads_them(seed):
+    rng = random.Random(seed)
+    names = [invented(rng) for _ in range(120)]
+    plain = [name for name in names if _plain_words(name) is not None]
+    assert len(plain) > 80
+    assert [name for name in plain if _plain_words(name) != _words(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["Lopez Baker, JD", "Juan de la Cruz", "Dr. Lopez", "Tom Baker Jr.", "Lopez Baker, V.", "M A R I A", "T0m Baker"]
+)
+def test_other_names_are_left_to_nameparser(name):
+    assert _plain_words(name) is None
