@@ -26,7 +26,7 @@ from ..alignment import apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions
-from .docs import Texts, read_group, write_ents
+from .docs import read_group, write_ents
 from .keys import KEY_ENV, Chance
 from .observed import Observed
 from .saving import Saved
@@ -114,7 +114,6 @@ class HipsSurrogate(Saved, Pipe):
         self.thread: str | None = None
         self._secret = Secret(path=self.cfg["key_file"], env=key_env)
         self._observed = Observed(self._secret)
-        self._texts = Texts()
         self.profile = profile
         self.scope = scope
         self.strategy = strategy
@@ -239,7 +238,7 @@ class HipsSurrogate(Saved, Pipe):
         roles = [doc[f.start : f.end]._.pii_role or "" for f in found] if by_role else [""] * len(found)
         action = self._profile.action
         items = [Item(f.start_char, f.end_char, f.label, action(f.label, role)) for f, role in zip(found, roles, strict=True)]
-        text = self._texts.read(doc)
+        text = doc.text  # put together anew each time it is asked for
         replacements = plan(
             text,
             items,

@@ -1,16 +1,12 @@
 """What the component reads from a Doc and writes to it, beside what spaCy's own functions give."""
 
-import pickle
-
 import pytest
 import spacy
-from spacy.tokens import Doc, Span
+from spacy.tokens import Span
 
 from pii_components.errors import PiiError
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates import docs
-from pii_components.surrogates.docs import Found, Texts, read_group, write_ents
-from pii_components.surrogates.hips import HipsSurrogate
+from pii_components.surrogates.docs import Found, read_group, write_ents
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 
@@ -18,46 +14,6 @@ TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 @pytest.fixture
 def nlp():
     return spacy.blank("en")
-
-
-def test_texts_are_those_of_the_documents(nlp):
-    texts = Texts()
-    for text in (TEXT, "", " ", "Ana", "Ana met Ana.", TEXT[::-1], TEXT):
-        assert texts.read(nlp.make_doc(text)) == text
-    assert texts.read(Doc(nlp.vocab, words=["Ana", "met"], spaces=[False, True])) == "Anamet "
-
-
-def test_texts_of_another_vocabulary(nlp):
-    texts, other = Texts(), spacy.blank("de")
-    assert [texts.read(n.make_doc(t)) for n, t in ((nlp, "Ana met"), (other, "met Bo"), (nlp, "Bo Ana"))] == [
-        "Ana met",
-        "met Bo",
-        "Bo Ana",
-    ]
-
-
-def test_few_tokens_are_kept(nlp, monkeypatch):
-    monkeypatch.setattr(docs, "MAX_WORDS", 20)
-    texts = Texts()
-    for i in range(50):
-        text = " ".join(f"w{i}x{n}" for n in range(7))
-        assert texts.read(nlp.make_doc(text)) == text
-        assert len(texts._kept[1]) <= 27
-
-
-def test_nothing_is_kept_of_a_memory_zone(nlp):
-    texts = Texts()
-    with nlp.memory_zone():
-        assert texts.read(nlp.make_doc(TEXT)) == TEXT
-    assert texts._kept is None
-
-
-def test_nothing_is_kept_in_a_copy(nlp):
-    hips = HipsSurrogate()
-    hips.set_key(b"k" * 32)
-    hips(nlp.make_doc("Zanfort Quillip"))
-    assert b"Quillip" not in pickle.dumps(hips)
-    assert b"Quillip" not in hips.to_bytes()
 
 
 def test_entities_are_as_spacy_sets_them(nlp):
