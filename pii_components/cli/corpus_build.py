@@ -24,6 +24,9 @@ RecordOpt = Annotated[bool, typer.Option("--record", help="Write down the checks
 OutOpt = Annotated[Path, typer.Option("--out", help="Folder for train, dev and test as DocBins, and the two reports.")]
 SeedOpt = Annotated[int, typer.Option("--seed", help="Of every choice.")]
 ScaleOpt = Annotated[float, typer.Option("--scale", min=0.001, help="Share of the fillings and carriers.")]
+UncutOpt = Annotated[
+    bool, typer.Option("--uncut", help="Whole texts to train on, not stretches: for a last pass, with --scale 0.5 or less.")
+]
 NamesOpt = Annotated[bool, typer.Option("--names", help="List what looks like a name or a contact detail outside slots.")]
 QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
@@ -35,6 +38,7 @@ def build(
     out: OutOpt = Path("corpus"),
     seed: SeedOpt = 46,
     scale: ScaleOpt = 1.0,
+    uncut: UncutOpt = False,
     quiet: QuietOpt = False,
     debug: DebugOpt = False,
 ) -> None:
@@ -46,7 +50,7 @@ def build(
     from ..corpus.build import build_corpus
 
     with guard(debug):
-        stats, distribution = build_corpus(assets, out, seed=seed, scale=scale)
+        stats, distribution = build_corpus(assets, out, seed=seed, scale=scale, uncut=uncut)
         if not quiet:
             screen = console()
             screen.print(split_table(stats))

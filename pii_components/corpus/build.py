@@ -52,6 +52,7 @@ class Recipe:
     fillings (int): Times that each essay of ours is filled. clean_share (float): Share of the stretches without labels that is kept.
     carriers (int): Carriers with marks at most. clean_carriers (int): Carriers without marks at most.
     whole (bool): Whole texts, neither roughened nor cut: for dev and test.
+    cut (bool): Whether texts that are roughened are cut into stretches, too.
     worn (float): Share of the mentions and details that are worn by themselves (`wear.wear`).
     habit (float): Share of the texts in which all names are worn in one way (`habits.Wardrobe`).
     """
@@ -61,6 +62,7 @@ class Recipe:
     carriers: int
     clean_carriers: int
     whole: bool = False
+    cut: bool = True
     worn: float = 0.0
     habit: float = 0.0
 
@@ -128,7 +130,8 @@ def _pieces(filled: Filled, rng: random.Random, recipe: Recipe) -> Iterator[Fill
     if recipe.whole:
         yield filled
         return
-    for piece in crop(roughen(filled, rng), rng):
+    rough = roughen(filled, rng)
+    for piece in crop(rough, rng) if recipe.cut else (rough,):
         if piece.text.strip() and (piece.direct or rng.random() < recipe.clean_share):
             yield piece
 
@@ -232,12 +235,15 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
 Counts = dict[str, dict[str, int]]
 
 
-def build_corpus(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0) -> tuple[Counts, dict[str, Counts]]:
+def build_corpus(
+    assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0, uncut: bool = False
+) -> tuple[Counts, dict[str, Counts]]:
     """Write train, dev and test as DocBins, `stats.json` and `distribution.json`: how often each label, role, form and region was filled in.
 
     assets (Path): Folder with essays/ and fragments/, and the user's own persuade/ and crapii/.
     out (Path): Folder for the .spacy files.
     seed (int): Of every choice. scale (float): Share of the carriers and of the fillings, above 0.
+    uncut (bool): Whole texts to train on, not stretches of them: slower by the token, and what tells a role often stands far from the name.
     RETURNS (tuple[Counts, dict[str, Counts]]): Per split: documents, tokens, documents without spans, spans that were masked since they
         do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value (`synthesis.Tally`).
     RAISES (PiiError): E603, if there are no essays.
@@ -256,6 +262,7 @@ def build_corpus(assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0)
             fillings=max(1, round(base.fillings * scale)),
             carriers=round(base.carriers * scale),
             clean_carriers=round(base.clean_carriers * scale),
+            cut=not uncut,
         )
         blocks = {
             kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == split]

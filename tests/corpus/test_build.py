@@ -51,6 +51,17 @@ def test_stats_count_what_is_written(built):
     assert stats["train"]["NAME_STUDENT"] > 20
 
 
+def test_uncut_texts_are_as_long_as_those_of_dev(built, assets, tmp_path):
+    out, stats, _ = built
+    uncut, _ = build_corpus(assets, tmp_path, seed=1, scale=0.2, uncut=True)
+    assert uncut["dev"] == stats["dev"] and uncut["test"] == stats["test"]
+
+    def length(split):
+        return split["tokens"] / split["documents"]
+
+    assert length(uncut["train"]) > 1.5 * length(stats["train"])
+
+
 def test_the_same_seed_builds_the_same_corpus(built, assets, tmp_path):
     out, stats, distribution = built
     assert build_corpus(assets, tmp_path, seed=1, scale=0.2) == (stats, distribution)
