@@ -71,6 +71,8 @@ def crossval(
     """
     with guard(debug):
         from ..evaluate.crossval_run import CrossValidation
+        from ..evaluate.metrics import SEED
+        from ..evaluate.veto_table import check_lines
 
         refuse_early(out)
         for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy"):
@@ -79,9 +81,9 @@ def crossval(
         job = Job(gold, profile, "", "", "", strict=False)
         done = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
-            min_precision=min_precision, protect=protect,
+            min_precision=min_precision, protect=protect, n_resamples=resamples, seed=seed or SEED,
         )  # fmt: skip
-        run, others, curve = done.run(
+        run, others, more = done.run(
             job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final, classifier=classifier
         )
         job.save([run], str(work))
@@ -95,8 +97,10 @@ def crossval(
             resamples,
             seed,
             quiet,
-            **({"calibration": {"private people, held out": curve}} if curve else {}),
+            **more,
         )
+        if "control" in more and not quiet:
+            sys.stderr.write("".join(f"{line}\n" for line in check_lines(more["control"])))
         if others is not None:
             second = Job(apart, profile, "", "", "", strict=False)
             second.save([others], str(work / "apart"))

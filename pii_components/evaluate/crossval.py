@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby, product
 from pathlib import Path
 from typing import Any, cast
@@ -37,6 +37,7 @@ from .matching import match_bag
 from .records import CRAPII_LABELS, Entity, GoldDocument
 from .sweep import Cached, changed, choose, predict_once, reset
 from .systems import crapii_label, entity_of
+from .veto_control import Proposed
 
 CONTEXT = "pii_context"
 PROTECT = "pii_context.settings.protect"
@@ -195,7 +196,7 @@ class Decided:
 
     entities (list[Entity]): Held out, of all essays. by_fold (list[Choice]): Chosen for each fold on the others. best (Choice): Best over
         all folds, for what ships. scores (list[float]), private (list[bool]): Held-out probability that a person is private, by the
-        choice of the fold, and whether one was.
+        choice of the fold, and whether one was. proposed (list[Proposed]): What there was before the threshold; `entities` are those kept.
     """
 
     entities: list[Entity]
@@ -203,6 +204,7 @@ class Decided:
     best: Choice
     scores: list[float]
     private: list[bool]
+    proposed: list[Proposed] = field(default_factory=list)
 
 
 def decide(
@@ -222,6 +224,7 @@ def decide(
     """
     found: list[list[list[Entity]]] = [[] for _ in choices]  # per choice and fold
     chances: list[list[list[float]]] = [[] for _ in choices]
+    scored_by: list[list[list[tuple[Entity, float | None]]]] = [[] for _ in choices]
     columns = [CLASSES.index(role) for role in PRIVATE]
     for n, fold in enumerate(folds):
         others = [p for k, other in enumerate(folds) if k != n for p in other.persons]
@@ -231,17 +234,21 @@ def decide(
             chance = [float(classifier.predict(p.row[None])[0, columns].sum()) for p in fold.persons]
             for i in group:
                 found[i].append([e for e, score in scored if score is None or score >= choices[i].protect])
+                scored_by[i].append(scored)
                 chances[i].append(chance)
     # (n_choices, n_folds, 3)
     counts = numpy.asarray([[_counts(fold, part) for fold, part in zip(folds, parts, strict=True)] for parts in found])
-    by_fold, entities, scores = [], [], []
+    by_fold, entities, scores, proposed = [], [], [], []
     for n in range(len(folds)):
         i = choose(numpy.delete(counts, n, axis=1).sum(axis=1), min_precision=min_precision)
         by_fold.append(choices[i])
         entities += found[i][n]
         scores += chances[i][n]
+        least = choices[i].protect
+        proposed += [Proposed(e, score, score is None or score >= least) for e, score in scored_by[i][n]]
     best = choices[choose(counts.sum(axis=1), min_precision=min_precision)]
-    return Decided(entities, by_fold, best, scores, [bool(p.allowed[columns].any()) for fold in folds for p in fold.persons])
+    private = [bool(p.allowed[columns].any()) for fold in folds for p in fold.persons]
+    return Decided(entities, by_fold, best, scores, private, proposed)
 
 
 def find_scored(fold: Fold, classifier: PersonModel, protects: Callable[[str], bool]) -> list[tuple[Entity, float | None]]:

@@ -16,6 +16,7 @@ from spacy.tokens import Doc, DocBin
 from ..context_train import PersonExample, train
 from ..corpus.formats.record import LabelledText
 from ..corpus.readers import read_labelled
+from ..labels import NAME_STUDENT
 from ..packaging import TORCH, assemble
 from .calibration import reliability
 from .crossval import (
@@ -32,9 +33,12 @@ from .crossval import (
     write_training,
 )
 from .gold import read_gold
+from .metrics import N_RESAMPLES, SEED
 from .records import Entity, GoldDocument
+from .report import label_views
 from .sweep import find_with
 from .systems import Run
+from .veto_control import control_report
 
 logger = logging.getLogger(__name__)
 
@@ -53,6 +57,8 @@ class CrossValidation:
     threads: int
     min_precision: float
     protect: float = 0.0
+    n_resamples: int = N_RESAMPLES
+    seed: int = SEED
 
     def run(
         self,
@@ -69,8 +75,9 @@ class CrossValidation:
         documents (Sequence[GoldDocument]): What is scored. gold (Path): Their file. apart (Path | None): Other essays.
         protects (Callable[[str], bool]): Whether a label is hidden. final (bool): Whether to train on everything too.
         classifier (bool): Whether to fit one; without, the rules decide, and the essays apart are not looked at.
-        RETURNS (tuple[Run, Run | None, dict[str, Any]]): Held-out entities of `documents`, those of the essays apart, and the reliability
-            curve of held-out probabilities that a person is private.
+        RETURNS (tuple[Run, Run | None, dict[str, Any]]): Held-out entities of `documents`, those of the essays apart, and what goes into the
+            metrics file beside scores: `calibration`, the reliability curve of held-out probabilities that a person is private, and
+            `control`, see veto_control.py. The last is empty without a classifier.
         """
         began, cpu = time.perf_counter(), time.process_time()
         essays = list(read_labelled(gold))
@@ -117,13 +124,23 @@ class CrossValidation:
         (self.work / "chosen.json").write_text(json.dumps(told, indent=1) + "\n", "utf8")
         about = {"model": self.source.name, "folds": self.n_folds, "held_out": True, **told}
         run = self._as_run("held_out", entities, documents, about, protects, (began, cpu))
-        curve = reliability(done.scores, done.private)
+        more_told = {
+            "calibration": {"private people, held out": reliability(done.scores, done.private)},
+            "control": control_report(
+                done.proposed,
+                documents,
+                views={"names": [NAME_STUDENT], **label_views()},
+                strict=folds[0].nlp.get_pipe(CONTEXT).settings.protect_precision,  # type: ignore[attr-defined]
+                n_resamples=self.n_resamples,
+                seed=self.seed,
+            ),
+        }
         if apart is None:
-            return run, None, curve
+            return run, None, more_told
         first = examine_fold(models[0], read_gold(apart), more, settings=settings)
         first.nlp.get_pipe(CONTEXT).classifier = fitted  # type: ignore[attr-defined]
         found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": best.protect}, protects=protects)
-        return run, _other_run(first, found, about, protects), curve
+        return run, _other_run(first, found, about, protects), more_told
 
     def _as_run(
         self,

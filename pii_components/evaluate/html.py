@@ -14,7 +14,7 @@ from ..about import __version__
 from . import html_runs as runs
 from . import html_sections as sections
 from .errors import RIGHT, SPURIOUS, kind_of, overlap
-from .html_calibration import calibration
+from .html_calibration import calibration, control
 from .html_parts import Markup, escape, missing, paragraph, table
 from .html_thresholds import thresholds
 from .records import CRAPII_LABELS, Entity, GoldDocument
@@ -120,7 +120,7 @@ def build_page(
         "labels": ("By label", sections.labels(reports)),
         "groups": ("By culture and gender of the name", sections.groups(reports)),
         "thresholds": ("Thresholds", thresholds(reports)),
-        "calibration": ("Calibration", calibration(reports)),
+        "calibration": ("Calibration", calibration(reports) + control(reports)),
         "robustness": ("Robustness", sections.robustness(reports)),
         "speed": ("Speed", runs.speed(reports)),
         "release": ("Release risk", runs.release(reports)),

@@ -1,8 +1,9 @@
-"""The report's section on calibration, from metrics files that hold `calibration`."""
+"""The report's section on calibration, from metrics files that hold `calibration`, and the verifier against chance (`control`)."""
 
 from collections.abc import Mapping
 from typing import Any
 
+from . import veto_table as veto
 from .html_charts import lines
 from .html_parts import missing, number, paragraph, table
 
@@ -39,4 +40,17 @@ def calibration(reports: Reports) -> str:
             out.append(table(f"{name}: bins", ("probability", "n", "mean", "was so, 95 % interval"), rows))
     if not out:
         out.append(missing("reliability curves", "Make them with: pii-edu evaluate crossval … --out FILE."))
+    return "\n".join(out)
+
+
+def control(reports: Reports) -> str:
+    """RETURNS (str): The verifier against vetoes at random (`control`); nothing where no file holds it."""
+    out = []
+    for file, report in reports.items():
+        found = report.get("control")
+        if isinstance(found, Mapping) and "views" in found:
+            out.append(table(f"{file}: verifier against vetoes at random", veto.HEAD, veto.control_rows(found), texts=(0, 1)))
+            out.append(paragraph(veto.note(found)))
+            out.append(table(f"{file}: precision at a fixed recall", veto.RECALL_HEAD, veto.recall_rows(found)))
+            out += [paragraph(line) for line in veto.check_lines(found)]
     return "\n".join(out)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from . import veto_table as veto
 from .command import run_command
 
 HEAD = ("system", "labels", "support", "P", "R", "F1", "F5 (95 % interval)", "PII left in", "clean essays touched")
@@ -66,12 +67,26 @@ def fairness_table(report: Mapping[str, Any]) -> str:
     return "\n".join([*lines_of(head, rows), "", told])
 
 
-def markdown_table(reports: Sequence[Mapping[str, Any]], *, subset: str = "") -> str:
+def control_table(reports: Sequence[Mapping[str, Any]]) -> str:
+    """RETURNS (str): The random-veto control of `pii-edu evaluate crossval`, as Markdown; empty without any."""
+    parts = []
+    for report in reports:
+        if control := report.get("control"):
+            parts += [*lines_of(veto.HEAD, veto.control_rows(control)), "", veto.note(control), ""]
+            parts += [*lines_of(veto.RECALL_HEAD, veto.recall_rows(control)), ""]
+            parts += [f"- {line}" for line in veto.check_lines(control)]
+    return "\n".join(parts)
+
+
+def markdown_table(reports: Sequence[Mapping[str, Any]], *, subset: str = "", control: bool = False) -> str:
     """One row per report, system and set of labels.
 
-    reports (Sequence[Mapping[str, Any]]): What `compare` wrote. subset (str): A part of the data (seed_split); all if empty.
+    reports (Sequence[Mapping[str, Any]]): What `compare` wrote. subset (str): A part of the data (seed_split); all if empty. control (bool):
+        Whether to show the random-veto control of `crossval` instead.
     RETURNS (str): Lines of Markdown, without a line break at the end. What `fairness` wrote makes a table of its own form.
     """
+    if control:
+        return control_table(reports)
     if reports and "groups" in reports[0]:
         return fairness_table(reports[0])
     if reports and reports[0].get("kind") == "presidio":
@@ -101,9 +116,10 @@ def markdown(
     *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Metrics files that compare wrote.")],
     subset: Annotated[str, typer.Option(help="A part of the data (seed_split).")] = "",
+    control: Annotated[bool, typer.Option("--control", help="Show the verifier against vetoes at random (crossval).")] = False,
 ) -> None:
     """Print metrics files as a Markdown table."""
-    typer.echo(markdown_table([json.loads(path.read_text("utf8")) for path in files], subset=subset))
+    typer.echo(markdown_table([json.loads(path.read_text("utf8")) for path in files], subset=subset, control=control))
 
 
 if __name__ == "__main__":
