@@ -14,7 +14,8 @@ start or as the end of a span:
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -64,7 +65,6 @@ class OffsetMap:
     old_length: int
     new_length: int
     edits: tuple[Edit, ...] = ()
-    _starts: list[int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         shift, last = 0, 0
@@ -74,7 +74,10 @@ class OffsetMap:
             last, shift = end, new_end - end
         if last > self.old_length or self.old_length + shift != self.new_length:
             raise PiiError(Errors.E411, start=last, end=self.old_length + shift, length=self.new_length)
-        object.__setattr__(self, "_starts", [e.start for e in self.edits])
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [e.start for e in self.edits]
 
     def to_new(self, offset: int, *, end: bool = False) -> int:
         """Where a place in the old text lies in the new one.

@@ -1,5 +1,6 @@
 """What the component reads from a Doc and writes to it, in as few steps as spaCy allows: a corpus has many documents.
 
+    text = text_of(doc)                         # doc.text
     found = read_group(doc, "pii")              # list[Found], sorted, without overlaps
     write_ents(doc, found)                      # doc.ents
 
@@ -7,28 +8,35 @@ Offsets and labels of a span are read once; its attributes only where spans over
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy
-from spacy.attrs import ENT_IOB, ENT_KB_ID, ENT_TYPE
-from spacy.tokens import Doc
+from spacy.attrs import ORTH, SPACY
+from spacy.tokens import Doc, Span
 
 from ..labels import LABELS
 from ..spans import read_spans, resolve_overlaps
 
 _LABELS = frozenset(LABELS)
-# What spaCy calls O, I and B.
-_OUTSIDE, _INSIDE, _BEGIN = 2, 1, 3
 
 
 class Found(NamedTuple):
-    """A span. start (int), end (int): Tokens, end exclusive. label (str): Its label. start_char (int), end_char (int): Characters."""
+    """A span. label (str): Its label. start_char (int), end_char (int): Characters, end exclusive. span (Span): With that label."""
 
-    start: int
-    end: int
     label: str
     start_char: int
     end_char: int
+    span: Span
+
+
+def text_of(doc: Doc) -> str:
+    """RETURNS (str): `doc.text`, which makes a Token for each token and keeps it with the document."""
+    values = doc.to_array([ORTH, SPACY])
+    pieces = [" "] * (2 * len(values))
+    pieces[::2] = map(doc.vocab.strings.__getitem__, values[:, 0].tolist())
+    for i in numpy.flatnonzero(values[:, 1] == 0).tolist():
+        pieces[2 * i + 1] = ""
+    return "".join(pieces)
 
 
 def read_group(doc: Doc, key: str) -> list[Found]:
@@ -38,29 +46,24 @@ def read_group(doc: Doc, key: str) -> list[Found]:
     RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps.
     RAISES (PiiError): E002 for a label that there is not.
     """
-    if key not in doc.spans:
+    group = doc.spans.get(key)
+    if group is None:
         return []
-    found = [Found(span.start, span.end, span.label_, span.start_char, span.end_char) for span in doc.spans[key]]
-    last = 0
-    for start, end, label, _, _ in found:
+    found, last = [], 0
+    for span in group:
+        label, start, end = span.label_, span.start, span.end
         if not last <= start < end or label not in _LABELS:
             break
+        found.append(Found(label, span.start_char, span.end_char, span))
         last = end
     else:
         return found
-    kept = [(cand.label, doc[cand.start : cand.end]) for cand in resolve_overlaps(read_spans(doc, key))]
-    return [Found(span.start, span.end, label, span.start_char, span.end_char) for label, span in kept]
+    spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in resolve_overlaps(read_spans(doc, key))]
+    return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
 
 
 def write_ents(doc: Doc, found: Sequence[Found]) -> None:
-    """Set `doc.ents`, as `doc.set_ents` does, which looks at each token several times. found (Sequence[Found]): Without overlaps."""
-    values: Any = numpy.zeros((3, len(doc)), dtype=numpy.uint64)
-    values[0] = _OUTSIDE
-    if found:
-        add = doc.vocab.strings.add
-        labels = {label: add(label) for label in {f.label for f in found}}
-        tokens = [(i, _INSIDE, labels[f.label]) for f in found for i in range(f.start, f.end)]
-        places, inside, types = zip(*tokens, strict=True)
-        values[0, places], values[1, places] = inside, types
-        values[0, [f.start for f in found]] = _BEGIN
-    doc.from_array([ENT_IOB, ENT_TYPE, ENT_KB_ID], values.T)
+    """Set `doc.ents`. What is outside is told as one span: by default spaCy asks for each token. found (Sequence[Found]): No overlaps."""
+    if len(doc):
+        doc.set_ents([], outside=[doc[:]], default="unmodified")
+        doc.set_ents([f.span for f in found], default="unmodified")

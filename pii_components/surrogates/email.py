@@ -13,6 +13,8 @@ from .words import word_list, words
 
 AT = re.compile(r"@|＠|\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|\s+at\s+|\s+@\s*", re.IGNORECASE)
 DOT = re.compile(r"\s*[\[({<]\s*(?:dot|\.)\s*[\])}>]\s*|\s+dot\s+|[.．]", re.IGNORECASE)
+# In which only "@" and "." can separate.
+_SIMPLE = re.compile(r"[\w.@+-]+", re.ASCII)
 _PREFIX = re.compile(r"^(?:mailto:|e-?mail:)\s*", re.IGNORECASE)
 
 
@@ -25,13 +27,23 @@ def surrogate_email(value: str, context: Context, attempt: int = 0) -> str | Non
     """
     prefix = _PREFIX.match(value)
     start = prefix.end() if prefix else 0
-    at = AT.search(value, start)
-    local = value[start : at.start()] if at else value[start:]
+    at = _at(value, start)
+    local = value[start : at[0]] if at else value[start:]
     if not any(ch.isalnum() for ch in local):
         return None
     handle = surrogate_handle(local, context.people, context.chance, context.table, attempt=attempt)
-    domain = surrogate_domain(value[at.end() :], context) if at else ""
-    return value[:start] + handle + (at.group() if at else "") + domain
+    if not at:
+        return value[:start] + handle
+    return value[:start] + handle + value[at[0] : at[1]] + surrogate_domain(value[at[1] :], context)
+
+
+def _at(value: str, start: int) -> tuple[int, int] | None:
+    """RETURNS (tuple[int, int] | None): Where the first `AT` of an address stands, from a place on."""
+    if _SIMPLE.fullmatch(value):
+        place = value.find("@", start)
+        return (place, place + 1) if place >= 0 else None
+    found = AT.search(value, start)
+    return found.span() if found else None
 
 
 def surrogate_domain(domain: str, context: Context) -> str:
@@ -40,8 +52,9 @@ def surrogate_domain(domain: str, context: Context) -> str:
     domain (str): As it stands. context (Context): `reserved` asks for one that nobody can own (RFC 2606).
     RETURNS (str): With the separators of the original, so far as there are as many.
     """
-    parts = [p for p in DOT.split(domain) if p]
-    dots = DOT.findall(domain) or ["."]
+    simple = _SIMPLE.fullmatch(domain)
+    parts = [p for p in (domain.split(".") if simple else DOT.split(domain)) if p]
+    dots = ["."] if simple else DOT.findall(domain) or ["."]
     if not parts:
         return domain
     names = [p.strip().lower() for p in parts]

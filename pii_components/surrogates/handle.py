@@ -33,6 +33,15 @@ class Piece(NamedTuple):
     weight: int
 
 
+class Stem(NamedTuple):
+    """A word of a person for handles: its letters, what they become, its place, its nicknames."""
+
+    old: str
+    new: str
+    place: int
+    nicks: tuple[str, ...]
+
+
 def letters(word: str) -> str:
     """RETURNS (str): A name as it stands in an address: small ASCII letters only."""
     if word.isascii() and word.isalpha():
@@ -54,9 +63,9 @@ class People(tuple[Named, ...]):
         return frozenset([letters(word) for named in self for word in named.person.words])
 
     @cached_property
-    def forms(self) -> list[list[tuple[str, str, int, int]]]:
-        """RETURNS (list): For each, `_forms`."""
-        return [_forms(named) for named in self]
+    def stems(self) -> list[list[Stem]]:
+        """RETURNS (list[list[Stem]]): For each, those of their words that have letters."""
+        return [_stems(named) for named in self]
 
     @cached_property
     def _read(self) -> dict[tuple[str, int], tuple[Piece, ...]]:
@@ -66,7 +75,7 @@ class People(tuple[Named, ...]):
         """RETURNS (tuple[Piece, ...]): A run of small letters read as the name of one of them; see `_segment`."""
         found = self._read.get((run, i))
         if found is None:
-            found = self._read[run, i] = _segment(run, self.forms[i], len(self[i].person.words))
+            found = self._read[run, i] = _segment(run, self.stems[i], len(self[i].person.words))
         return found
 
 
@@ -122,7 +131,8 @@ def owner_of(handle: str, people: Sequence[Named]) -> Named | None:
 def _owner(handle: str, people: People) -> int:
     """RETURNS (int): The place of a handle's owner; -1 if there is none."""
     best, found = 0, -1
-    runs = [(len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in words("handle_words")]
+    harmless = words("handle_words")
+    runs = [(len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in harmless]
     total = sum([length for length, _ in runs])
     for i, named in enumerate(people):
         weight = covered = longest = 0
@@ -138,30 +148,38 @@ def _owner(handle: str, people: People) -> int:
     return found
 
 
-def _forms(named: Named) -> list[tuple[str, str, int, int]]:
-    """How a person's words may stand in a handle: letters, what they become, which word, how sure."""
+def _stems(named: Named) -> list[Stem]:
+    words = enumerate(zip(named.person.words, named.surrogates, strict=True))
+    found = [Stem(letters(word), letters(surrogate or ""), i, nicknames_of(word)) for i, (word, surrogate) in words]
+    return [stem for stem in found if stem.old and stem.new]
+
+
+def _forms(run: str, stems: Sequence[Stem]) -> list[tuple[str, str, int, int]]:
+    """How a person's words stand in a run of letters, if they do: letters, what they become, which word, how sure."""
     forms = []
-    for i, (word, surrogate) in enumerate(zip(named.person.words, named.surrogates, strict=True)):
-        old, new = letters(word), letters(surrogate or "")
-        if not old or not new:
-            continue
-        if len(old) > 1:
-            forms.append((old, new, i, 4 * len(old)))
-        forms += [(old[:n], new[:n], i, 3 * n) for n in range(len(old) - 1, 2, -1)]
-        forms.append((old[0], new[0], i, 1))
-        forms += [(nick, new, i, 4 * len(nick)) for nick in nicknames_of(word)]
+    for old, new, i, nicks in stems:
+        if old[0] in run:
+            # Where not even the first letters are, nothing longer is.
+            if old[:3] in run and len(old) > 1:
+                if old in run:
+                    forms.append((old, new, i, 4 * len(old)))
+                forms += [(old[:n], new[:n], i, 3 * n) for n in range(len(old) - 1, 2, -1) if old[:n] in run]
+            forms.append((old[0], new[0], i, 1))
+        for nick in nicks:
+            if nick in run:
+                forms.append((nick, new, i, 4 * len(nick)))
     return forms
 
 
-def _segment(run: str, known: Sequence[tuple[str, str, int, int]], size: int) -> tuple[Piece, ...]:
+def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
     """The best way to read a run of letters as parts of a person's name, each word used once.
 
-    run (str): Small letters. known (Sequence): The person's `_forms`. size (int): How many words the name has.
+    run (str): Small letters. stems (Sequence[Stem]): The person's. size (int): How many words the name has.
     RETURNS (tuple[Piece, ...]): In order; empty if nothing but scattered initials fits.
     """
     if not run or len(run) > 40:
         return ()
-    forms = [form for form in known if form[0] in run]
+    forms = _forms(run, stems)
     if not forms or (len(run) > size and not any([len(form[0]) > 1 for form in forms])):
         return ()
     # Where a form may begin, and the next such place behind each letter.

@@ -26,7 +26,7 @@ from ..alignment import apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions
-from .docs import read_group, write_ents
+from .docs import read_group, text_of, write_ents
 from .keys import KEY_ENV, Chance
 from .observed import Observed
 from .saving import Saved
@@ -235,10 +235,12 @@ class HipsSurrogate(Saved, Pipe):
 
             set_detail_roles(doc, self.cfg["spans_key"])
         found = read_group(doc, self.cfg["spans_key"])
-        roles = [doc[f.start : f.end]._.pii_role or "" for f in found] if by_role else [""] * len(found)
-        action = self._profile.action
-        items = [Item(f.start_char, f.end_char, f.label, action(f.label, role)) for f, role in zip(found, roles, strict=True)]
-        text = doc.text  # put together anew each time it is asked for
+        if by_role:
+            actions = [self._profile.action(f.label, f.span._.pii_role or "") for f in found]
+        else:
+            actions = [self._profile.action(f.label) for f in found]
+        items = [Item(f.start_char, f.end_char, f.label, action) for f, action in zip(found, actions, strict=True)]
+        text = text_of(doc)
         replacements = plan(
             text,
             items,
@@ -251,19 +253,14 @@ class HipsSurrogate(Saved, Pipe):
             strategy=self.cfg["strategy"],
         )
         new, offsets = apply_replacements(text, replacements)
-        doc._.deidentified = new
-        doc._.pii_offsets = offsets
-        doc._.surrogate_spans = [
-            {
-                "start_char": edit.new_start,
-                "end_char": edit.new_end,
-                "label": rep.label,
-                "action": rep.action,
-                "note": rep.note,
-            }
-            for rep, edit in zip(replacements, offsets.edits, strict=True)
+        attributes = doc._
+        attributes.deidentified = new
+        attributes.pii_offsets = offsets
+        attributes.surrogate_spans = [
+            {"start_char": start, "end_char": end, "label": rep.label, "action": rep.action, "note": rep.note}
+            for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
         ]
-        write_ents(doc, [f for f, item in zip(found, items, strict=True) if item.action != KEEP])
+        write_ents(doc, [f for f, action in zip(found, actions, strict=True) if action != KEEP])
         return sum(rep.note == NO_SURROGATE for rep in replacements)
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:

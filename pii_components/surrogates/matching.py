@@ -59,9 +59,13 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     if norms == full and (len(norms) == 1 or len(set(norms)) == len(norms)) and True not in initials:
         return 20 * len(norms) + 2 * sum(map(eq, kinds, full_kinds)), tuple(range(len(norms)))
     # Most names are somebody else's: seen at one of their words.
+    nicks = nicknames()
     for word in norms:
+        size, stands_for = len(word), nicks.get(word, ())
         for other in full:
-            if other.startswith(word) or _is_kin(word, other):
+            if other.startswith(word) or other in stands_for or word in nicks.get(other, ()):
+                break
+            if -2 < size - len(other) < 2 and is_typo(word, other):
                 break
         else:
             return None
@@ -105,12 +109,6 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     if not lone and all(initials) and (places[0], places[len(norms) - 1]) != (0, len(full) - 1):
         return None
     return score, tuple([places[i] for i in range(len(norms))])
-
-
-def _is_kin(word: str, full: str) -> bool:
-    """RETURNS (bool): Whether a word that another one does not begin with can be it at all: a nickname either way, or a slip."""
-    nicks = nicknames()
-    return full in nicks.get(word, ()) or word in nicks.get(full, ()) or is_typo(word, full)
 
 
 def _is_nick(word: str, full: str, *, lone: bool) -> bool:

@@ -137,6 +137,14 @@ def _plain_words(text: str) -> tuple[list[Word], str, bool] | None:
     if text.isascii() and text.isalpha() and len(text) > 1:
         word = text.lower()
         return None if word in _vocabulary() else ([Word(0, len(text), text, word, GIVEN)], "", False)
+    first, space, second = text.partition(" ")
+    if space and text.isascii() and first.isalpha() and second.isalpha() and len(first) > 1 < len(second):
+        one, two = first.lower(), second.lower()
+        vocabulary = _vocabulary()
+        if one in vocabulary or two in vocabulary:
+            return None
+        size = len(first)
+        return [Word(0, size, first, one, GIVEN), Word(size + 1, len(text), second, two, FAMILY)], "", False
     if not _PLAIN.fullmatch(text):
         return None
     vocabulary = _vocabulary()

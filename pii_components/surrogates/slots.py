@@ -5,7 +5,7 @@ or without an accent. Two mentions that share a slot share its surrogate, in eve
 """
 
 from collections.abc import Container
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -89,19 +89,23 @@ def _neutral() -> dict[str, Pool]:
 
 def _pools(slot: Slot, table: NameTable) -> tuple[Pool, Pool, Pool]:
     """RETURNS (tuple[Pool, Pool, Pool]): What to draw from first, then, and at last."""
-    given = slot.kind == GIVEN
-    if given and patronymic_gender(slot.word):
+    if slot.kind == GIVEN and patronymic_gender(slot.word):
         # After a father's name, whoever's child.
         fathers = table.pool(given=True, gender="M", region="RU")
         return fathers, fathers, fathers
-    then = table.pool(given=given, gender=slot.gender, region=slot.region)
+    return _pools_of(table, slot.kind == GIVEN, slot.gender, slot.region, slot.accented)
+
+
+@lru_cache(maxsize=512)
+def _pools_of(table: NameTable, given: bool, gender: str, region: str, accented: bool) -> tuple[Pool, Pool, Pool]:
+    then = table.pool(given=given, gender=gender, region=region)
     first = then
-    if given and not slot.gender and slot.region in _neutral():
+    if given and not gender and region in _neutral():
         # Nobody knows whether "she" or "he" stands in the text: a name that goes with both.
-        first = _neutral()[slot.region]
-    elif slot.accented:
-        first = table.pool(given=given, gender=slot.gender, region=slot.region, accented=True)
-    return first, then, table.pool(given=given, gender=slot.gender)
+        first = _neutral()[region]
+    elif accented:
+        first = table.pool(given=given, gender=gender, region=region, accented=True)
+    return first, then, table.pool(given=given, gender=gender)
 
 
 def draw(

@@ -115,8 +115,9 @@ def other_char(ch: str, rng: Source, *, first: bool = False) -> str:
 
 def other_shape(value: str, rng: Source) -> str:
     """RETURNS (str): The value with every letter and digit changed to another of its class, everything else kept."""
-    out, before = [], ""
+    out, inside, draw = [], False, rng.random
     for ch in value:
-        out.append(other_char(ch, rng, first=not before.isalnum()))
-        before = ch
+        others = (_OTHERS if inside else _OTHERS_FIRST).get(ch)
+        out.append(others[int(draw() * len(others))] if others is not None else other_char(ch, rng, first=not inside))
+        inside = ch.isalnum()
     return "".join(out)

@@ -139,11 +139,11 @@ def _segment(segment: str, context: Context, rng: Source, attempt: int, *, commo
         return segment
     if ":" in plain:
         return ":".join(_segment(part, context, rng, attempt) for part in segment.split(":"))
-    new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
     if _is_code(plain):
         # A channel's code begins with UC: a fact about the site.
         lead = "UC" if re.fullmatch(r"UC[\w-]{20,}", plain) else ""
         return lead + other_shape(plain[len(lead) :], rng)
+    new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
     if plain.lower().endswith((".html", ".htm", ".php", ".pdf", ".aspx")):
         new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
     return new if plain == segment else quote(new, safe="@-._~+!$&'()*,;=:")

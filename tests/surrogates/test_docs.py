@@ -6,7 +6,7 @@ from spacy.tokens import Span
 
 from pii_components.errors import PiiError
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates.docs import Found, read_group, write_ents
+from pii_components.surrogates.docs import Found, read_group, text_of, write_ents
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 
@@ -16,13 +16,23 @@ def nlp():
     return spacy.blank("en")
 
 
+def found(doc, start, end, label):
+    span = Span(doc, start, end, label=label)
+    return Found(label, span.start_char, span.end_char, span)
+
+
+@pytest.mark.parametrize("text", [TEXT, "", " ", "Ana", "Ana ", "\n", "no end…\n\n\t "])
+def test_the_text_is_that_of_spacy(nlp, text):
+    assert text_of(nlp.make_doc(text)) == nlp.make_doc(text).text == text
+
+
 def test_entities_are_as_spacy_sets_them(nlp):
-    found = [Found(0, 1, "NAME_STUDENT", 0, 3), Found(2, 4, "LOCATION", 9, 12), Found(4, 5, "LOCATION", 12, 14)]
     one, other = nlp.make_doc(TEXT), nlp.make_doc(TEXT)
+    spans = [(0, 1, "NAME_STUDENT"), (2, 4, "LOCATION"), (4, 5, "LOCATION")]
     for doc in (one, other):
         doc.ents = [Span(doc, 1, 3, label="ORG", kb_id="Q1")]
-    write_ents(one, found)
-    other.set_ents([Span(other, f.start, f.end, label=f.label) for f in found])
+    write_ents(one, [found(one, *span) for span in spans])
+    other.set_ents([Span(other, start, end, label=label) for start, end, label in spans])
     assert [(e.start, e.end, e.label_, e.kb_id) for e in one.ents] == [(e.start, e.end, e.label_, e.kb_id) for e in other.ents]
     assert [(t.ent_iob_, t.ent_type_) for t in one] == [(t.ent_iob_, t.ent_type_) for t in other]
     write_ents(one, [])
@@ -34,7 +44,8 @@ def test_groups_are_read_sorted_and_without_overlaps(nlp):
     doc = nlp.make_doc("Ana Lopez met Bo")
     assert read_group(doc, "pii") == []
     write_spans(doc, [Candidate(0, 2, "NAME_STUDENT"), Candidate(3, 4, "NAME_CITED")])
-    tidy = [Found(0, 2, "NAME_STUDENT", 0, 9), Found(3, 4, "NAME_CITED", 14, 16)]
+    tidy = [found(doc, 0, 2, "NAME_STUDENT"), found(doc, 3, 4, "NAME_CITED")]
+    assert [t[:3] for t in tidy] == [("NAME_STUDENT", 0, 9), ("NAME_CITED", 14, 16)]
     assert read_group(doc, "pii") == tidy
     doc.spans["pii"] = [
         Span(doc, 3, 4, label="NAME_CITED"),
