@@ -134,9 +134,8 @@ class Chance:
         RETURNS (Stream): For `pick` and `random()`; its seed is also a secret place in line.
         """
         raw = value.encode("utf8", "surrogatepass")
-        return Stream(
-            self._seed(_part(label) + len(raw).to_bytes(4, "big") + raw + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT))
-        )
+        message = _part(label) + len(raw).to_bytes(4, "big") + raw + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT)
+        return Stream(_finish(self._scoped, self._keyed[1], message))
 
     def order(self, value: str) -> bytes:
         """RETURNS (bytes): A secret place in line: who comes first when two values want the same surrogate."""
@@ -148,8 +147,11 @@ class Chance:
 
     def within(self, scope: str) -> "Chance":
         """RETURNS (Chance): The same key in another scope; what was computed of the key is not computed again."""
+        keyed = self._keyed
         other = Chance(self.key, scope)
-        other.__dict__["_keyed"] = self._keyed
+        inner = keyed[0].copy()
+        inner.update(_message((scope,)))
+        other.__dict__.update(_keyed=keyed, _scoped=inner)
         return other
 
     def variant(self, name: str) -> "Chance":

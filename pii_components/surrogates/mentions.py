@@ -93,8 +93,11 @@ class Mention(NamedTuple):
     def of(cls, text: str, words: Iterable[Word], gender: str = "") -> "Mention":
         """RETURNS (Mention): With the form of its words."""
         words = tuple(words)
-        form = Form(tuple([w.norm for w in words]), tuple([w.kind for w in words]), tuple([w.is_initial for w in words]))
-        return cls(text, words, gender, form)
+        if not words:
+            return cls(text, (), gender, Form((), (), ()))
+        _, _, texts, norms, kinds = zip(*words, strict=True)
+        initials = tuple([len(norm) == 1 and text.isascii() for norm, text in zip(norms, texts, strict=True)])
+        return cls(text, words, gender, Form(norms, kinds, initials))
 
 
 def read_mention(text: str, *, before: str = "") -> Mention:

@@ -63,17 +63,18 @@ def name_people(
     """
     fixed = fixed or {}
     known = [slots_of(person, table) for person in people]
+    keys = [[(slot.kind, slot.key) for slot in own] for own, _ in known]
     slots: dict[tuple[str, str], Slot] = {}
     # Siblings share a surname whose origin may be known from a given name only: the same one of them must decide each time.
     for _, i in sorted([(person.words, i) for i, person in enumerate(people) if i not in fixed]):
-        for slot in known[i][0]:
-            slots.setdefault((slot.kind, slot.key), slot)
+        for key, slot in zip(keys[i], known[i][0], strict=True):
+            slots.setdefault(key, slot)
     found: dict[tuple[str, str], str | None] = {}
     taken = {norm(part) for text in fixed.values() for part in text.split()} if fixed else set()
     widened: set[tuple[str, str]] = set()
     own = {w for person in people for w in person.words}
     blocked = forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
-    streams = {place: chance.rng(f"NAME/{slot.kind}", slot.key) for place, slot in slots.items()}
+    streams = {place: chance.rng(f"NAME/{place[0]}", place[1]) for place in slots}
     # Where two names want one surrogate, a secret order decides: that of the seeds.
     for place in sorted(slots, key=lambda place: streams[place].seed):
         name, elsewhere = draw(slots[place], streams[place], table, forbidden=blocked, taken=taken, near=near)
@@ -86,11 +87,10 @@ def name_people(
         if i in fixed:
             named.append(Named(person, _fixed_words(person, fixed[i])))
             continue
-        keys = [(slot.kind, slot.key) for slot in known[i][0]]
         notes = known[i][1]
-        if "origin unknown" not in notes and not widened.isdisjoint(keys):
+        if "origin unknown" not in notes and not widened.isdisjoint(keys[i]):
             notes = (*notes, "origin not matched")
-        named.append(Named(person, tuple(found[key] for key in keys), ", ".join(notes)))
+        named.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(notes)))
     return named
 
 

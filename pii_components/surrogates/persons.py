@@ -109,7 +109,8 @@ def link_words(mentions: Sequence[Mention]) -> tuple[list[Person], list[int], li
 
 def _person(words: Sequence[Word], gender: str = "") -> Person:
     """RETURNS (Person): Somebody of whom this is the fullest form. gender (str): From a title."""
-    return Person(tuple([w.norm for w in words]), _kinds(words), tuple([w.text for w in words]), gender)
+    _, _, texts, norms, _ = zip(*words, strict=True)
+    return Person(norms, _kinds(words), texts, gender)
 
 
 def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:
