@@ -24,7 +24,6 @@ from .surrogates.names import name_table
 _ZONES = ("header", "top", "lead", "alone", "opens", "signoff", "last", "bibliography", "body", "quoted", "small")
 _SIDES = (*ROLES, NOT_NAME)
 _MOST = 12.0  # log-odds beyond which more evidence says nothing new
-_UNTOLD = 4.0  # log-odds against a character where nothing tells of a story; the rules alone have no character there
 
 FEATURES: tuple[str, ...] = (
     *(f"model {role}" for role in ROLES),
@@ -99,7 +98,7 @@ def features(
                 tops[NOT_NAME] = max(tops[NOT_NAME], e.weight)
     totals = numpy.asarray([sums[role] + w.model.get(role, 0.0) for role in ROLES])
     if not tells:
-        totals[ROLES.index(CHARACTER)] -= _UNTOLD
+        totals[ROLES.index(CHARACTER)] -= _MOST  # as the rules have it: nobody is a character where nothing tells of a story
     shares = numpy.exp(totals - totals.max())
     shares /= shares.sum()
     n, length = len(mine), max(len(view), 1)

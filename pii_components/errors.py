@@ -252,7 +252,6 @@ class Errors(metaclass=_Codes):
     E776 = "{file} would be written over a file that is read; choose another place with --out."
     E777 = "--with-text needs --gold and --stored, the essays and the predictions whose errors are shown."
     E780 = "Training in {folder} ended with code {code}; its log is train.log there."
-    E781 = "The probabilities in {file} are of other essays; delete the file, and run again."
     E781 = "Encoder '{name}' cannot be compared: {reason}."
     E782 = "'{name}' is no encoder of the registry; use one of: {allowed}."
     E783 = "Encoder '{name}' could not be {done} ({type}); run it alone with --only {name} --debug to see why."
@@ -262,6 +261,7 @@ class Errors(metaclass=_Codes):
     E787 = "Experiment {file} is not of the form ({problem}); see docs/experiments.md, or write it with: pii-edu evaluate experiments --add"
     E788 = "{file} holds no system '{name}' with the labels '{view}'; it holds: {allowed}."
     E789 = "Encoder '{name}' is not there: its folder needs {files}; {how}"
+    E791 = "The probabilities in {file} are of other essays; delete the file, and run again."
     # 8 Presidio
     E801 = "Option '{name}' is {value}; use {allowed}."
     E802 = "Entity '{entity}' is never returned; use some of: {allowed} (cited people and characters: with return_cited)."

@@ -122,7 +122,7 @@ def examine_fold(
     (Sequence[LabelledText]): The same essays in the same order. settings (dict): Of the rules, as in configs/pipeline.json.
     store (Path | None): A .npz file for the probabilities, which are taken from it if it is there. progress (Callable[[], None]): Called
         after each essay.
-    RETURNS (Fold): Ready to decide. RAISES (PiiError): E781, if the stored probabilities are of other essays.
+    RETURNS (Fold): Ready to decide. RAISES (PiiError): E791, if the stored probabilities are of other essays.
     """
     nlp = assemble(model, settings=settings, encoder=TORCH)
     nlp.remove_pipe("hips_surrogate")
@@ -137,7 +137,7 @@ def examine_fold(
 def cached_or_found(
     nlp: Language, gold: Sequence[GoldDocument], store: Path | None, *, progress: Callable[[], None] = lambda: None
 ) -> list[Cached]:
-    """RETURNS (list[Cached]): From `store` if it is there, else by the pipeline, and then stored. RAISES (PiiError): E781."""
+    """RETURNS (list[Cached]): From `store` if it is there, else by the pipeline, and then stored. RAISES (PiiError): E791."""
     if store is not None and store.is_file():
         return load_cached(nlp, gold, store)
     cached = predict_once(nlp, gold, progress=progress)
@@ -147,7 +147,7 @@ def cached_or_found(
 
 
 def load_cached(nlp: Language, gold: Sequence[GoldDocument], store: Path) -> list[Cached]:
-    """RETURNS (list[Cached]): Essays with the probabilities that an earlier run stored. RAISES (PiiError): E781."""
+    """RETURNS (list[Cached]): Essays with the probabilities that an earlier run stored. RAISES (PiiError): E791."""
     with numpy.load(store) as arrays:
         known = [arrays[f"arr_{n}"].astype("f4") for n in range(len(arrays.files))]
     cached = []
@@ -155,7 +155,7 @@ def load_cached(nlp: Language, gold: Sequence[GoldDocument], store: Path) -> lis
         doc = nlp.make_doc(item.text)
         cached.append(Cached(item, doc, dict(doc.user_data), probabilities))
     if len(known) != len(gold) or any(len(item.doc) != len(item.probabilities) for item in cached):
-        raise PiiError(Errors.E781, file=store.name)
+        raise PiiError(Errors.E791, file=store.name)
     return cached
 
 
@@ -187,7 +187,7 @@ class Choice:
 
 
 # Weaker penalties gain more precision on the folds and lose people on essays of another kind (docs/experiments.md): labelled people are few.
-CHOICES: tuple[Choice, ...] = tuple(Choice(*values) for values in product((100.0, 200.0, 400.0, 1000.0), (0.1,), THRESHOLDS))
+CHOICES: tuple[Choice, ...] = tuple(Choice(*values) for values in product((100.0, 200.0, 400.0, 1000.0), (0.05,), THRESHOLDS))
 
 
 @dataclass(frozen=True, slots=True)
