@@ -25,18 +25,19 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     RETURNS (list[Candidate]): The same, where a run of another script is a name with that name in the place of what lay inside of it; what
         reaches beyond the name, as "Ana 김지민" does, keeps its ends.
     """
-    if doc.text.isascii():
+    text = doc.text
+    if text.isascii():
         return list(candidates)
     seen = [(doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in candidates if is_name(c.label)]
     out = list(candidates)
-    for found in native_names(doc.text, seen=seen):
+    for found in native_names(text, seen=seen):
         span = doc.char_span(found.start, found.end, alignment_mode="expand")
-        if span is None or any(char.isalnum() for char in doc.text[span.start_char : found.start] + doc.text[found.end : span.end_char]):
+        if span is None or any(char.isalnum() for char in text[span.start_char : found.start] + text[found.end : span.end_char]):
             continue  # half of a token
         touched = [c for c in out if c.start < span.end and c.end > span.start]
         names = [c for c in touched if is_name(c.label)]
         others = [c for c in touched if not is_name(c.label)]
-        handle = doc.text[span.start_char] == "@"
+        handle = text[span.start_char] == "@"
         # A detail that a rule found, or a handle, is no name.
         if any(c.label != USERNAME or c.source != "model" or handle for c in others):
             continue

@@ -126,11 +126,7 @@ def examine_fold(
     """
     nlp = assemble(model, settings=settings, encoder=TORCH)
     nlp.remove_pipe("hips_surrogate")
-    cached = (
-        load_cached(nlp, gold, store) if store is not None and store.is_file() else predict_once(nlp, gold, progress=progress)
-    )
-    if store is not None and not store.is_file():
-        numpy.savez_compressed(store, *[item.probabilities.astype("f2") for item in cached])
+    cached = cached_or_found(nlp, gold, store, progress=progress)
     return Fold(nlp, cached, collect_cached(nlp, cached, [training_doc(nlp, essay) for essay in essays]))
 
 

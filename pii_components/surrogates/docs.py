@@ -1,6 +1,5 @@
 """What the component reads from a Doc and writes to it, in as few steps as spaCy allows: a corpus has many documents.
 
-    text = text_of(doc)                         # doc.text
     found = read_group(doc, "pii")              # list[Found], sorted, without overlaps
     write_ents(doc, found)                      # doc.ents
 
@@ -10,8 +9,6 @@ Offsets and labels of a span are read once; its attributes only where spans over
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy
-from spacy.attrs import ORTH, SPACY
 from spacy.tokens import Doc, Span
 
 from ..labels import LABELS
@@ -27,16 +24,6 @@ class Found(NamedTuple):
     start_char: int
     end_char: int
     span: Span
-
-
-def text_of(doc: Doc) -> str:
-    """RETURNS (str): `doc.text`, which makes a Token for each token and keeps it with the document."""
-    values = doc.to_array([ORTH, SPACY])
-    pieces = [" "] * (2 * len(values))
-    pieces[::2] = map(doc.vocab.strings.__getitem__, values[:, 0].tolist())
-    for i in numpy.flatnonzero(values[:, 1] == 0).tolist():
-        pieces[2 * i + 1] = ""
-    return "".join(pieces)
 
 
 def read_group(doc: Doc, key: str) -> list[Found]:

@@ -26,7 +26,7 @@ from ..alignment import apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions
-from .docs import read_group, text_of, write_ents
+from .docs import read_group, write_ents
 from .keys import KEY_ENV, Chance
 from .observed import Observed
 from .saving import Saved
@@ -240,7 +240,7 @@ class HipsSurrogate(Saved, Pipe):
         else:
             actions = [self._profile.action(f.label) for f in found]
         items = [Item(f.start_char, f.end_char, f.label, action) for f, action in zip(found, actions, strict=True)]
-        text = text_of(doc)
+        text = doc.text
         replacements = plan(
             text,
             items,

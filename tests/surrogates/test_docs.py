@@ -6,7 +6,7 @@ from spacy.tokens import Span
 
 from pii_components.errors import PiiError
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates.docs import Found, read_group, text_of, write_ents
+from pii_components.surrogates.docs import Found, read_group, write_ents
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 
@@ -19,11 +19,6 @@ def nlp():
 def found(doc, start, end, label):
     span = Span(doc, start, end, label=label)
     return Found(label, span.start_char, span.end_char, span)
-
-
-@pytest.mark.parametrize("text", [TEXT, "", " ", "Ana", "Ana ", "\n", "no end…\n\n\t "])
-def test_the_text_is_that_of_spacy(nlp, text):
-    assert text_of(nlp.make_doc(text)) == nlp.make_doc(text).text == text
 
 
 def test_entities_are_as_spacy_sets_them(nlp):
