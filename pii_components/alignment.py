@@ -16,14 +16,24 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from operator import attrgetter
+from operator import itemgetter
 from typing import NamedTuple
 
 from .errors import Errors, PiiError
 
+_PLACE = itemgetter(0, 1)
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+
+class _Replacement(NamedTuple):
+    start: int
+    end: int
+    new: str
+    label: str = ""
+    action: str = ""
+    note: str = ""
+
+
+class Replacement(_Replacement):
     """New text for a stretch of the old one.
 
     start (int): First character. end (int): Character after the last one, exclusive; equal to start for an insertion.
@@ -33,16 +43,12 @@ class Replacement:
     note (str): What a data steward should know ("gender unknown"); no text of a person.
     """
 
-    start: int
-    end: int
-    new: str
-    label: str = ""
-    action: str = ""
-    note: str = ""
+    __slots__ = ()
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.start <= self.end:
-            raise PiiError(Errors.E411, start=self.start, end=self.end, length="?")
+    def __new__(cls, start: int, end: int, new: str, label: str = "", action: str = "", note: str = "") -> "Replacement":
+        if not 0 <= start <= end:
+            raise PiiError(Errors.E411, start=start, end=end, length="?")
+        return tuple.__new__(cls, (start, end, new, label, action, note))
 
 
 class Edit(NamedTuple):
@@ -144,17 +150,17 @@ def apply_replacements(text: str, replacements: Iterable[Replacement]) -> tuple[
     pieces: list[str] = []
     edits: list[Edit] = []
     last = length = 0
-    for rep in sorted(replacements, key=attrgetter("start", "end")):
-        start, end, inserted = rep.start, rep.end, rep.new
-        if end > len(text):
+    size = len(text)
+    for start, end, inserted, *_ in sorted(replacements, key=_PLACE):
+        if end > size:
             raise PiiError(Errors.E411, start=start, end=end, length=len(text))
         if start < last:
             raise PiiError(Errors.E412, start=start, end=end)
-        pieces += (text[last:start], inserted)
+        pieces += text[last:start], inserted
         begin = length + start - last
         length = begin + len(inserted)
         edits.append(Edit(start, end, begin, length))
         last = end
     pieces.append(text[last:])
     new = "".join(pieces)
-    return new, OffsetMap(len(text), len(new), tuple(edits))
+    return new, OffsetMap(size, len(new), tuple(edits))

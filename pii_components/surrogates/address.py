@@ -7,13 +7,14 @@ the country at its end. Streets stay in their language, states and provinces in 
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from functools import cache
 
 from .generate import Context
 from .keys import Source, pick
 from .mentions import PARTICLES
-from .places import codes, invented, is_country
-from .style import like, norm, other_char
+from .places import codes_beside, invented, is_country
+from .style import has_sign, like, norm, other_char
 from .words import word_list, words
 
 MAX_DRAWS = 12
@@ -34,7 +35,7 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
         value.
     RETURNS (str | None): None if there is neither a letter nor a digit in it.
     """
-    if not any(ch.isalnum() for ch in value):
+    if not has_sign(value):
         return None
     rng = context.chance.rng("STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt)
     last = _LAST.search(value)
@@ -59,7 +60,7 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(token)
             # "Elm Street Dayton", but "rue Lepic": there the street's name follows.
             behind_comma = behind_comma or (len(token) > 2 and streets is word_list("street_names"))
-        elif group := next((group for group in codes() if token in group), None):
+        elif group := codes_beside(token):
             out.append(pick(rng, [code for code in group if code != token]))
         elif token.lower() in _COUNTRIES:
             out.append(token)
@@ -73,28 +74,45 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(like(token, invented("town", token, context, attempt)))
         else:
             names = word_list("town_names") if behind_comma else streets
-            out.append(like(token, pick(rng, [n for n in names if norm(n) not in originals])))
+            out.append(like(token, pick(rng, _other_names(names, originals))))
     return "".join(out) + value[end:]
 
 
 def _street_names(tokens: list[str]) -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Names of streets in the language of the word for "street"."""
-    kinds = {token.lower() for token in tokens}
-    for language in ("es", "pt", "fr", "it"):
-        if kinds & words(f"street_kinds_{language}"):
-            return word_list(f"street_names_{language}")
+    kinds = [token.lower() for token in tokens]
+    for names, of_language in _languages():
+        if not of_language.isdisjoint(kinds):
+            return names
     return word_list("street_names")
+
+
+@cache
+def _languages() -> list[tuple[tuple[str, ...], frozenset[str]]]:
+    return [(word_list(f"street_names_{name}"), words(f"street_kinds_{name}")) for name in ("es", "pt", "fr", "it")]
+
+
+@cache
+def _folded(names: tuple[str, ...]) -> dict[str, str]:
+    return {name: norm(name) for name in names}
+
+
+def _other_names(names: tuple[str, ...], originals: Collection[str]) -> Sequence[str]:
+    """RETURNS (Sequence[str]): Those that are not in an address. originals (Collection[str]): Its folded words."""
+    return [name for name, word in _folded(names).items() if word not in originals]
 
 
 def _in_code(tokens: list[str], i: int) -> bool:
     """RETURNS (bool): Whether letters are part of a postal code or a house number: "WC1E", "17b"."""
-    return any(0 <= j < len(tokens) and tokens[j][:1].isdigit() for j in (i - 1, i + 1))
+    return (i > 0 and tokens[i - 1][:1].isdigit()) or (i + 1 < len(tokens) and tokens[i + 1][:1].isdigit())
 
 
 def _is_initial_state(token: str, tokens: list[str], i: int) -> bool:
     """RETURNS (bool): Whether "CT" is Connecticut rather than a court: it follows a comma, and a postal code follows it."""
+    if codes_beside(token) is None:
+        return False
     before, after = "".join(tokens[:i]).rstrip(), "".join(tokens[i + 1 :])
-    return any(token in group for group in codes()) and before.endswith(",") and _POSTAL_CODE.match(after) is not None
+    return before.endswith(",") and _POSTAL_CODE.match(after) is not None
 
 
 def _number(token: str, rng: Source, numbers: Collection[str]) -> str:

@@ -1,20 +1,23 @@
 """What the component reads from a Doc and writes to it, in as few steps as spaCy allows: a corpus has many documents.
 
     found = read_group(doc, "pii")              # list[Found], sorted, without overlaps
-    write_ents(doc, found)                      # doc.ents
+    write_ents(doc, [f.span for f in found])    # doc.ents
 
 Offsets and labels of a span are read once; its attributes only where spans overlap.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.tokens import Doc, Span
 
 from ..labels import LABELS
 from ..spans import read_spans, resolve_overlaps
 
 _LABELS = frozenset(LABELS)
+# What spaCy calls O.
+_OUTSIDE = 2
 
 
 class Found(NamedTuple):
@@ -49,8 +52,9 @@ def read_group(doc: Doc, key: str) -> list[Found]:
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
 
 
-def write_ents(doc: Doc, found: Sequence[Found]) -> None:
-    """Set `doc.ents`. What is outside is told as one span: by default spaCy asks for each token. found (Sequence[Found]): No overlaps."""
-    if len(doc):
-        doc.set_ents([], outside=[doc[:]], default="unmodified")
-        doc.set_ents([f.span for f in found], default="unmodified")
+def write_ents(doc: Doc, ents: list[Span]) -> None:
+    """Set `doc.ents`. What is outside is told as one array: spaCy asks for each token. ents (list[Span]): Without overlaps."""
+    outside: Any = numpy.zeros((len(doc), 2), dtype=numpy.uint64)
+    outside[:, 0] = _OUTSIDE
+    doc.from_array([ENT_IOB, ENT_TYPE], outside)
+    doc.set_ents(ents, default="unmodified")

@@ -9,6 +9,7 @@ import re
 from .generate import Context
 from .handle import letters, surrogate_handle
 from .keys import pick
+from .style import has_sign
 from .words import word_list, words
 
 AT = re.compile(r"@|＠|\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|\s+at\s+|\s+@\s*", re.IGNORECASE)
@@ -29,7 +30,7 @@ def surrogate_email(value: str, context: Context, attempt: int = 0) -> str | Non
     start = prefix.end() if prefix else 0
     at = _at(value, start)
     local = value[start : at[0]] if at else value[start:]
-    if not any(ch.isalnum() for ch in local):
+    if not has_sign(local):
         return None
     handle = surrogate_handle(local, context.people, context.chance, context.table, attempt=attempt)
     if not at:

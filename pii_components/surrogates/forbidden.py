@@ -33,10 +33,9 @@ class Forbidden:
             if not text.isascii():
                 # Most of what is not ASCII are quotes and dashes.
                 rest = text.encode("utf8", "surrogatepass").translate(None, _ASCII).decode("utf8", "surrogatepass")
-                if _is_letter(rest):
-                    special |= {
-                        norm(_word_at(text, match.start())) for match in _NOT_ASCII.finditer(text) if _is_letter(match.group())
-                    }
+                if letters := {ch for ch in {*rest} if ch.isalpha()}:
+                    runs = [match.start() for match in _NOT_ASCII.finditer(text) if not letters.isdisjoint(match.group())]
+                    special |= {norm(_word_at(text, start)) for start in runs}
                 text = text.encode("ascii", "replace").decode("ascii")
             self._text = text.lower()
             if special:
@@ -53,10 +52,6 @@ class Forbidden:
         more = Forbidden(*self._words, words)
         more._text = self._text
         return more
-
-
-def _is_letter(text: str) -> bool:
-    return any(ch.isalpha() for ch in text)
 
 
 def _word_at(text: str, start: int) -> str:

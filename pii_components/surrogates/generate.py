@@ -7,7 +7,7 @@ same text; None means "no surrogate: use the tag".
 import re
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import itemgetter
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .keys import Chance
@@ -54,6 +54,7 @@ class Context:
 Generator = Callable[[str, Context, int], str | None]
 
 
+@lru_cache(maxsize=1024)
 def canonical(value: str) -> str:
     """RETURNS (str): Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
     folded = value.casefold()
@@ -84,17 +85,20 @@ def distinct(
     found: dict[str, str | None] = {}
     for group in sorted(groups, key=context.chance.order) if len(groups) > 1 else groups:
         forms = sorted(set(groups[group]))
-        fit: list[tuple[int, dict[str, str | None], set[str]]] = []
+        best: tuple[int, dict[str, str | None], set[str]] | None = None
+        fit = 0
         for attempt in range(MAX_TRIES):
             made = {form: generator(form, context, attempt) for form in forms}
             results = {canonical(new) for new in made.values() if new is not None}
-            if None in made.values():
-                fit.append((0, made, results))
-            elif results.isdisjoint(blocked) and results.isdisjoint(taken):
-                fit.append((_distance(made) if context.near else 0, made, results))
-            if fit and (not fit[-1][0] or len(fit) >= NEAR_TRIES):
-                break
-        _, chosen, results = min(fit, key=itemgetter(0)) if fit else (0, dict.fromkeys(forms), set())
+            lacks = None in made.values()
+            if lacks or (results.isdisjoint(blocked) and results.isdisjoint(taken)):
+                distance = _distance(made) if context.near and not lacks else 0
+                fit += 1
+                if best is None or distance < best[0]:
+                    best = distance, made, results
+                if not distance or fit >= NEAR_TRIES:
+                    break
+        _, chosen, results = best or (0, dict.fromkeys(forms), set())
         found.update(chosen)
         taken |= results
     return found

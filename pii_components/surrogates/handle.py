@@ -149,9 +149,12 @@ def _owner(handle: str, people: People) -> int:
 
 
 def _stems(named: Named) -> list[Stem]:
-    words = enumerate(zip(named.person.words, named.surrogates, strict=True))
-    found = [Stem(letters(word), letters(surrogate or ""), i, nicknames_of(word)) for i, (word, surrogate) in words]
-    return [stem for stem in found if stem.old and stem.new]
+    found = []
+    for i, (word, surrogate) in enumerate(zip(named.person.words, named.surrogates, strict=True)):
+        old, new = letters(word), letters(surrogate or "")
+        if old and new:
+            found.append(Stem(old, new, i, nicknames_of(word)))
+    return found
 
 
 def _forms(run: str, stems: Sequence[Stem]) -> list[tuple[str, str, int, int]]:
@@ -180,7 +183,7 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
     if not run or len(run) > 40:
         return ()
     forms = _forms(run, stems)
-    if not forms or (len(run) > size and not any([len(form[0]) > 1 for form in forms])):
+    if not forms or (len(run) > size and max([len(form[0]) for form in forms]) == 1):
         return ()
     # Where a form may begin, and the next such place behind each letter.
     here = [[form for form in forms if run.startswith(form[0], start)] for start in range(len(run))]
@@ -229,8 +232,10 @@ def _unknown(run: str, rng: Source, table: NameTable, avoid: Collection[str]) ->
     """RETURNS (str): Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
     if len(run) < 4:
         return "".join(other_char(ch, rng) for ch in run)
-    given, gender = table.is_given(run), table.gender(run)
-    options = [letters(table.sample_given(rng, gender) if given else table.sample_surname(rng)) for _ in range(8)]
+    given = table.is_given(run)
+    gender = (table.gender(run) or "") if given else ""
+    pool = table.pool(given=given, gender=gender)
+    options = [letters(pool.draw(rng)) for _ in range(8)]
     fit = [o for o in options if o and o[0] != run[0] and o not in run and run not in o and o not in avoid]
     if not fit:
         return "".join(other_char(ch, rng) for ch in run)

@@ -15,18 +15,18 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline import Pipe
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
-from ..alignment import apply_replacements
+from ..alignment import OffsetMap, Replacement, apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions
-from .docs import read_group, write_ents
+from .docs import Found, read_group, write_ents
 from .keys import KEY_ENV, Chance
 from .observed import Observed
 from .saving import Saved
@@ -73,6 +73,24 @@ def make_hips_surrogate(
         spans_key=spans_key,
         strategy=strategy,
     )
+
+
+class Read(NamedTuple):
+    """A document as read. text (str): Its text. found (list[Found]): Its spans. actions (list[str]): What becomes of each."""
+
+    text: str
+    found: list[Found]
+    actions: list[str]
+
+
+class Decided(NamedTuple):
+    """What is to be written. new (str): The new text. offsets (OffsetMap): Where everything went. replacements
+    (list[Replacement]): What stands where. ents (list[Span]): What does not stay as it is."""
+
+    new: str
+    offsets: OffsetMap
+    replacements: list[Replacement]
+    ents: list[Span]
 
 
 class HipsSurrogate(Saved, Pipe):
@@ -207,15 +225,18 @@ class HipsSurrogate(Saved, Pipe):
         """YIELDS (Doc): The documents of a stream in order; one that fails goes to the error handler."""
         error_handler = self.get_error_handler()
         for docs in util.minibatch(stream, size=batch_size):
-            done, missing = [], 0
-            for doc in docs:
-                try:
-                    missing += self.set_annotations(doc)
-                    done.append(doc)
-                except Exception as err:  # noqa: BLE001, PERF203
-                    error_handler(self.name, self, [doc], err)
-            self._warn_missing(missing)
-            yield from done
+            # All are read, then all decided, then all written: what one step needs stays in the processor's cache.
+            done: list[tuple[Doc, Any]] = [(doc, None) for doc in docs]
+            for step in (self._read, self._decide, self._write):
+                todo, done = done, []
+                for doc, given in todo:
+                    try:
+                        done.append((doc, step(doc, given)))
+                    except Exception as err:  # noqa: BLE001, PERF203
+                        error_handler(self.name, self, [doc], err)
+            self._warn_missing(sum([missing for _, missing in done]))
+            for doc, _ in done:
+                yield doc
 
     def set_annotations(self, doc: Doc) -> int:
         """Write the results to a document.
@@ -223,8 +244,10 @@ class HipsSurrogate(Saved, Pipe):
         doc (Doc): With `doc.spans`.
         RETURNS (int): How many values got a tag because there was no surrogate.
         """
-        from .plan import NO_SURROGATE, Item, plan
+        return self._write(doc, self._decide(doc, self._read(doc)))
 
+    def _read(self, doc: Doc, _: None = None) -> "Read":
+        """RETURNS (Read): What a document holds, and what the profile does with it."""
         if self._lacks_map:
             raise PiiError(
                 Errors.E475, lacks="the profile's map for OTHER", cure="use one process, or set the profile again there"
@@ -239,11 +262,16 @@ class HipsSurrogate(Saved, Pipe):
             actions = [self._profile.action(f.label, f.span._.pii_role or "") for f in found]
         else:
             actions = [self._profile.action(f.label) for f in found]
-        items = [Item(f.start_char, f.end_char, f.label, action) for f, action in zip(found, actions, strict=True)]
-        text = doc.text
+        return Read(doc.text, found, actions)
+
+    def _decide(self, doc: Doc, read: "Read") -> "Decided":
+        """RETURNS (Decided): What stands in the place of the spans."""
+        from .plan import Item, plan
+
+        text, found, actions = read
         replacements = plan(
             text,
-            items,
+            [Item(start, end, label, action) for (label, start, end, _), action in zip(found, actions, strict=True)],
             profile=self._profile,
             chance=self.chance(doc, text),
             known=self._observed,
@@ -253,6 +281,13 @@ class HipsSurrogate(Saved, Pipe):
             strategy=self.cfg["strategy"],
         )
         new, offsets = apply_replacements(text, replacements)
+        return Decided(new, offsets, replacements, [f.span for f, action in zip(found, actions, strict=True) if action != KEEP])
+
+    def _write(self, doc: Doc, decided: "Decided") -> int:
+        """RETURNS (int): How many values got a tag because there was no surrogate."""
+        from .plan import NO_SURROGATE
+
+        new, offsets, replacements, ents = decided
         attributes = doc._
         attributes.deidentified = new
         attributes.pii_offsets = offsets
@@ -260,8 +295,8 @@ class HipsSurrogate(Saved, Pipe):
             {"start_char": start, "end_char": end, "label": rep.label, "action": rep.action, "note": rep.note}
             for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
         ]
-        write_ents(doc, [f for f, action in zip(found, actions, strict=True) if action != KEEP])
-        return sum(rep.note == NO_SURROGATE for rep in replacements)
+        write_ents(doc, ents)
+        return sum([rep.note == NO_SURROGATE for rep in replacements])
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:
         """RETURNS (Chance): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""

@@ -26,6 +26,7 @@ KEY_ENV = "PII_EDU_KEY"
 MIN_KEY_BYTES = 16
 T = TypeVar("T")
 _WORDS = Struct("<4Q").unpack
+_SIZE = Struct(">I").pack
 # Of SHA-256, in bytes, and what HMAC does with a key of that length.
 _BLOCK = 64
 _INNER, _OUTER = (bytes(i ^ pad for i in range(256)) for pad in (0x36, 0x5C))
@@ -88,7 +89,7 @@ class Stream:
         """RETURNS (float): At least 0, below 1: 53 bits."""
         if not self._numbers:
             self._block += 1
-            self._numbers.extend(_WORDS(hashlib.sha256(self.seed + self._block.to_bytes(4, "big")).digest()))
+            self._numbers = [*_WORDS(hashlib.sha256(self.seed + _SIZE(self._block)).digest())]
         return (self._numbers.pop() >> 11) * 2.0**-53
 
 
@@ -134,7 +135,7 @@ class Chance:
         RETURNS (Stream): For `pick` and `random()`; its seed is also a secret place in line.
         """
         raw = value.encode("utf8", "surrogatepass")
-        message = _part(label) + len(raw).to_bytes(4, "big") + raw + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT)
+        message = _part(label) + _SIZE(len(raw)) + raw + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT)
         return Stream(_finish(self._scoped, self._keyed[1], message))
 
     def order(self, value: str) -> bytes:
@@ -170,7 +171,7 @@ def _message(parts: Sequence[str]) -> bytes:
     out = b""
     for part in parts:
         raw = part.encode("utf8", "surrogatepass")
-        out += len(raw).to_bytes(4, "big") + raw
+        out += _SIZE(len(raw)) + raw
     return out
 
 

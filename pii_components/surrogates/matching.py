@@ -59,15 +59,8 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     if norms == full and (len(norms) == 1 or len(set(norms)) == len(norms)) and True not in initials:
         return 20 * len(norms) + 2 * sum(map(eq, kinds, full_kinds)), tuple(range(len(norms)))
     # Most names are somebody else's: seen at one of their words.
-    nicks = nicknames()
     for word in norms:
-        size, stands_for = len(word), nicks.get(word, ())
-        for other in full:
-            if other.startswith(word) or other in stands_for or word in nicks.get(other, ()):
-                break
-            if -2 < size - len(other) < 2 and is_typo(word, other):
-                break
-        else:
+        if word not in full and not _is_like_one_of(word, full):
             return None
     if True not in initials and all([full.count(word) == 1 for word in norms]):
         # Each is one of the person's words as it is, and no two are the same one.
@@ -116,6 +109,18 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     return score, tuple([places[i] for i in range(len(norms))])
 
 
+def _is_like_one_of(word: str, full: tuple[str, ...]) -> bool:
+    """RETURNS (bool): Whether a word may stand for one of a person's: its beginning, a nickname, a slip."""
+    nicks, size = nicknames(), len(word)
+    stands_for = nicks.get(word, ())
+    for other in full:
+        if other.startswith(word) or other in stands_for or word in nicks.get(other, ()):
+            return True
+        if size >= TYPO_LENGTH and -2 < size - len(other) < 2 and is_typo(word, other):
+            return True
+    return False
+
+
 def _is_nick(word: str, full: str, *, lone: bool) -> bool:
     """RETURNS (bool): Whether a word is a nickname of a given name; alone, also its beginning ("Nat" for Nathaniel)."""
     nicks = nicknames()
@@ -145,6 +150,8 @@ def _is_slip(word: str, other: str, alone: bool) -> bool:
     return known == 1 if alone else known < 2
 
 
+@lru_cache(maxsize=4096)
 def is_known(word: str) -> bool:
+    """RETURNS (bool): Whether the table has a word, as a given name or a surname."""
     table = name_table()
     return table.is_given(word) or table.is_surname(word)

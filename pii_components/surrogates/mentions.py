@@ -19,6 +19,7 @@ from .patronymic import patronymic_gender
 from .style import is_letter, norm
 
 GIVEN, FAMILY, LONE = "given", "family", "lone"
+_FIRST_LAST = (GIVEN, FAMILY)
 _GENDER_OF_TITLES = {
     "M": "mr sir herr md mister",
     "F": "mrs ms miss madam mme mlle frau sra",
@@ -111,13 +112,27 @@ def read_mention(text: str, *, before: str = "") -> Mention:
 
 @lru_cache(maxsize=2048)
 def _read(text: str, title: str) -> Mention:
-    found = _plain_words(text) or _words(text)
-    words, gender, titled = found
-    gender = gender or TITLES.get(title, "")
+    gender = TITLES.get(title, "")
+    if text.isascii():
+        if text.isalpha() and len(text) > 1:
+            word = text.lower()
+            if word not in _vocabulary():
+                kind = FAMILY if title else LONE
+                return Mention(text, (Word(0, len(text), text, word, kind),), gender, Form((word,), (kind,), (False,)))
+        else:
+            first, space, second = text.partition(" ")
+            if space and first.isalpha() and second.isalpha() and len(first) > 1 < len(second):
+                one, two, vocabulary = first.lower(), second.lower(), _vocabulary()
+                if one not in vocabulary and two not in vocabulary:
+                    size = len(first)
+                    both = Word(0, size, first, one, GIVEN), Word(size + 1, len(text), second, two, FAMILY)
+                    return Mention(text, both, gender, Form((one, two), _FIRST_LAST, (False, False)))
+    plain = _plain_words(text)
+    words, of_title, titled = (plain, "", False) if plain else _words(text)
     if len(words) == 1:
         start, end, written, word, _ = words[0]
         words = [Word(start, end, written, word, FAMILY if titled or title else LONE)]
-    return Mention.of(text, words, gender)
+    return Mention.of(text, words, of_title or gender)
 
 
 def _title_before(before: str) -> str:
@@ -135,49 +150,37 @@ def _title_before(before: str) -> str:
     return word if alone and word in TITLES else ""
 
 
-def _plain_words(text: str) -> tuple[list[Word], str, bool] | None:
-    """RETURNS (tuple | None): What `_words` gives, for plain words that mean nothing to it or to nameparser; None for any other."""
-    if text.isascii() and text.isalpha() and len(text) > 1:
-        word = text.lower()
-        return None if word in _vocabulary() else ([Word(0, len(text), text, word, GIVEN)], "", False)
-    first, space, second = text.partition(" ")
-    if space and text.isascii() and first.isalpha() and second.isalpha() and len(first) > 1 < len(second):
-        one, two = first.lower(), second.lower()
-        vocabulary = _vocabulary()
-        if one in vocabulary or two in vocabulary:
-            return None
-        size = len(first)
-        return [Word(0, size, first, one, GIVEN), Word(size + 1, len(text), second, two, FAMILY)], "", False
+def _plain_words(text: str) -> list[Word] | None:
+    """RETURNS (list[Word] | None): What `_words` gives, for plain words that mean nothing to it or to nameparser; None for others."""
     if not _PLAIN.fullmatch(text):
         return None
     vocabulary = _vocabulary()
     pieces = [match.span() for match in _PLAIN_WORD.finditer(text)]
-    hyphen, comma = "-" in text, text.find(",")
-    if hyphen:
-        pieces = _merged(text, pieces)
-    found: list[tuple[int, int, str, str]] = []
+    comma = text.find(",")
     # Which part of the name each word is of: halves of a double name are what the whole is.
-    parts: list[int] = []
+    parts: Sequence[int] = range(len(pieces))
+    if "-" in text:
+        pieces = _merged(text, pieces)
+        parts = [0]
+        for (_, end), _ in zip(pieces, pieces[1:], strict=False):
+            parts.append(parts[-1] + (text[end] != "-"))
     # Which part is the given name: the first one, or the first one behind the surname and a comma.
     given = 0
-    for start, end in pieces:
+    if comma > 0:
+        given = next((part for (start, _), part in zip(pieces, parts, strict=True) if start > comma), 0)
+    last = parts[-1] if comma < 0 else -1
+    words: list[Word] = []
+    for (start, end), part in zip(pieces, parts, strict=True):
         written = text[start:end]
         word = norm(written)
         if word in vocabulary and end - start > 1:
             return None
-        part = parts[-1] + (not hyphen or text[found[-1][1]] != "-") if parts else 0
-        if start > comma > 0 and not given:
-            given = part
-        parts.append(part)
-        found.append((start, end, written, word))
-    last = parts[-1]
-    words: list[Word] = []
-    for (start, end, written, word), part in zip(found, parts, strict=True):
-        family = part < given or (part == last > 0 and comma < 0)
-        words.append(Word(start, end, written, word, FAMILY if family else GIVEN))
-        if part != given and not family:
-            words[-1] = _with_kind(words[-1], "middle")
-    return words, "", False
+        if part < given or part == last > 0:
+            kind = FAMILY
+        else:
+            kind = GIVEN if part == given else _middle_kind(word)
+        words.append(Word(start, end, written, word, kind))
+    return words
 
 
 @cache
@@ -201,10 +204,15 @@ def _vocabulary() -> frozenset[str]:
 
 def _with_kind(word: Word, role: str) -> Word:
     """RETURNS (Word): With its kind. role (str): As nameparser calls it."""
-    kind = FAMILY if role in ("family", "maiden", "suffix") else GIVEN
-    if role == "middle" and len(word.norm) > 1 and name_table().is_surname(word.norm) and not name_table().is_given(word.norm):
-        kind = GIVEN if patronymic_gender(word.norm) else FAMILY
+    kind = FAMILY if role in ("family", "maiden", "suffix") else _middle_kind(word.norm) if role == "middle" else GIVEN
     return Word(word.start, word.end, word.text, word.norm, kind)
+
+
+def _middle_kind(word: str) -> str:
+    """RETURNS (str): What a word between others is: a surname if it is nothing else. word (str): Folded."""
+    if len(word) > 1 and name_table().is_surname(word) and not name_table().is_given(word):
+        return GIVEN if patronymic_gender(word) else FAMILY
+    return GIVEN
 
 
 def _words(text: str) -> tuple[list[Word], str, bool]:

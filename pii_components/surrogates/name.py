@@ -13,7 +13,7 @@ from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from .forbidden import Forbidden
-from .keys import Chance, Source
+from .keys import Chance, Source, Stream
 from .mentions import FAMILY, GIVEN, Mention
 from .names import NameTable
 from .persons import Person, is_typo, nicknames_of, places_of
@@ -21,6 +21,7 @@ from .slots import Slot, draw, slots_of
 from .style import is_letter, like, norm, other_shape, plain
 
 _DIGIT = re.compile(r"\d")
+_PURPOSE = {kind: f"NAME/{kind}" for kind in (GIVEN, FAMILY)}
 
 
 class Named(NamedTuple):
@@ -74,10 +75,11 @@ def name_people(
     widened: set[tuple[str, str]] = set()
     own = {w for person in people for w in person.words}
     blocked = forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
-    streams = {place: chance.rng(f"NAME/{place[0]}", place[1]) for place in slots}
+    streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
-    for place in sorted(slots, key=lambda place: streams[place].seed):
-        name, elsewhere = draw(slots[place], streams[place], table, forbidden=blocked, taken=taken, near=near)
+    streams.sort(key=_seed)
+    for stream, place in streams:
+        name, elsewhere = draw(slots[place], stream, table, forbidden=blocked, taken=taken, near=near)
         found[place] = name
         taken.add(norm(name) if name else "")
         if elsewhere:
@@ -92,6 +94,10 @@ def name_people(
             notes = (*notes, "origin not matched")
         named.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(notes)))
     return named
+
+
+def _seed(drawn: tuple[Stream, tuple[str, str]]) -> bytes:
+    return drawn[0].seed
 
 
 def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
@@ -116,29 +122,29 @@ def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int]
     RETURNS (str | None): The new text; None if some word has no surrogate.
     """
     person, surrogates, _ = named
-    text = mention.text
+    text, words, full = mention.text, mention.words, person.words
     if places is None:
         places = places_of(mention, person)
     if not places:
         return None
     numbers = None
-    if _DIGIT.search(text):
+    if not text.isalpha() and _DIGIT.search(text):
         numbers = chance.rng("NAME/numbers", "".join([ch for ch in text if ch.isdecimal()]))
     out, last = "", 0
-    for word, place in zip(mention.words, places, strict=True):
+    for word, place in zip(words, places, strict=True):
+        start, end, written, folded, _ = word
         new = surrogates[place]
         if new is None:
             return None
-        between = text[last : word.start]
+        between = text[last:start]
         if numbers is not None:
             between = _hide_numbers(between, numbers)
         if new:
-            out += between if out or not last else between.lstrip(" -\t_")
-            out += _write(word.text, word.norm, new, person.words[place])
+            out += (between if out or not last else between.lstrip(" -\t_")) + _write(written, folded, new, full[place])
         elif out:
             # A second surname where the pseudonym has one: the word goes, and the space or hyphen before it.
             out += between.rstrip(" -\t_")
-        last = word.end
+        last = end
         if not new and word.is_initial and text[last : last + 1] == ".":
             last += 1
     rest = text[last:]
@@ -148,7 +154,8 @@ def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int]
 def _write(text: str, word: str, new: str, full: str) -> str:
     """RETURNS (str): A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
     if len(word) == 1 and text.isascii():
-        return plain(new)[0].lower() if text.islower() else plain(new)[0].upper()
+        first = plain(new)[0]
+        return first.lower() if text.islower() else first.upper()
     if word != full and len(full) > 1 and not is_typo(word, full):
         own = [nick for nick in nicknames_of(new) if nick[0] != word[0]]
         new = own[0].capitalize() if own else new

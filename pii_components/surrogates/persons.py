@@ -12,7 +12,7 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from .matching import Match, is_known, is_typo, match_form, nicknames, nicknames_of
@@ -68,36 +68,35 @@ def link_words(mentions: Sequence[Mention]) -> tuple[list[Person], list[int], li
         words = mentions[0].words
         alone = [_person(words, mentions[0].gender)] if words else []
         return alone, [len(alone) - 1], [places_of(mentions[0], alone[0]) if alone else ()]
-    # What is written alike belongs to the same people, and is looked at once.
-    first: dict[Form, int] = {}
-    for i, mention in enumerate(mentions):
-        first.setdefault(mention.form, i)
-    # Of two spellings of one name, the one that the table knows is the name.
-    ranked = [
-        (sum(form.initials) - len(form.norms), -len(form.norms), len(form.norms) - sum(map(is_known, form.norms)), i)
-        for form, i in first.items()
-    ]
+    # What is written alike belongs to the same people, and is looked at once: forms are asked for by number from here on.
+    numbers: dict[Form, int] = {}
+    of_mention = [numbers.setdefault(mention.form, len(numbers)) for mention in mentions]
+    forms = list(numbers)
+    # Of two spellings of one name, the one that the table knows is the name. Numbers follow the text.
+    ranked = sorted([(*_rank(form), number) for number, form in enumerate(forms)])
     people: list[Person] = []
-    matches: dict[Form, list[Match | None]] = {}
-    for *_, i in sorted(ranked):
-        form = mentions[i].form
-        tried = matches[form] = []
+    matches: list[list[Match | None]] = [[] for _ in forms]
+    for *_, number in ranked:
+        form, tried = forms[number], matches[number]
         if not form.norms:
             continue
         for person in people:
-            tried.append(match_form(form, person.words, person.kinds))
-            if tried[-1]:
+            match = match_form(form, person.words, person.kinds)
+            tried.append(match)
+            if match:
                 break
         else:
-            people.append(_person(mentions[i].words))
+            people.append(_person(mentions[of_mention.index(number)].words))
     before, people = people, _agree(people)
-    for form, tried in matches.items():
-        for p, person in enumerate(people if form.norms else ()):
-            if p == len(tried):
+    for form, tried in zip(forms, matches, strict=True):
+        if form.norms:
+            if people is not before:
+                for p, person in enumerate(people[: len(tried)]):
+                    if person is not before[p]:
+                        tried[p] = match_form(form, person.words, person.kinds)
+            for person in people[len(tried) :]:
                 tried.append(match_form(form, person.words, person.kinds))
-            elif person is not before[p]:
-                tried[p] = match_form(form, person.words, person.kinds)
-    found, places = _assign(mentions, people, matches)
+    found, places = _assign(mentions, people, [matches[number] for number in of_mention])
     seen = {old: new for new, old in enumerate(dict.fromkeys([o for o in found if o >= 0]))}
     owners = [seen[o] if o >= 0 else -1 for o in found]
     ordered = [people[old] for old in seen]
@@ -105,6 +104,13 @@ def link_words(mentions: Sequence[Mention]) -> tuple[list[Person], list[int], li
         if mention.gender and owner >= 0 and not ordered[owner].gender:
             ordered[owner] = ordered[owner]._replace(gender=mention.gender)
     return ordered, owners, places
+
+
+def _rank(form: Form) -> tuple[int, int, int]:
+    """RETURNS (tuple[int, int, int]): Smallest for the fullest form."""
+    norms = form.norms
+    size = len(norms)
+    return (sum(form.initials) if True in form.initials else 0) - size, -size, size - sum([is_known(word) for word in norms])
 
 
 def _person(words: Sequence[Word], gender: str = "") -> Person:
@@ -164,18 +170,18 @@ def _agree(people: list[Person]) -> list[Person]:
 
 
 def _assign(
-    mentions: Sequence[Mention], people: Sequence[Person], matches: Mapping[Form, Sequence[Match | None]]
+    mentions: Sequence[Mention], people: Sequence[Person], matches: Sequence[Sequence[Match | None]]
 ) -> tuple[list[int], list[tuple[int, ...]]]:
     """The owner of each mention: the best match; among equals the one last mentioned, else the one mentioned next.
 
-    matches (Mapping[Form, Sequence[Match | None]]): For each form what `matching.match_form` says of each of the people.
+    matches (Sequence[Sequence[Match | None]]): For each mention what `matching.match_form` says of each of the people.
     RETURNS (tuple[list[int], list[tuple[int, ...]]]): The place of the owner, and the places of the words in the owner's name.
     """
     options: list[list[int]] = []
-    for mention in mentions:
+    for mention, tried in zip(mentions, matches, strict=True):
         best = 0
         fits: list[int] = []
-        for p, match in enumerate(matches[mention.form]):
+        for p, match in enumerate(tried):
             if match:
                 score = match[0] - 15 if mention.gender and _wrong_gender(mention, people[p]) else match[0]
                 if not fits or score > best:
@@ -189,7 +195,7 @@ def _assign(
             before = [owners[j] for j in range(i - 1, -1, -1) if owners[j] in fits]
             after = [owners[j] for j in range(i + 1, len(mentions)) if owners[j] in fits]
             owners[i] = (before + after + fits)[0]
-    chosen = [matches[mention.form][o] if o >= 0 else None for mention, o in zip(mentions, owners, strict=True)]
+    chosen = [tried[o] if o >= 0 else None for tried, o in zip(matches, owners, strict=True)]
     return owners, [match[1] if match else () for match in chosen]
 
 

@@ -17,12 +17,13 @@ from typing import Any
 from .generate import Context
 from .keys import Source, pick
 from .names import fold
-from .style import like, norm, other_char, plain
+from .style import has_letter, like, norm, other_char, plain
 
 MAX_DRAWS = 60
 _WITH_ARTICLE = ("Netherlands", "Philippines", "Dominican Republic", "Czech Republic", "United Kingdom", "United States", "USA")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\d+|[\W_]+")
 _SPLIT = re.compile(r"(\s*[,;/|\n]\s*|\s+(?:and|or|in|near)\s+)", re.IGNORECASE)
+_THE = re.compile(r"the\s+", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 
 
@@ -41,6 +42,20 @@ def _words(name: str) -> frozenset[str]:
 def codes() -> tuple[tuple[str, ...], ...]:
     """RETURNS (tuple[tuple[str, ...], ...]): Lists of codes of states and provinces, one for each country; then those with stops."""
     return tuple(tuple(text.split()) for kind in ("codes", "dotted_codes") for text in _data()[kind].values())
+
+
+@cache
+def _code_groups() -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for group in codes():
+        for code in group:
+            found.setdefault(code, group)
+    return found
+
+
+def codes_beside(code: str) -> tuple[str, ...] | None:
+    """RETURNS (tuple[str, ...] | None): The list that a code of a state or a province is in; None if it is none."""
+    return _code_groups().get(code)
 
 
 @cache
@@ -81,13 +96,13 @@ def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
     """
     rng = context.chance.rng("PLACE/" + kind, norm(core), attempt=attempt)
     starts, ends = _halves(kind)
-    old = [norm(word) for word in core.split()]
+    old = [word for word in map(norm, core.split()) if len(word) > 2]
+    lead, of_locale = norm(core)[:1], not context.locale.startswith("en")
     name = ""
     for _ in range(MAX_DRAWS):
-        name = _of_locale(kind, context.locale, rng) or pick(rng, starts) + pick(rng, ends)
+        name = (of_locale and _of_locale(kind, context.locale, rng)) or pick(rng, starts) + pick(rng, ends)
         new = norm(name)
-        near = any(len(w) > 2 and (w in new or new in w) for w in old)
-        if not near and new not in context.avoid and new[0] != norm(core)[:1]:
+        if new[0] != lead and not any([w in new or new in w for w in old]) and new not in context.avoid:
             break
     return name
 
@@ -120,7 +135,7 @@ def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | 
     value (str): As it stands, also "Lima, Peru". context (Context): Chance, pool. attempt (int): Another one.
     RETURNS (str | None): None if there is no letter in it.
     """
-    if not any(ch.isalpha() for ch in value):
+    if not has_letter(value):
         return None
     pooled = _from_pool("LOCATION", value, context, attempt)
     if pooled is not None:
@@ -131,12 +146,13 @@ def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | 
 def _place(part: str, context: Context, attempt: int) -> str:
     end = _POSSESSIVE.search(part)
     text, ending = (part[: end.start()], part[end.start() :]) if end else (part, "")
-    the = re.match(r"(?:the\s+)?", text, re.IGNORECASE)
+    the = _THE.match(text)
     lead = the.group() if the else ""
     name = text[len(lead) :]
-    options = _groups().get(fold(name)) or (_groups().get(fold(name)[:-1]) if name.endswith("s") else None)
+    groups, folded = _groups(), fold(name)
+    options = groups.get(folded) or (groups.get(folded[:-1]) if name.endswith("s") else None)
     if options:
-        plural = "s" if fold(name) not in _groups() else ""
+        plural = "s" if folded not in groups else ""
         rng = context.chance.rng("PLACE/country", fold(name), attempt=attempt)
         old = fold(name).split()
         fit = [o for o in options if not set(fold(o).split()) & {*old, *(w.rstrip("s") for w in old)}]
@@ -145,11 +161,9 @@ def _place(part: str, context: Context, attempt: int) -> str:
         else:
             fit = [o for o in fit if o not in _WITH_ARTICLE] or fit
         return lead + like(name, pick(rng, fit)) + plural + ending
-    for group in codes():
-        if name in group:
-            return (
-                lead + pick(context.chance.rng("PLACE/code", name, attempt=attempt), [c for c in group if c != name]) + ending
-            )
+    group = codes_beside(name)
+    if group:
+        return lead + pick(context.chance.rng("PLACE/code", name, attempt=attempt), [c for c in group if c != name]) + ending
     return lead + _rename(name, "place_words", "town", context, attempt) + ending
 
 
@@ -164,7 +178,7 @@ def surrogate_employer(value: str, context: Context, attempt: int = 0) -> str | 
 
 
 def _organisation(label: str, value: str, kept: str, kind: str, context: Context, attempt: int) -> str | None:
-    if not any(ch.isalpha() for ch in value):
+    if not has_letter(value):
         return None
     pooled = _from_pool(label, value, context, attempt)
     if pooled is not None:
@@ -180,9 +194,9 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
     RETURNS (str): With the words of kind, the order and the punctuation between runs of the original.
     """
     tokens = _TOKEN.findall(text)
-    is_kept = [fold(t).rstrip(".") in _words(kept) for t in tokens]
+    of_kind = _words(kept)
+    is_kept = [fold(t).rstrip(".") in of_kind for t in tokens]
     out: list[str] = []
-    letters = "".join(ch for ch in text if ch.isalpha())
     i = 0
     while i < len(tokens):
         token = tokens[i]
@@ -201,7 +215,7 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
             ):
                 end += 2
             core = "".join(tokens[i:end])
-            if core.isupper() and core.isalpha() and len(core) <= 5 and (core == letters or not text.isupper()):
+            if core.isupper() and core.isalpha() and len(core) <= 5 and (not text.isupper() or core == _letters(text)):
                 rng = context.chance.rng("PLACE/letters", core, attempt=attempt)
                 out.append("".join(other_char(ch, rng) for ch in core))
             else:
@@ -211,12 +225,19 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
     return "".join(out)
 
 
+def _letters(text: str) -> str:
+    return "".join([ch for ch in text if ch.isalpha()])
+
+
 def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | None:
     """RETURNS (str | None): Another value of the corpus, of the same kind if there is one; None if there is no pool."""
+    pool = context.pools.get(label)
+    if not pool:
+        return None
     old = {norm(w) for w in _TOKEN.findall(value)} - {""}
     kinds = _words({"LOCATION": "place_words", "EDUCATION": "school_words"}.get(label, "work_words"))
     special = old - kinds or old
-    rows = [(o, {norm(w) for w in _TOKEN.findall(o)}) for o in context.pools.get(label, ())]
+    rows = [(o, {norm(w) for w in _TOKEN.findall(o)}) for o in pool]
     fit = [(o, words) for o, words in rows if not special & words]
     same = [o for o, words in fit if (words & kinds) == (old & kinds)]
     # Where others of the document have taken those of the kind, any other, and at last an invented one.

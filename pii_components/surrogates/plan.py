@@ -8,7 +8,6 @@ surrogate. A value without a surrogate gets its tag; nothing is ever left as it 
 """
 
 from collections.abc import Collection, Container, Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from .. import modes
@@ -21,17 +20,17 @@ from ..labels import (
     EMPLOYER,
     ID_NUM,
     LOCATION,
+    NAME_LABELS,
     OTHER,
     PHONE_NUM,
     STREET_ADDRESS,
     URL_PERSONAL,
     USERNAME,
-    is_name,
 )  # fmt: skip
 from ..profiles import CONSISTENT, GENERIC, KEEP, LEGACY_SHA256, MASK, NEAR, PSEUDONYM, REDACT, REMOVE, SURROGATE, Profile
 from .address import surrogate_address
-from .age import choose_age_shift, surrogate_age
-from .date import choose_date_shift, surrogate_date, weekday_beside
+from .age import AgeShift, choose_age_shift, surrogate_age
+from .date import DateShift, choose_date_shift, surrogate_date, weekday_beside
 from .email import surrogate_email
 from .fixed import fixed_names, fixed_value, pseudonym_list
 from .forbidden import Forbidden
@@ -80,6 +79,9 @@ KEYS = {PHONE_NUM: phone_key, ID_NUM: id_key}
 # give two values one replacement.
 TOGETHER = (AGE, DATE, OTHER)
 NO_SURROGATE = "no surrogate"
+_NAMES = frozenset(NAME_LABELS)
+# What is done with names that get another one.
+_ANEW = frozenset({SURROGATE, PSEUDONYM})
 
 
 class Placed(NamedTuple):
@@ -118,8 +120,8 @@ def plan(
     strategy (str | None): One of `profiles.STRATEGIES`; None for what the profile says.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
-    names = [item for item in items if is_name(item.label) and item.action in (SURROGATE, PSEUDONYM)]
-    read = [read_mention(text[n.start : n.end], before=text[max(0, n.start - 20) : n.start]) for n in names]
+    names = [item for item in items if item.label in _NAMES and item.action in _ANEW]
+    read = [read_mention(text[start:end], before=text[max(0, start - 20) : start]) for start, end, _, _ in names]
     mentions = spell_initials(read)
     people, owners, places = link_words(mentions)
     table = name_table()
@@ -128,6 +130,11 @@ def plan(
     placed = map(Placed, mentions, owners, places)
     by_start = {item.start: found for item, found in zip(names, placed, strict=True)}
     variant = _variants(text, items, by_start, chance, profile=profile, strategy=strategy, local=local)
+    details = [
+        (item.label, text[item.start : item.end], name)
+        for item, name in zip(items, variant, strict=True)
+        if item.action == SURROGATE and item.label in GENERATORS
+    ]
     # Each variant has surrogates of its own, none like those of an earlier one.
     named: dict[str, Sequence[Named]] = {}
     made: dict[str, dict[tuple[str, str], str | None]] = {}
@@ -136,20 +143,29 @@ def plan(
         used = {norm(w or "") for group in named.values() for person in group for w in person.surrogates}
         blocked = forbidden.and_also(used) if used else forbidden
         named[name] = name_people(people, varied, table=table, forbidden=blocked, fixed=fixed, near=profile.length == NEAR)
+        values: dict[str, set[str]] = {}
+        for label, value, of_variant in details:
+            if of_variant == name:
+                values.setdefault(label, set()).add(value)
+        if not values:
+            made[name] = {}
+            continue
         context = Context(
             varied,
             table,
             People(named[name]),
             reserved=profile.reserved if reserved is None else reserved,
             locale=profile.locale,
+            ages=_age_shift(values[AGE], varied, profile=profile, local=local) if AGE in values else None,
+            dates=_date_shift(text, items, values[DATE], varied, profile=profile, local=local) if DATE in values else None,
             avoid=forbidden,
             pools=pools or {} if profile.pool == "corpus" else {},
             near=profile.length == NEAR,
             other={canonical(k): v for k, v in profile.other.items()},
         )
-        chosen = [item for item, v in zip(items, variant, strict=True) if v == name]
-        earlier = {canonical(new) for group in made.values() for new in group.values() if new is not None}
-        made[name] = _details(text, chosen, items, context, profile=profile, local=local, used=earlier)
+        taken = {canonical(value) for _, value, _ in details}
+        taken.update([canonical(new) for group in made.values() for new in group.values() if new is not None])
+        made[name] = _details(values, context, taken)
     numbers: dict[str, dict[str, int]] = {}
     found = []
     for item, name in zip(items, variant, strict=True):
@@ -170,7 +186,7 @@ def plan(
             new = modes.legacy_sha256(old)
         elif item.action in (REDACT, MASK, REMOVE):
             new = {REDACT: modes.redact(item.label), MASK: modes.mask(old), REMOVE: ""}[item.action]
-        if new is None or new == old or new.casefold() == old.casefold():
+        if new is None or new.casefold() == old.casefold():
             note = NO_SURROGATE if item.action in (SURROGATE, PSEUDONYM, GENERIC) else note
             new = modes.tag(item.label)
         found.append(Replacement(item.start, item.end, new, item.label, item.action, note))
@@ -221,39 +237,32 @@ def _forbidden(
     """
     names = {norm for mention in mentions for norm in mention.form.norms}
     for item in items:
-        if item.action not in (SURROGATE, PSEUDONYM) and is_name(item.label):
+        if item.label in _NAMES and item.action not in _ANEW:
             names.update(read_mention(text[item.start : item.end]).form.norms)
     return Forbidden(names, known, text=text if local else "")
 
 
+def _age_shift(values: Collection[str], chance: Chance, *, profile: Profile, local: bool) -> AgeShift:
+    """RETURNS (AgeShift): How the ages of a document move. values (Collection[str]): Those ages."""
+    return choose_age_shift(values, chance, spread=profile.age_spread, border=profile.age_border, local=local)
+
+
+def _date_shift(
+    text: str, items: Sequence[Item], values: Collection[str], chance: Chance, *, profile: Profile, local: bool
+) -> DateShift:
+    """RETURNS (DateShift): How the dates of a document move. values (Collection[str]): Those dates."""
+    weeks = any(weekday_beside(text, i.start, i.end) for i in items if i.label == DATE and i.action == SURROGATE)
+    return choose_date_shift(values, chance, weeks=weeks, local=local, locale=profile.locale, near=profile.length == NEAR)
+
+
 def _details(
-    text: str,
-    chosen: Sequence[Item],
-    items: Sequence[Item],
-    context: Context,
-    *,
-    profile: Profile,
-    local: bool,
-    used: Collection[str] = (),
+    values: Mapping[str, Collection[str]], context: Context, taken: Collection[str]
 ) -> dict[tuple[str, str], str | None]:
-    """RETURNS (dict): (label, value) -> surrogate, for everything but names. chosen, items: Those to be made, and all."""
-    values: dict[str, set[str]] = {}
-    for item in chosen:
-        if item.action == SURROGATE and item.label in GENERATORS:
-            values.setdefault(item.label, set()).add(text[item.start : item.end])
-    if not values:
-        return {}
-    taken = {canonical(text[i.start : i.end]) for i in items if i.action == SURROGATE and i.label in GENERATORS} | set(used)
-    dates = [i for i in items if i.label == DATE and i.action == SURROGATE]
-    if DATE in values:
-        weeks = any(weekday_beside(text, i.start, i.end) for i in dates)
-        shift = choose_date_shift(
-            values[DATE], context.chance, weeks=weeks, local=local, locale=context.locale, near=context.near
-        )
-        context = replace(context, dates=shift)
-    if AGE in values:
-        years = choose_age_shift(values[AGE], context.chance, spread=profile.age_spread, border=profile.age_border, local=local)
-        context = replace(context, ages=years)
+    """RETURNS (dict): (label, value) -> surrogate, for everything but names.
+
+    values (Mapping[str, Collection[str]]): Label -> its values. context (Context): For generators.
+    taken (Collection[str]): Canonical values that no surrogate may be.
+    """
     found: dict[tuple[str, str], str | None] = {}
     for label in sorted(values):
         generator = GENERATORS[label]
@@ -261,7 +270,8 @@ def _details(
             made = {value: generator(value, context, 0) for value in values[label]}
         else:
             made = distinct(values[label], generator, context, forbidden=taken, key=KEYS.get(label, canonical))
-        found.update({(label, value): new for value, new in made.items()})
+        for value, new in made.items():
+            found[label, value] = new
     return found
 
 

@@ -8,7 +8,7 @@ A step that no rule calls the site's own word never stays.
 
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 
 WORD, HANDLE, ID, TEXT = ("word", "handle", "id", "text")
@@ -40,6 +40,7 @@ def _sites() -> dict[str, Site]:
     return found
 
 
+@lru_cache(maxsize=256)
 def site_of(host: str) -> Site | None:
     """RETURNS (Site | None): The site of a host, or of what it is a subdomain of. host (str): In lower case."""
     labels = host.split(".")

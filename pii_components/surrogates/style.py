@@ -49,6 +49,16 @@ def _norm(word: str) -> str:
     return "".join(ch for ch in fold(word) if ch.isalpha())
 
 
+def has_letter(text: str) -> bool:
+    """RETURNS (bool): Whether there is a letter in a text."""
+    return text[:1].isalpha() or any(map(str.isalpha, text))
+
+
+def has_sign(text: str) -> bool:
+    """RETURNS (bool): Whether there is a letter or a digit in a text."""
+    return text[:1].isalnum() or any(map(str.isalnum, text))
+
+
 def has_accent(word: str) -> bool:
     """RETURNS (bool): Whether a word is in Latin letters, one of them not ASCII."""
     return not word.isascii() and plain(word) != word and script_region(word) is None
@@ -76,6 +86,10 @@ def like(original: str, new: str) -> str:
         new = plain(new)
         if original.istitle():
             return new
+        if original.islower():
+            return new.lower()
+        if original.isupper() and original.isalpha() and len(original) > 1:
+            return new.upper()
     elif not has_accent(original):
         new = plain(new)
     cased = [ch for ch in original if ch.upper() != ch.lower()]

@@ -19,7 +19,7 @@ from .generate import Context
 from .handle import owner_of, surrogate_handle
 from .keys import Source
 from .sites import HANDLE, ID, WORD, Site, read_path, site_of
-from .style import other_shape
+from .style import has_sign, other_shape
 from .words import words
 
 _URL = re.compile(
@@ -27,6 +27,9 @@ _URL = re.compile(
     r"(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?(?P<fragment>#.*)?$",
     re.IGNORECASE | re.DOTALL,
 )
+_NUMBERS = re.compile(r"[\d.]+|\[.*\]")
+_CHANNEL = re.compile(r"UC[\w-]{20,}")
+_RUNS = re.compile(r"[A-Za-z]+|\d+")
 _CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{6,}|\d{5,}|[A-Za-z0-9_-]{20,}")
 
 
@@ -41,24 +44,24 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
     if compact.startswith("@"):
         return surrogate_handle(compact, context.people, context.chance, context.table, attempt=attempt)
     match = _URL.match(compact)
-    if not match or not any(ch.isalnum() for ch in compact):
+    if not match or not has_sign(compact):
         return None
-    part = {name: text or "" for name, text in match.groupdict().items()}
+    scheme, user, host, port, path, query, fragment = match.groups("")
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
-    user = surrogate_handle(part["user"], context.people, context.chance, context.table) if part["user"] else ""
-    host, known = _host(part["host"], context, rng, attempt)
-    path = _path(part["path"], part["host"].lower(), context, rng, attempt)
-    query = _query(part["query"], rng)
-    fragment = "#" + _segment(part["fragment"][1:], context, rng, attempt) if part["fragment"] else ""
-    new = part["scheme"] + user + host + part["port"] + path + query + fragment
+    site = site_of(host.lower())
+    user = surrogate_handle(user, context.people, context.chance, context.table) if user else ""
+    host, known = _host(host, site, context, rng, attempt)
+    path = _path(path, site, context, rng, attempt)
+    query = _query(query, rng)
+    fragment = "#" + _segment(fragment[1:], context, rng, attempt) if fragment else ""
+    new = scheme + user + host + port + path + query + fragment
     # A bare social site tells nothing, but what stays as it was must not look as if it had been replaced.
     return None if known and new == compact else new
 
 
-def _path(path: str, host: str, context: Context, rng: Source, attempt: int) -> str:
+def _path(path: str, site: Site | None, context: Context, rng: Source, attempt: int) -> str:
     """RETURNS (str): A path, by the rules of its site where there are some."""
     steps = path.split("/")
-    site = site_of(host)
     if site is None:
         return "/".join(_segment(s, context, rng, attempt) for s in steps)
     named = [i for i, s in enumerate(steps) if s]
@@ -69,7 +72,7 @@ def _path(path: str, host: str, context: Context, rng: Source, attempt: int) -> 
 def _step(step: str, kind: str, site: Site, context: Context, rng: Source, attempt: int) -> str:
     """RETURNS (str): One step of a known site's path. kind (str): What it is, one of those in sites.py."""
     plain = unquote(step)
-    if kind == WORD or not any(ch.isalnum() for ch in plain):
+    if kind == WORD or not has_sign(plain):
         return step
     if kind == ID and ":" not in plain:
         code = "".join(ch for ch in plain if ch.isalnum())
@@ -84,20 +87,21 @@ def _step(step: str, kind: str, site: Site, context: Context, rng: Source, attem
     return _segment(step, context, rng, attempt, common=False)
 
 
-def _host(host: str, context: Context, rng: Source, attempt: int) -> tuple[str, bool]:
-    """RETURNS (tuple[str, bool]): The new host, and whether it is a site that many people use."""
+def _host(host: str, of: Site | None, context: Context, rng: Source, attempt: int) -> tuple[str, bool]:
+    """RETURNS (tuple[str, bool]): The new host, and whether it is one that many people use. of (Site | None): Its rules."""
     lower = host.lower()
-    if re.fullmatch(r"[\d.]+|\[.*\]", lower):
+    if _NUMBERS.fullmatch(lower):
         return f"192.0.2.{1 + int(rng.random() * 254)}", False
     labels = lower.split(".")
     ends = [".".join(labels[i:]) for i in range(len(labels) - 1)]
-    site = next((end for end in ends[1:] if end in words("hosted_sites")), "")
+    hosted = words("hosted_sites")
+    site = next((end for end in ends[1:] if end in hosted), "")
     owner = lower.removesuffix("." + site) if site else ""
     if owner not in ("", "www", "m"):
         lead = "www." if owner.startswith("www.") else ""
         handle = surrogate_handle(host[len(lead) : len(owner)], context.people, context.chance, context.table, attempt=attempt)
         return lead + handle + host[len(owner) :], True
-    if site_of(lower) or any(end in words("social_sites") or end in words("hosted_sites") for end in ends):
+    if of or not words("social_sites").isdisjoint(ends) or not words("hosted_sites").isdisjoint(ends):
         return host, True
     extracted = _extract(lower)
     domain, suffix = extracted.domain, extracted.suffix
@@ -135,13 +139,13 @@ def _extract(host: str) -> Any:
 def _segment(segment: str, context: Context, rng: Source, attempt: int, *, common: bool = True) -> str:
     """RETURNS (str): One step of a path: a new code for a code, else a new handle. common (bool): Whether common words stay."""
     plain = unquote(segment)
-    if not any(ch.isalnum() for ch in plain) or (common and plain.lower() in words("path_words")):
+    if not has_sign(plain) or (common and plain.lower() in words("path_words")):
         return segment
     if ":" in plain:
         return ":".join(_segment(part, context, rng, attempt) for part in segment.split(":"))
     if _is_code(plain):
         # A channel's code begins with UC: a fact about the site.
-        lead = "UC" if re.fullmatch(r"UC[\w-]{20,}", plain) else ""
+        lead = "UC" if _CHANNEL.fullmatch(plain) else ""
         return lead + other_shape(plain[len(lead) :], rng)
     new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
     if plain.lower().endswith((".html", ".htm", ".php", ".pdf", ".aspx")):
@@ -153,9 +157,9 @@ def _is_code(text: str) -> bool:
     """RETURNS (bool): Whether a step of a path is a code ("4f2a9c", "dQw4w9WgXcQ") rather than a handle ("maria-lopez-99")."""
     if not _CODE.fullmatch(text):
         return False
-    if text == text.lower() and any(len(word) > 2 and word.isalpha() for word in re.split(r"[-_]", text)):
+    if text == text.lower() and any([len(word) > 2 and word.isalpha() for word in text.replace("_", "-").split("-")]):
         return False
-    runs = re.findall(r"[A-Za-z]+|\d+", text)
+    runs = _RUNS.findall(text)
     switches = sum(1 for a, b in zip(text, text[1:], strict=False) if a.islower() and b.isupper())
     return text.isdigit() or len(runs) >= 4 or (switches >= 2 and len(runs) >= 2) or (len(text) >= 20 and not text.islower())
 

@@ -26,7 +26,7 @@ def test_entities_are_as_spacy_sets_them(nlp):
     spans = [(0, 1, "NAME_STUDENT"), (2, 4, "LOCATION"), (4, 5, "LOCATION")]
     for doc in (one, other):
         doc.ents = [Span(doc, 1, 3, label="ORG", kb_id="Q1")]
-    write_ents(one, [found(one, *span) for span in spans])
+    write_ents(one, [found(one, *span).span for span in spans])
     other.set_ents([Span(other, start, end, label=label) for start, end, label in spans])
     assert [(e.start, e.end, e.label_, e.kb_id) for e in one.ents] == [(e.start, e.end, e.label_, e.kb_id) for e in other.ents]
     assert [(t.ent_iob_, t.ent_type_) for t in one] == [(t.ent_iob_, t.ent_type_) for t in other]

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from pii_components.surrogates.mentions import _plain_words, _words
+from pii_components.surrogates.mentions import FAMILY, LONE, Mention, _plain_words, _words, read_mention
 from pii_components.surrogates.names import name_table
 
 
@@ -30,7 +30,31 @@ def test_plain_names_are_read_as_nameparser_reads_them(seed):
     names = [invented(rng) for _ in range(120)]
     plain = [name for name in names if _plain_words(name) is not None]
     assert len(plain) > 80
-    assert [name for name in plain if _plain_words(name) != _words(name)] == []
+    assert [name for name in plain if (_plain_words(name), "", False) != _words(name)] == []
+
+
+def as_nameparser_reads(name: str, title: str) -> Mention:
+    words, gender, titled = _words(name)
+    lone = [words[0]._replace(kind=FAMILY if titled or title else LONE)] if len(words) == 1 else words
+    return Mention.of(name, lone, gender or {"Mr.": "M"}.get(title, ""))
+
+
+@pytest.mark.parametrize("title", ["", "Mr."])
+def test_names_of_one_or_two_words_are_read_as_nameparser_reads_them(title):
+    rng = random.Random(5)
+    names = [invented(rng) for _ in range(300)] + [
+        "Dean",
+        "Ana",
+        "Ana King",
+        "a b",
+        "An",
+        "Bo Li",
+        "Ana  Lopez",
+        " Ana",
+        "Zo\u00eb Lim",
+    ]
+    read = [read_mention(name, before=f"the words of {title} ") for name in names]
+    assert read == [as_nameparser_reads(name, title) for name in names]
 
 
 @pytest.mark.parametrize(
