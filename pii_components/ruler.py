@@ -26,8 +26,11 @@ from spacy.util import SimpleFrozenList
 from .labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from .normalize import NormalizedView
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
-from .ruler_merge import Page, clean_candidate, join_torn, merge, repeated
+from .ruler_hidden import with_hidden
+from .ruler_merge import Page, clean_candidate, merge, repeated
 from .ruler_native import with_native
+from .ruler_pieces import join_address, join_torn
+from .ruler_torn import find_torn
 from .shapes import Context, Hit, Intervals
 from .spans import SPANS_KEY, Candidate, read_spans, write_spans
 from .urls import Verdict, judge_url
@@ -143,10 +146,12 @@ class PiiRuler(SpanRuler):
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
+        found += find_torn(page, self.rules.regexes, proposals, regions=self.cfg["phone_regions"])
         found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
-        cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in join_torn(page, proposals)) if c is not None]
+        whole = join_address(page, join_torn(page, proposals))
+        cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
-        merged = merge(page, cleaned, found, cued)
+        merged = with_hidden(page, merge(page, cleaned, found, cued), self.cfg["phone_regions"])
         return with_native(doc, merged) if self.cfg.get("native_names", False) else merged
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:

@@ -16,6 +16,7 @@ from spacy.tokens import Doc
 
 from .labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from .normalize import NormalizedView, normalize_token
+from .ruler_pieces import whole_group
 from .shapes import Context, Hit, Intervals, is_date, is_publication, is_years
 from .spans import Candidate, resolve_overlaps
 from .urls import Verdict
@@ -149,25 +150,6 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     return found
 
 
-def join_torn(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
-    """Numbers of one kind with a line break between them are one number that was torn: neither half has the shape of any.
-
-    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted.
-    RETURNS (list[Candidate]): The same, halves joined.
-    """
-    found: list[Candidate] = []
-    for cand in proposals:
-        last = found[-1] if found else None
-        if last is not None and cand.label in (PHONE_NUM, ID_NUM) and last.label == cand.label:
-            between = page.doc[last.end : cand.start].text if last.end < cand.start else "?"
-            halves = page.hit(last).value[-1:], page.hit(cand).value[:1]
-            if between.count("\n") == 1 and between.isspace() and all(half.isdigit() for half in halves):
-                found[-1] = replace(last, end=cand.end, score=max(last.score, cand.score))
-                continue
-        found.append(cand)
-    return found
-
-
 def _is_torn(page: Page, candidate: Candidate) -> bool:
     value = page.hit(candidate).value
     return "\n" in value and re.fullmatch(r"[\w+() ./-]*\d[ \t]*\n[ \t]*\d[\w() ./-]*", value) is not None
@@ -188,9 +170,11 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
     if candidate.label in (PHONE_NUM, ID_NUM) and _is_torn(page, candidate):
         return candidate if sum(c.isdigit() for c in page.hit(candidate).value) >= 5 else None
     if candidate.label == PHONE_NUM:
-        return _clean_phone(page, candidate)
+        phone = _clean_phone(page, candidate)
+        return whole_group(page, phone) if phone else None
     if candidate.label == ID_NUM:
-        return _clean_id(page, candidate)
+        number = _clean_id(page, whole_group(page, candidate))
+        return whole_group(page, number) if number else None
     found = trim(page.doc, candidate, keep="@" if candidate.label == USERNAME else "")
     if found is None:
         return None

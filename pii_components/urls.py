@@ -118,7 +118,8 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
     window = hit.before(_WINDOW).rpartition("\n\n")[2]
     near = {rule.means: rule for rule in rules.nears if rule.find.search(window)}
     own = near.get("own")
-    site = find_site(host, rest, rules.sites)
+    # In capitals throughout, its path too, which sites write in small letters.
+    site = find_site(host, rest.lower() if hit.value.isupper() else rest, rules.sites)
     personal = site.personal if site else "cue"
     score = site.score if site else 0.8
     if personal == "no":

@@ -15,61 +15,16 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from .shapes import Context, Hit, is_amount, is_date, is_publication, is_years, split_host
+from .shapes import Context, Hit, is_amount, is_date, is_publication, is_years
+from .validators_email import email, email_capital, email_spaced, email_worded
 
 __all__ = ["VALIDATORS", "Context", "Hit", "Validator", "not_a_phone"]
 
 Validator = Callable[[Hit, Context], Hit | None]
-MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
 
 
 def _accept(hit: Hit, _: Context) -> Hit | None:
     return hit
-
-
-def _email(hit: Hit, _: Context) -> Hit | None:
-    local, _at, host = hit.value.partition("@")
-    lead = len(local) - len(re.sub(r"(?i)^(?:[.'-]+|e?-?mail[-_.:])+", "", local))
-    local = local[lead:]
-    labels = host.split(".")
-    if not local or local.endswith(".") or ".." in local or any(not x or x.startswith("-") for x in labels):
-        return None
-    # "ana@x.org.Then": the longest host with a public suffix
-    for n in range(len(labels), 1, -1):
-        if split_host(".".join(labels[:n]))[2] and split_host(".".join(labels[:n]))[1]:
-            return hit.cut(lead, lead + len(local) + 1 + len(".".join(labels[:n])))
-    if not re.search(r"[A-Za-z]", labels[-1]):
-        return None
-    return replace(hit.cut(lead, len(hit.value)), score=min(hit.score, 0.7))
-
-
-def _email_spaced(hit: Hit, _: Context) -> Hit | None:
-    _local, _at, host = hit.value.partition("@")
-    return hit if split_host(re.sub(r"\s", "", host))[2] else None
-
-
-_WORDED_AT = re.compile(r"(?i)\s*[\[({<]\s?(?:at|@)\s?[\])}>]\s*|\s+at\s+|_at_")
-_WORDED_DOT = re.compile(r"(?i)\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s|_dot_")
-
-
-def _email_worded(hit: Hit, _: Context) -> Hit | None:
-    """Strict, since "meet me at example.com" is no address: something must hide a sign, and the host must exist."""
-    at = _WORDED_AT.search(hit.value)
-    if at is None:
-        return None
-    local, host = hit.value[: at.start()], hit.value[at.end() :]
-    name = _WORDED_DOT.sub(".", local)
-    address = _WORDED_DOT.sub(".", host)
-    bracketed = not re.fullmatch(r"(?i)\s+at\s+", at.group())
-    called = re.search(r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$", hit.before())
-    handle = bool(re.search(r"[._\d+]", name))
-    if address.lower() in MAIL_HOSTS:
-        return hit if bracketed or called or handle else None
-    if not split_host(address)[2]:
-        return None
-    if bracketed:
-        return hit
-    return hit if _WORDED_DOT.search(host) and (called or handle or address.lower().split(".")[0] in MAIL_HOSTS) else None
 
 
 @cache
@@ -139,6 +94,8 @@ def _phone_shape(hit: Hit, context: Context) -> Hit | None:
 
 def _phone_cued(hit: Hit, _: Context) -> Hit | None:
     hit = _trim_phone(hit)
+    if "/" in hit.value and sum(char.isdigit() for char in hit.value) > 15:
+        hit = _trim_phone(hit.cut(0, hit.value.index("/")))  # "07700 900128 / 07700 900830"
     digits = re.sub(r"\D", "", re.sub(r"(?i)\s?(?:x|ext\.?)\s?\d+$", "", hit.value))
     return hit if 7 <= len(digits) <= 15 and not not_a_phone(hit) else None
 
@@ -267,9 +224,10 @@ def _username(hit: Hit, _: Context) -> Hit | None:
 # "url" is decided by urls.py, which knows the table of web sites; here it only passes.
 VALIDATORS: dict[str, Validator] = {
     "accept": _accept,
-    "email": _email,
-    "email_spaced": _email_spaced,
-    "email_worded": _email_worded,
+    "email": email,
+    "email_spaced": email_spaced,
+    "email_worded": email_worded,
+    "email_capital": email_capital,
     "phone": _phone,
     "phone_shape": _phone_shape,
     "phone_cued": _phone_cued,
