@@ -7,8 +7,9 @@ One shift keeps who is older and by how much. Where a border is asked for (18), 
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .generate import Context
 from .keys import Chance
@@ -47,6 +48,8 @@ _NUMBER = re.compile(
     + r")\b",
     re.IGNORECASE,
 )
+_JOINTS = re.compile(r"[‐‑ ]")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(r"\b(?:months?|mos?|weeks?|days?)\b", re.IGNORECASE)
 
 
@@ -90,15 +93,27 @@ def choose_age_shift(
     return min(options, key=cost)
 
 
-def _numbers(value: str) -> Iterator[tuple[re.Match[str], int, str]]:
-    """YIELDS (tuple): A match, its number, and its form: "digits", "word", "ordinal" or "decade"."""
+@lru_cache(maxsize=256)
+def _numbers(value: str) -> tuple[tuple[re.Match[str], int, str], ...]:
+    """RETURNS (tuple): Of each number a match, its value, and its form: "digits", "word", "ordinal" or "decade"."""
+    found = []
     for match in _NUMBER.finditer(value):
         if match["word"]:
-            number, form = _WORDS[re.sub(r"[‐‑ ]", "-", match["word"].lower())]
-            yield match, number, form
+            number, form = _WORDS[_JOINTS.sub("-", match["word"].lower())]
+            found.append((match, number, form))
         else:
             ending = (match["ending"] or "").lower()
-            yield match, int(match["digits"]), "decade" if ending.endswith("s") else "digits"
+            found.append((match, int(match["digits"]), "decade" if ending.endswith("s") else "digits"))
+    return tuple(found)
+
+
+def _around(value: str) -> str:
+    """RETURNS (str): What stands around the numbers of an age, with a space for each of them."""
+    out, last = "", 0
+    for match, _, _ in _numbers(value):
+        out += value[last : match.start()] + " "
+        last = match.end()
+    return out + value[last:]
 
 
 def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
@@ -108,8 +123,8 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
     attempt (int): Not used: ages of a document move together.
     RETURNS (str | None): None if there is no number in it, or words that an age does not have.
     """
-    rest = _NUMBER.sub(" ", value)
-    if not {w.lower() for w in re.findall(r"[^\W\d_]+", rest)} <= words("age_around") or any(ch.isdecimal() for ch in rest):
+    rest = _around(value)
+    if not words("age_around").issuperset([w.lower() for w in _LETTERS.findall(rest)]) or any(map(str.isdecimal, rest)):
         return None
     shift = context.ages or choose_age_shift([value], context.chance, local=False)
     if _PARTS.search(value):

@@ -22,6 +22,8 @@ from .style import other_char
 OPTIONS = 24
 _MONTH_FIRST = ("US", "PH")
 _FIELD = re.compile(r"\d+|[^\W\d_]{3,}")
+_BETWEEN = re.compile(r"[\s,.(]*(?:the\s+)?")
+_BARE = re.compile(r"[\s,(]*")
 _BESIDE = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:mon|tue|wed|thu|fri|sat|sun)\b", re.IGNORECASE)
 
 
@@ -34,8 +36,9 @@ class DateShift:
     day_first: bool = False
 
     @property
-    def total(self) -> timedelta:
-        return timedelta(days=self.days - round(365.2425 * self.years))
+    def total(self) -> int:
+        """RETURNS (int): Days in all."""
+        return self.days - round(365.2425 * self.years)
 
     @property
     def months(self) -> int:
@@ -81,8 +84,8 @@ def choose_date_shift(
         years, days = 2 + int(rng.random() * 5), 35 + int(rng.random() * 40)
         shift = DateShift(years, days if local and rng.random() < 0.3 else -days, day_first)
         if weeks or not local:
-            shift = DateShift(years, shift.days - shift.total.days % 7, day_first)
-        elif not shift.total.days % 7:
+            shift = DateShift(years, shift.days - shift.total % 7, day_first)
+        elif not shift.total % 7:
             shift = DateShift(years, shift.days - 1, day_first)
         price = cost(shift) if local else (0, 0)
         if best is None or price < best[0]:
@@ -97,9 +100,10 @@ def weekday_beside(text: str, start: int, end: int) -> bool:
     """RETURNS (bool): Whether a weekday stands next to a span, outside of it. start (int), end (int): Characters."""
     before, after = text[max(0, start - 18) : start], text[end : end + 18]
     near = [*_BESIDE.finditer(before)][-1:]
-    return any(re.fullmatch(r"[\s,.(]*(?:the\s+)?", before[m.end() :]) for m in near) or any(
-        re.fullmatch(r"[\s,(]*", after[: m.start()]) for m in [*_BESIDE.finditer(after)][:1]
-    )
+    if near and _BETWEEN.fullmatch(before, near[0].end()):
+        return True
+    behind = _BESIDE.search(after)
+    return behind is not None and _BARE.fullmatch(after, 0, behind.start()) is not None
 
 
 def _fields(value: str) -> set[str]:
@@ -203,7 +207,7 @@ def _move_day(part: Part, day: date | None, shift: DateShift) -> dict[str, str] 
     if day is None:
         return None
     dated = "y" in part.groups
-    new = day + (shift.total if dated else timedelta(days=shift.days))
+    new = day + timedelta(days=shift.total if dated else shift.days)
     out: dict[str, str] = {}
     if "d2" in part.groups:
         length = int(part.text("d2")) - day.day
@@ -239,8 +243,8 @@ def _padded(number: int, padded: bool) -> str:
 def _weekday(part: Part, day: date | None, shift: DateShift) -> dict[str, str] | None:
     name = table().days[part.text("w").lower()][0]
     # A weekday alone changes even where dates move by weeks.
-    alone = shift.total.days % 7 or abs(shift.days) % 6 + 1
-    new = (day + shift.total).weekday() if day is not None else (name.number + alone) % 7
+    alone = shift.total % 7 or abs(shift.days) % 6 + 1
+    new = (day + timedelta(days=shift.total)).weekday() if day is not None else (name.number + alone) % 7
     return {"w": like_word(part.text("w"), table().name(name, new))}
 
 

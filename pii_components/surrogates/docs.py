@@ -1,5 +1,6 @@
 """What the component reads from a Doc and writes to it, in as few steps as spaCy allows: a corpus has many documents.
 
+    text = text_of(doc, Words(strings))         # doc.text
     found = read_group(doc, "pii")              # list[Found], sorted, without overlaps
     write_ents(doc, [f.span for f in found])    # doc.ents
 
@@ -9,13 +10,15 @@ Offsets and labels of a span are read once; its attributes only where spans over
 from typing import Any, NamedTuple
 
 import numpy
-from spacy.attrs import ENT_IOB, ENT_TYPE
+from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH, SPACY
+from spacy.strings import StringStore
 from spacy.tokens import Doc, Span
 
 from ..labels import LABELS
 from ..spans import read_spans, resolve_overlaps
 
 _LABELS = frozenset(LABELS)
+MAX_WORDS = 50_000
 # What spaCy calls O.
 _OUTSIDE = 2
 
@@ -27,6 +30,32 @@ class Found(NamedTuple):
     start_char: int
     end_char: int
     span: Span
+
+
+class Words(dict[int, str]):
+    """spaCy's hash of a word -> the word and a space behind it. To keep those of a corpus takes less time than to have each
+    decoded anew; how many are kept is bounded.
+
+    strings (StringStore): Where the words are.
+    """
+
+    def __init__(self, strings: StringStore) -> None:
+        self.strings = strings
+
+    def __missing__(self, orth: int) -> str:
+        if len(self) >= MAX_WORDS:
+            self.clear()
+        word = self[orth] = self.strings[orth] + " "
+        return word
+
+
+def text_of(doc: Doc, words: Words) -> str:
+    """RETURNS (str): `doc.text`. words (Words): Of the document's vocabulary."""
+    values = doc.to_array([ORTH, SPACY])
+    pieces = [*map(words.__getitem__, values[:, 0].tolist())]
+    for i in numpy.flatnonzero(values[:, 1] == 0).tolist():
+        pieces[i] = pieces[i][:-1]
+    return "".join(pieces)
 
 
 def read_group(doc: Doc, key: str) -> list[Found]:

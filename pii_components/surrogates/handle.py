@@ -235,7 +235,7 @@ def _unknown(run: str, rng: Source, table: NameTable, avoid: Collection[str]) ->
     given = table.is_given(run)
     gender = (table.gender(run) or "") if given else ""
     pool = table.pool(given=given, gender=gender)
-    options = [letters(pool.draw(rng)) for _ in range(8)]
+    options = [letters(name) for name in pool.draw_some(rng, 8)]
     fit = [o for o in options if o and o[0] != run[0] and o not in run and run not in o and o not in avoid]
     if not fit:
         return "".join(other_char(ch, rng) for ch in run)

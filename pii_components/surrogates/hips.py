@@ -26,7 +26,7 @@ from ..alignment import OffsetMap, Replacement, apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions
-from .docs import Found, read_group, write_ents
+from .docs import Found, Words, read_group, text_of, write_ents
 from .keys import KEY_ENV, Chance
 from .observed import Observed
 from .saving import Saved
@@ -130,6 +130,7 @@ class HipsSurrogate(Saved, Pipe):
             "strategy": None,
         }
         self.thread: str | None = None
+        self._words: Words | None = None
         self._secret = Secret(path=self.cfg["key_file"], env=key_env)
         self._observed = Observed(self._secret)
         self.profile = profile
@@ -262,7 +263,10 @@ class HipsSurrogate(Saved, Pipe):
             actions = [self._profile.action(f.label, f.span._.pii_role or "") for f in found]
         else:
             actions = [self._profile.action(f.label) for f in found]
-        return Read(doc.text, found, actions)
+        strings = doc.vocab.strings
+        if self._words is None or self._words.strings is not strings:
+            self._words = Words(strings)
+        return Read(text_of(doc, self._words), found, actions)
 
     def _decide(self, doc: Doc, read: "Read") -> "Decided":
         """RETURNS (Decided): What stands in the place of the spans."""

@@ -126,6 +126,12 @@ class Pool(NamedTuple):
         weights = self.weights
         return self.names[min(bisect(weights, rng.random() * weights[-1]), len(weights) - 1)]
 
+    def draw_some(self, rng: Source, n: int) -> list[str]:
+        """RETURNS (list[str]): As many names, one after the other as `draw` draws them."""
+        names, weights, random = self.names, self.weights, rng.random
+        total, last = weights[-1], len(weights) - 1
+        return [names[min(bisect(weights, random() * total), last)] for _ in range(n)]
+
 
 _EMPTY = Pool([], [])
 

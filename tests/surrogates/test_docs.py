@@ -6,7 +6,8 @@ from spacy.tokens import Span
 
 from pii_components.errors import PiiError
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates.docs import Found, read_group, write_ents
+from pii_components.surrogates import docs
+from pii_components.surrogates.docs import Found, Words, read_group, text_of, write_ents
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 
@@ -33,6 +34,15 @@ def test_entities_are_as_spacy_sets_them(nlp):
     write_ents(one, [])
     assert not one.ents and {t.ent_iob_ for t in one} == {"O"}
     write_ents(nlp.make_doc(""), [])
+
+
+@pytest.mark.parametrize("text", [TEXT, "", " ", "\n\n Ana", "Ana.Ana"])
+def test_the_text_is_that_of_the_document(nlp, monkeypatch, text):
+    words = Words(nlp.vocab.strings)
+    assert text_of(nlp.make_doc(text), words) == text == text_of(nlp.make_doc(text), words)
+    monkeypatch.setattr(docs, "MAX_WORDS", 2)
+    words.clear()
+    assert text_of(nlp.make_doc(text), words) == text and len(words) <= 2
 
 
 def test_groups_are_read_sorted_and_without_overlaps(nlp):
