@@ -22,7 +22,7 @@ from spacy.tokens import Doc
 
 from .context_settings import ContextSettings
 from .context_worn import Worn, native_runs, read_leet, read_worn
-from .normalize import is_invisible, normalize_token
+from .normalize import is_invisible, is_ornament, normalize_token
 from .spans import Candidate
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
@@ -114,11 +114,12 @@ class DocView:
         found = []
         for at, word in read_leet(self.text).items():
             i = bisect_right(self.starts, at) - 1
-            if self.ends[i] - self.starts[i] == len(word):
-                self.words[i] = word
+            low = at - self.starts[i]
+            if at + len(word) <= self.ends[i]:
+                self.words[i] = self.words[i][:low] + word + self.words[i][low + len(word) :]
                 self.text = self.text[:at] + word + self.text[at + len(word) :]
                 found.append(i)
-        return found
+        return sorted(set(found))
 
     @cached_property
     def worn(self) -> list[Worn]:
@@ -275,7 +276,9 @@ class DocView:
 
 @lru_cache(maxsize=4096)
 def _shown(word: str) -> str:
-    """RETURNS (str): A token as a reader sees it. White space stays, and quotes and dashes do, which patterns tell apart."""
+    """RETURNS (str): A token as a reader sees it. White space stays, and quotes and dashes do, which patterns tell apart; emoji go."""
+    if is_ornament(word):
+        return ""
     return word if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word) else normalize_token(word)
 
 

@@ -28,6 +28,9 @@ _DASH_AT_END = re.compile(r"[-\u2010\u00ac][ \t]?\n")
 _LEET = re.compile(r"[013457][A-Za-z][A-Za-z013457]*(?![\w@]|[./-]\w)")
 _LEET_BEFORE = re.compile(r"(?<![\w@/.#+-])[A-Za-z013457]*\Z")
 _DECODED = str.maketrans("013457", "oieast")
+_LEET_WORD = re.compile(r"(?<![\w@/.#+])(?:(?<=[-_])|(?<!-))[^\W\d_]*[013457](?:[^\W\d_]|[013457])*(?![\w@]|[./]\w)")
+_LEET_JOINTS = (" ", "-", "\n")
+_VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|s|am|pm|[a-z]{1,2})", re.IGNORECASE)
 _INSIDE = re.compile(r"[A-Za-z]\d+[A-Za-z]|\d[A-Za-z]+\d|^\d[A-Za-z]{3,}$")
 _MOST_WORDS = 5
@@ -43,7 +46,7 @@ _NATIVE = re.compile(rf"(?<![^\W_]){_NATIVE_WORD}(?:(?: | ?[-·・.'’] ?){_NAT
 _NATIVE_ANY = re.compile(rf"[{_NATIVE_LETTER}]")
 _HAN = re.compile(r"[\u3005\u3007\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]")
 _CASED = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u0531-\u0587]")
-_MOST_SIGNS, _MOST_LETTERS = 8, 40  # of a name in Han, kana or Hangul, and in other scripts
+_MOST_SIGNS, _MOST_LETTERS = 8, 40  # of a word of a name in Han, kana or Hangul, and of a name
 _MOST_NATIVE = 0.25  # share of letters from which a text is in that language, and not an English one with names in it
 # A word of another language that is explained, not a person.
 _TONGUE = (
@@ -84,9 +87,10 @@ def read_leet(text: str) -> dict[int, str]:
     """Words with digits for letters that are names when read so.
 
     text (str): The text.
-    RETURNS (dict[int, str]): First character -> the word as it reads, of the same length; "3rd", "MP3" and "Week1" are none.
+    RETURNS (dict[int, str]): First character -> the word as it reads, of the same length; "3rd", "MP3" and "Week1" are none. Where there
+        is one that is a known name, words written so beside it are names too, and so is what reads like a word of the text with a capital.
     """
-    found = {}
+    found: dict[int, str] = {}
     for match in _LEET.finditer(text):
         before = _LEET_BEFORE.search(text, max(0, match.start() - 24), match.start())
         if before is None or before.start() in found:
@@ -100,6 +104,38 @@ def read_leet(text: str) -> dict[int, str]:
         plain = plain.capitalize() if word[0].isdigit() and not upper and len(word) <= 4 else plain
         if in_table(plain) and not words().is_common(plain):
             found[before.start()] = plain
+    return found | _more_leet(text, found) if found else found
+
+
+def _more_leet(text: str, known: dict[int, str]) -> dict[int, str]:
+    """Further words of a text in which names are written with digits: neighbours of those that are known, repeated ones, or all of a kind."""
+    read = []
+    for match in _LEET_WORD.finditer(text):
+        word = match.group()
+        if match.start() in known or word.isdigit() or word.isalpha() or _ORDINAL.fullmatch(word):
+            continue
+        plain = word.translate(_DECODED)
+        upper = sum(map(str.isupper, word)) == sum(map(str.isalpha, word)) > 1
+        read.append((match.start(), match.end(), plain.upper() if upper else plain))
+    found: dict[int, str] = {}
+    ends = {at + len(word) for at, word in known.items()}
+    starts = set(known)
+    names = {word.lower() for word in known.values()}
+    habit = len(names) > 1
+    for _ in range(2):  # a neighbour of a neighbour
+        for at, end, plain in read:
+            left, right = text[at - 1 : at], text[end : end + 1]
+            beside = (left in _LEET_JOINTS and at - 1 in ends) or (right in _LEET_JOINTS and end + 1 in starts)
+            inside = _INSIDE.search(text[at:end]) is not None and _VOWEL.search(plain) is not None
+            # "Week10" ends in digits; a name that does must be known.
+            beside = beside and (inside or in_table(plain))
+            shaped = inside and end - at > 3 and not words().is_common(plain)
+            again = plain.lower() in names
+            if at not in found and (again or beside or (habit and shaped)):
+                found[at] = plain
+                starts.add(at)
+                ends.add(end)
+                names.add(plain.lower())
     return found
 
 
@@ -151,7 +187,7 @@ def native_runs(text: str) -> list[tuple[int, int]]:
     for match in _NATIVE.finditer(text):
         run = match.group()
         signs = len(_HAN.findall(run))
-        if len(run) > (_MOST_SIGNS if signs else _MOST_LETTERS):
+        if len(run) > _MOST_LETTERS or (signs and max(map(len, run.split(" "))) > _MOST_SIGNS):
             continue
         if _CASED.match(run):
             parts = re.findall(r"[^\W\d_]+", run)

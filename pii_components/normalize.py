@@ -49,6 +49,14 @@ def is_invisible(char: str) -> bool:
     return unicodedata.category(char) == "Cf"
 
 
+_ORNAMENT = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\u200d\ufe0e\ufe0f\u20e3]+")
+
+
+def is_ornament(text: str) -> bool:
+    """RETURNS (bool): Whether a token is emoji, stars or dingbats and nothing else: "🌸" beside a name says nothing about it."""
+    return _ORNAMENT.fullmatch(text) is not None
+
+
 def _fold(piece: str) -> str:
     """One character with its combining marks: composed, compatibility forms resolved, signs made ASCII."""
     if piece.isascii():

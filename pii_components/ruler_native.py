@@ -3,23 +3,19 @@
     merged = with_native(doc, candidates)
 
 The model reads such a name in pieces or as a user name. What `native_names` is sure of becomes one name with both ends right; whose it is,
-`pii_context` decides. The model's word on that counts little: it cannot read the name and takes what it cannot read for an author's, while
-an English essay gives its authors in Latin letters.
+the model said if it did, and `pii_context` decides.
 """
 
 from collections.abc import Sequence
 
 from spacy.tokens import Doc
 
-from .labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT, USERNAME, is_name, label_for_role
+from .labels import ROLES, STUDENT, USERNAME, is_name, label_for_role
 from .native_names import native_names
 from .spans import Candidate
 
 SOURCE = "native_name"
 _SCORE = 0.9
-# Whose a name is that stands in its own script in an English text, before anything is known; and how much the model's reading of it counts.
-_PRIOR = {STUDENT: 0.4, CONNECTED: 0.35, INSTRUCTOR: 0.13, CITED: 0.07, CHARACTER: 0.05}
-_TRUST = 0.3
 
 
 def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -36,9 +32,7 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     out = list(candidates)
     for found in native_names(text, seen=seen):
         span = doc.char_span(found.start, found.end, alignment_mode="expand")
-        if span is None or any(
-            char.isalnum() for char in text[span.start_char : found.start] + text[found.end : span.end_char]
-        ):
+        if span is None or any(char.isalnum() for char in text[span.start_char : found.start] + text[found.end : span.end_char]):
             continue  # half of a token
         touched = [c for c in out if c.start < span.end and c.end > span.start]
         names = [c for c in touched if is_name(c.label)]
@@ -48,22 +42,11 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
         if any(c.label != USERNAME or c.source != "model" or handle for c in others):
             continue
         best = max(names, key=lambda c: c.score, default=None)
-        roles = native_roles(best.roles if best is not None else ())
-        label = label_for_role(ROLES[roles.index(max(roles))])
+        flat = (1 / len(ROLES),) * len(ROLES)
+        roles = best.roles if best is not None and len(best.roles) == len(ROLES) else flat
+        label = best.label if best is not None else label_for_role(STUDENT)
         start, end = min([span.start, *(c.start for c in names)]), max([span.end, *(c.end for c in names)])
         score = max(_SCORE, *(c.score for c in names)) if names else _SCORE
         new = Candidate(start, end, label, score, SOURCE, f"a name in a script of its own: {found.reason}", roles)
         out = [c for c in out if c not in touched] + [new]
     return sorted(out, key=lambda c: c.start)
-
-
-def native_roles(read: Sequence[float]) -> tuple[float, ...]:
-    """Role probabilities of a name in a script of its own.
-
-    read (Sequence[float]): What the model read, in the order of `labels.ROLES`; empty if it read nothing.
-    RETURNS (tuple[float, ...]): The prior, moved by the model's reading, which is damped.
-    """
-    if len(read) != len(ROLES):
-        read = (1.0,) * len(ROLES)
-    weighed = [_PRIOR[role] * max(float(p), 1e-3) ** _TRUST for role, p in zip(ROLES, read, strict=True)]
-    return tuple(p / sum(weighed) for p in weighed)

@@ -34,12 +34,16 @@ WORN = [
 ]
 LEET = [
     ("4n4 L0p3z", ["Ana", "Lopez"]), ("by M4r14's", ["Maria"]), ("M4R14", ["MARIA"]),
+    # beside a known one, again, within a hyphenated name, or all of a kind
+    ("L0p3z Gw4tk", ["Lopez", "Gwatk"]), ("J1n-w00 L0p3z", ["Lopez", "woo", "Jin"]), ("4n4 L0p3z and Zv3tl4n4", ["Ana", "Lopez", "Zvetlana"]),
+    ("L0p3z in Week10 of 3D at B2B, C3PO", ["Lopez"]), ("L0p3z Week3, L0p3z Group10", ["Lopez", "Lopez"]), ("Zv3tl4nk4 came", []),
     ("3rd 10am H1N1 mp3 3D h3ll0 Week3 B2B C4 iOS11 2nd 1980s", []), ("ana4@x.org /l30/ #4n4", []),
 ]
 NATIVE = [
     ("by Ελένη Κωνσταντίνου", ["Ελένη Κωνσταντίνου"]), ("my friend 李伟 came", ["李伟"]),
     ("伟's bag", ["伟"]), ("田中 さくら said so", ["田中 さくら"]),
     ("Ana Li (安娜) wrote", ["安娜"]), ("Анна Орлова and נועה לוי", ["Анна Орлова", "נועה לוי"]),
+    ("田中 佐藤 さくら wrote", ["田中 佐藤 さくら"]), ("今日はとても良い天気ですね yes", []),
     ("प्रिया शर्मा, ليلى حسن", ["प्रिया शर्मा", "ليلى حسن"]),
     # words that are explained, formulas, texts in another language
     ("the Greek word λόγος", []), ("the word Λόγος is old", []),
@@ -133,3 +137,14 @@ def test_running_twice_changes_nothing():
     doc = CONTEXT(NLP(f"{BODY}by A N A  L O P E Z and 4n4 and 李伟, Essay_AnaLopez_v2.docx"))
     before = read_spans(doc)
     assert before and read_spans(CONTEXT(doc)) == before
+
+
+def test_emoji_beside_a_name_are_nothing():
+    view = DocView(NLP("my name is 🌸Ana Lopez🌸, ⭐ hi ★ 5"), ContextSettings())
+    assert view.text.split() == ["my", "name", "is", "Ana", "Lopez,", "hi", "5"]
+    assert "→" in DocView(NLP("Ana → Bob é"), ContextSettings()).text
+
+
+def test_digits_for_letters_in_a_part_of_a_token():
+    view = DocView(NLP("by J1n-w00 L0p3z today"), ContextSettings())
+    assert view.text == "by Jin-woo Lopez today"
