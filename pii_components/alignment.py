@@ -151,7 +151,7 @@ def apply_replacements(text: str, replacements: Iterable[Replacement]) -> tuple[
     edits: list[Edit] = []
     last = length = 0
     size = len(text)
-    for start, end, inserted, *_ in sorted(replacements, key=_PLACE):
+    for start, end, inserted, _, _, _ in sorted(replacements, key=_PLACE):
         if end > size:
             raise PiiError(Errors.E411, start=start, end=end, length=len(text))
         if start < last:

@@ -1,12 +1,15 @@
 """What the component reads from a Doc and writes to it, in as few steps as spaCy allows: a corpus has many documents.
 
-    text = text_of(doc, Words(strings))         # doc.text
+    text = Words(strings).text(doc)             # doc.text
     found = read_group(doc, "pii")              # list[Found], sorted, without overlaps
     write_ents(doc, [f.span for f in found])    # doc.ents
 
 Offsets and labels of a span are read once; its attributes only where spans overlap.
 """
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy
@@ -18,7 +21,9 @@ from ..labels import LABELS
 from ..spans import read_spans, resolve_overlaps
 
 _LABELS = frozenset(LABELS)
-MAX_WORDS = 50_000
+# How many words are kept; a power of two.
+PLACES = 1 << 17
+_ONE, _LAST = numpy.uint64(1), numpy.uint64(PLACES - 1)
 # What spaCy calls O.
 _OUTSIDE = 2
 
@@ -32,30 +37,45 @@ class Found(NamedTuple):
     span: Span
 
 
-class Words(dict[int, str]):
-    """spaCy's hash of a word -> the word and a space behind it. To keep those of a corpus takes less time than to have each
-    decoded anew; how many are kept is bounded.
+@contextmanager
+def collect_later() -> Iterator[None]:
+    """Put off the search for garbage in cycles, as srsly does where it reads: what a batch makes is freed without it, and is not to be
+    looked at again and again meanwhile.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+class Words:
+    """The words of a corpus, so that those of a document are looked up in one step and few are decoded anew. A word has the place
+    that the end of spaCy's hash says, as long as no other one comes there; how many are kept is bounded.
 
     strings (StringStore): Where the words are.
     """
 
     def __init__(self, strings: StringStore) -> None:
         self.strings = strings
+        self._keys: Any = numpy.zeros(PLACES, dtype=numpy.uint64)
+        self._words: Any = numpy.full(PLACES, "", dtype=object)
 
-    def __missing__(self, orth: int) -> str:
-        if len(self) >= MAX_WORDS:
-            self.clear()
-        word = self[orth] = self.strings[orth] + " "
-        return word
-
-
-def text_of(doc: Doc, words: Words) -> str:
-    """RETURNS (str): `doc.text`. words (Words): Of the document's vocabulary."""
-    values = doc.to_array([ORTH, SPACY])
-    pieces = [*map(words.__getitem__, values[:, 0].tolist())]
-    for i in numpy.flatnonzero(values[:, 1] == 0).tolist():
-        pieces[i] = pieces[i][:-1]
-    return "".join(pieces)
+    def text(self, doc: Doc) -> str:
+        """RETURNS (str): `doc.text`. doc (Doc): With the same strings."""
+        values: Any = doc.to_array([ORTH, SPACY])
+        # A word with a space behind it is another one; what the highest bit of a hash says is lost.
+        keys = (values[:, 0] << _ONE) | values[:, 1]
+        places = (keys & _LAST).astype(numpy.intp)
+        words = self._words.take(places)
+        new = numpy.flatnonzero(self._keys.take(places) != keys)
+        if len(new):
+            strings = self.strings
+            words[new] = [strings[orth] + " " if space else strings[orth] for orth, space in values[new].tolist()]
+            self._words[places[new]], self._keys[places[new]] = words[new], keys[new]
+        return "".join(words.tolist())
 
 
 def read_group(doc: Doc, key: str) -> list[Found]:

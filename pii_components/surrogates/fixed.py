@@ -36,6 +36,8 @@ def fixed_names(people: Sequence[Person], owners: Sequence[int], names: Sequence
     for item, owner in zip(names, owners, strict=True):
         if owner >= 0 and item.action == PSEUDONYM:
             labels[owner] = NAME_STUDENT if NAME_STUDENT in (item.label, labels.get(owner)) else item.label
+    if not labels:
+        return {}
     used: set[str] = set()
     originals = {word for person in people for word in person.words}
     found = {}

@@ -9,13 +9,11 @@ A text is not cut into words: few names are asked for, and to look for those is 
 apostrophe are taken out and folded.
 """
 
-import re
-from collections.abc import Container
+from collections.abc import Container, Iterator
 
 from .style import norm
 
 _ASCII = bytes(range(128))
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
 
 
 class Forbidden:
@@ -33,9 +31,7 @@ class Forbidden:
             if not text.isascii():
                 # Most of what is not ASCII are quotes and dashes.
                 rest = text.encode("utf8", "surrogatepass").translate(None, _ASCII).decode("utf8", "surrogatepass")
-                if letters := {ch for ch in {*rest} if ch.isalpha()}:
-                    runs = [match.start() for match in _NOT_ASCII.finditer(text) if not letters.isdisjoint(match.group())]
-                    special |= {norm(_word_at(text, start)) for start in runs}
+                special |= {norm(word) for ch in {*rest} if ch.isalpha() for word in _words_with(text, ch)}
                 text = text.encode("ascii", "replace").decode("ascii")
             self._text = text.lower()
             if special:
@@ -52,6 +48,17 @@ class Forbidden:
         more = Forbidden(*self._words, words)
         more._text = self._text
         return more
+
+
+def _words_with(text: str, letter: str) -> Iterator[str]:
+    """YIELDS (str): Words that hold a letter. letter (str): Not ASCII; what stands before it and is not ASCII either goes with it."""
+    at = text.find(letter)
+    while at >= 0:
+        start = at
+        while start and not text[start - 1].isascii():
+            start -= 1
+        yield _word_at(text, start)
+        at = text.find(letter, at + 1)
 
 
 def _word_at(text: str, start: int) -> str:

@@ -34,12 +34,14 @@ class Piece(NamedTuple):
 
 
 class Stem(NamedTuple):
-    """A word of a person for handles: its letters, what they become, its place, its nicknames."""
+    """A word of a person for handles: its letters, what they become, its place, its nicknames; `signs` of which one stands in a run
+    that holds more of the word than its initial."""
 
     old: str
     new: str
     place: int
     nicks: tuple[str, ...]
+    signs: tuple[str, ...]
 
 
 def letters(word: str) -> str:
@@ -153,14 +155,15 @@ def _stems(named: Named) -> list[Stem]:
     for i, (word, surrogate) in enumerate(zip(named.person.words, named.surrogates, strict=True)):
         old, new = letters(word), letters(surrogate or "")
         if old and new:
-            found.append(Stem(old, new, i, nicknames_of(word)))
+            nicks = nicknames_of(word)
+            found.append(Stem(old, new, i, nicks, (old[:3], *nicks) if len(old) > 1 else nicks))
     return found
 
 
 def _forms(run: str, stems: Sequence[Stem]) -> list[tuple[str, str, int, int]]:
     """How a person's words stand in a run of letters, if they do: letters, what they become, which word, how sure."""
     forms = []
-    for old, new, i, nicks in stems:
+    for old, new, i, nicks, _ in stems:
         if old[0] in run:
             # Where not even the first letters are, nothing longer is.
             if old[:3] in run and len(old) > 1:
@@ -182,14 +185,26 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
     """
     if not run or len(run) > 40:
         return ()
-    forms = _forms(run, stems)
-    if not forms or (len(run) > size and max([len(form[0]) for form in forms]) == 1):
+    shown = [stem for stem in stems if any([sign in run for sign in stem.signs])]
+    if not shown and len(run) > size:
+        # Most people have nothing to do with it.
         return ()
-    # Where a form may begin, and the next such place behind each letter.
-    here = [[form for form in forms if run.startswith(form[0], start)] for start in range(len(run))]
+    if len(shown) == 1 and shown[0].old == run and len(run) > 1:
+        # Initials of other words, or a part of this one, never weigh as much.
+        return (Piece(0, len(run), shown[0].new, 4 * len(run)),)
+    forms = _forms(run, stems)
+    if not forms:
+        return ()
+    # Where forms begin, and the next such place behind each letter.
+    here: dict[int, list[tuple[str, str, int, int]]] = {}
+    for form in forms:
+        start = run.find(form[0])
+        while start >= 0:
+            here.setdefault(start, []).append(form)
+            start = run.find(form[0], start + 1)
     after = [len(run)] * (len(run) + 1)
     for start in range(len(run) - 1, -1, -1):
-        after[start] = start if here[start] else after[start + 1]
+        after[start] = start if start in here else after[start + 1]
     seen: dict[tuple[int, int], tuple[int, tuple[Piece, ...]]] = {}
 
     def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:

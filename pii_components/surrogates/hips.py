@@ -26,7 +26,7 @@ from ..alignment import OffsetMap, Replacement, apply_replacements
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions
-from .docs import Found, Words, read_group, text_of, write_ents
+from .docs import Found, Words, collect_later, read_group, write_ents
 from .keys import KEY_ENV, Chance
 from .observed import Observed
 from .saving import Saved
@@ -228,13 +228,14 @@ class HipsSurrogate(Saved, Pipe):
         for docs in util.minibatch(stream, size=batch_size):
             # All are read, then all decided, then all written: what one step needs stays in the processor's cache.
             done: list[tuple[Doc, Any]] = [(doc, None) for doc in docs]
-            for step in (self._read, self._decide, self._write):
-                todo, done = done, []
-                for doc, given in todo:
-                    try:
-                        done.append((doc, step(doc, given)))
-                    except Exception as err:  # noqa: BLE001, PERF203
-                        error_handler(self.name, self, [doc], err)
+            with collect_later():
+                for step in (self._read, self._decide, self._write):
+                    todo, done = done, []
+                    for doc, given in todo:
+                        try:
+                            done.append((doc, step(doc, given)))
+                        except Exception as err:  # noqa: BLE001, PERF203
+                            error_handler(self.name, self, [doc], err)
             self._warn_missing(sum([missing for _, missing in done]))
             for doc, _ in done:
                 yield doc
@@ -266,7 +267,7 @@ class HipsSurrogate(Saved, Pipe):
         strings = doc.vocab.strings
         if self._words is None or self._words.strings is not strings:
             self._words = Words(strings)
-        return Read(text_of(doc, self._words), found, actions)
+        return Read(self._words.text(doc), found, actions)
 
     def _decide(self, doc: Doc, read: "Read") -> "Decided":
         """RETURNS (Decided): What stands in the place of the spans."""

@@ -33,6 +33,8 @@ PARTICLES = frozenset([
 ])  # fmt: skip
 # With a capital, "De La" is a particle, and the "Al" of Al de la Cruz a given name.
 _LEADING_PARTICLES, _SECOND_PARTICLES = frozenset({"de", "van", "von"}), frozenset({"la", "las", "los", "der", "den"})
+# In small letters, before a surname at the end: nothing that nameparser need be asked about.
+_JOINING = frozenset({"bin", "da", "de", "la", "del", "der", "di", "dos", "du", "van", "von"})
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
 # Up to five words in Latin letters, or four the other way round: nameparser reads capitals behind two words and a comma as a
 # suffix. U+00D7 and U+00F7 are no letters.
@@ -169,17 +171,26 @@ def _plain_words(text: str) -> list[Word] | None:
     if comma > 0:
         given = next((part for (start, _), part in zip(pieces, parts, strict=True) if start > comma), 0)
     last = parts[-1] if comma < 0 else -1
+    # Particles before the last word belong to nobody; after a Vietnamese surname "van" may be a name.
+    joining = False
     words: list[Word] = []
     for (start, end), part in zip(pieces, parts, strict=True):
         written = text[start:end]
         word = norm(written)
         if word in vocabulary and end - start > 1:
-            return None
+            joining = True
+            if part in (0, last) or comma >= 0 or written not in _JOINING:
+                return None
+            continue
         if part < given or part == last > 0:
             kind = FAMILY
         else:
             kind = GIVEN if part == given else _middle_kind(word)
+        if joining and part != last:
+            return None
         words.append(Word(start, end, written, word, kind))
+    if joining and ("-" in text or "VN" in name_table().regions(words[0].norm)):
+        return None
     return words
 
 

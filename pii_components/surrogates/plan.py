@@ -127,8 +127,7 @@ def plan(
     table = name_table()
     fixed = fixed_names(people, owners, names, profile)
     forbidden = _forbidden(text, items, read, known, local=local)
-    placed = map(Placed, mentions, owners, places)
-    by_start = {item.start: found for item, found in zip(names, placed, strict=True)}
+    by_start = {item.start: found for item, found in zip(names, map(Placed, mentions, owners, places), strict=True)}
     variant = _variants(text, items, by_start, chance, profile=profile, strategy=strategy, local=local)
     details = [
         (item.label, text[item.start : item.end], name)

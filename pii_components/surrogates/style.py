@@ -28,10 +28,13 @@ _OTHERS_FIRST = _OTHERS | {ch: _OTHERS[ch].lstrip("0") for ch in string.digits}
 
 def plain(name: str) -> str:
     """RETURNS (str): The name without accents, case kept: "Zoë" gives "Zoe", "Łukasz" gives "Lukasz"."""
-    if name.isascii():
-        return name
+    return name if name.isascii() else _plain(name)
+
+
+@lru_cache(maxsize=4096)
+def _plain(name: str) -> str:
     apart = unicodedata.normalize("NFKD", name).translate(_PLAIN_MAP)
-    return "".join(ch for ch in apart if not unicodedata.combining(ch))
+    return "".join([ch for ch in apart if not unicodedata.combining(ch)])
 
 
 def is_letter(ch: str) -> bool:

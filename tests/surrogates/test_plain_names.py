@@ -33,6 +33,25 @@ def test_plain_names_are_read_as_nameparser_reads_them(seed):
     assert [name for name in plain if (_plain_words(name), "", False) != _words(name)] == []
 
 
+@pytest.mark.parametrize(
+    "particles", ["bin", "da", "de", "de la", "del", "di", "dos", "du", "van", "van der", "von", "von der"]
+)
+def test_particles_are_read_as_nameparser_reads_them(particles):
+    rng = random.Random(particles)
+    names = [f"{invented(rng)} {particles} {name_table().sample_surname(rng)}" for _ in range(80)]
+    names += [name.replace(" ", "_") for name in names[:10]]
+    plain = [name for name in names if _plain_words(name) is not None]
+    assert len(plain) > 15
+    assert [name for name in plain if (_plain_words(name), "", False) != _words(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["Nguyen van Anh", "Ana De La Cruz", "van der Berg", "Ana de Lopez Ruiz", "Ana van", "Anne-Lou de Roo"]
+)
+def test_particles_that_may_be_names_are_left_to_nameparser(name):
+    assert _plain_words(name) is None
+
+
 def as_nameparser_reads(name: str, title: str) -> Mention:
     words, gender, titled = _words(name)
     lone = [words[0]._replace(kind=FAMILY if titled or title else LONE)] if len(words) == 1 else words
@@ -58,7 +77,7 @@ def test_names_of_one_or_two_words_are_read_as_nameparser_reads_them(title):
 
 
 @pytest.mark.parametrize(
-    "name", ["Lopez Baker, JD", "Juan de la Cruz", "Dr. Lopez", "Tom Baker Jr.", "Lopez Baker, V.", "M A R I A", "T0m Baker"]
+    "name", ["Lopez Baker, JD", "Juan y Cruz", "Dr. Lopez", "Tom Baker Jr.", "Lopez Baker, V.", "M A R I A", "T0m Baker"]
 )
 def test_other_names_are_left_to_nameparser(name):
     assert _plain_words(name) is None

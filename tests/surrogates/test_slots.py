@@ -62,7 +62,7 @@ def test_plain_words_are_read_as_nameparser_reads_them(parts, case):
 
 
 @pytest.mark.parametrize(
-    "text", ["Dean King", "Dr. Lopez", "Juan de la Cruz", "Lopez, Ana, Jr", "A.L. Lopez", "Mr King", "Jack Ma", "Ana y Lopez"]
+    "text", ["Dean King", "Dr. Lopez", "Juan De La Cruz", "Lopez, Ana, Jr", "A.L. Lopez", "Mr King", "Jack Ma", "Ana y Lopez"]
 )
 def test_words_that_may_be_more_than_a_name_are_nameparsers(text):
     assert mentions._plain_words(text) is None
