@@ -24,6 +24,7 @@ from spacy.util import minibatch
 
 from .context_cues import CueRules, read_cues
 from .context_evidence import (
+    SPEAKERS,
     Evidence,
     decide,
     folded_words,
@@ -305,8 +306,9 @@ class PiiContext(Pipe):
         found = []
         probabilities = model.predict(seen.rows(token_vectors(doc) if model.width else None))
         for person, w, p in zip(seen.people.persons, seen.weighed, probabilities, strict=True):
-            if all(seen.people.cands[i].source in _UNSEEN for i in person):
-                # Copied from a name, or found by its form: the classifier has seen too few to say that it is none.
+            if all(seen.people.cands[i].source in _UNSEEN for i in person) or any(e.id in SPEAKERS for e in w.evidence):
+                # Copied from a name, or found by its form: the classifier has seen too few to say that it is none. And who
+                # signs or posts is somebody: a name that stands in no table is not to be dropped for it.
                 p = numpy.append(p[:-1] / max(float(p[:-1].sum()), 1e-9), 0.0)
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
             private = sum(by_role[role] for role in PRIVATE)

@@ -27,6 +27,9 @@ ScaleOpt = Annotated[float, typer.Option("--scale", min=0.001, help="Share of th
 UncutOpt = Annotated[
     bool, typer.Option("--uncut", help="Whole texts to train on, not stretches: for a last pass, with --scale 0.5 or less.")
 ]
+CrapiiOpt = Annotated[
+    bool, typer.Option("--crapii/--no-crapii", help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later.")
+]
 NamesOpt = Annotated[bool, typer.Option("--names", help="List what looks like a name or a contact detail outside slots.")]
 QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
@@ -39,6 +42,7 @@ def build(
     seed: SeedOpt = 46,
     scale: ScaleOpt = 1.0,
     uncut: UncutOpt = False,
+    crapii: CrapiiOpt = True,
     quiet: QuietOpt = False,
     debug: DebugOpt = False,
 ) -> None:
@@ -50,7 +54,7 @@ def build(
     from ..corpus.build import build_corpus
 
     with guard(debug):
-        stats, distribution = build_corpus(assets, out, seed=seed, scale=scale, uncut=uncut)
+        stats, distribution = build_corpus(assets, out, seed=seed, scale=scale, uncut=uncut, crapii=crapii)
         if not quiet:
             screen = console()
             screen.print(split_table(stats))

@@ -236,7 +236,7 @@ Counts = dict[str, dict[str, int]]
 
 
 def build_corpus(
-    assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0, uncut: bool = False
+    assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0, uncut: bool = False, crapii: bool = True
 ) -> tuple[Counts, dict[str, Counts]]:
     """Write train, dev and test as DocBins, `stats.json` and `distribution.json`: how often each label, role, form and region was filled in.
 
@@ -244,6 +244,7 @@ def build_corpus(
     out (Path): Folder for the .spacy files.
     seed (int): Of every choice. scale (float): Share of the carriers and of the fillings, above 0.
     uncut (bool): Whole texts to train on, not stretches of them: slower by the token, and what tells a role often stands far from the name.
+    crapii (bool): Whether what lies in crapii/ goes in; False where those essays are to be held out later.
     RETURNS (tuple[Counts, dict[str, Counts]]): Per split: documents, tokens, documents without spans, spans that were masked since they
         do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value (`synthesis.Tally`).
     RAISES (PiiError): E603, if there are no essays.
@@ -272,7 +273,7 @@ def build_corpus(
         sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed, tally)]
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
             sources.append(from_carriers(path, split, blocks, recipe, table, seed, tally))
-        for path in sorted((assets / "crapii").glob("*.json*")):
+        for path in sorted((assets / "crapii").glob("*.json*")) if crapii else ():
             sources.append(from_crapii(path, split))
         texts = [filled for source in sources for filled in source]
         docs = [to_doc(nlp, filled) for filled in texts]

@@ -151,6 +151,10 @@ def test_crapii_goes_where_the_paper_has_it(assets, tmp_path):
         for split in SPLITS
     }
     assert where == {"train": ["Zyx base_train"], "dev": ["Zyx verifier_train"], "test": ["Zyx test"]}
+    build_corpus(folder, tmp_path / "without", seed=1, scale=0.1, crapii=False)
+    for split in SPLITS:
+        docs = DocBin().from_disk(tmp_path / f"without/{split}.spacy").get_docs(nlp.vocab)
+        assert not any(d.text.startswith("Zyx") for d in docs)
 
 
 def test_gold_between_token_boundaries_is_masked():
