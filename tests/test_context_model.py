@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy
 import pytest
@@ -10,9 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pii_components.context import PRIVATE, PiiContext, make_pii_context  # noqa: F401  (registers the factory)
-from pii_components.context_features import FEATURES
+from pii_components.context_evidence import Evidence
+from pii_components.context_features import FEATURES, Weighed
 from pii_components.context_model import CLASSES, OF_THE_TEXT, TRUST, PersonModel, fit
+from pii_components.context_settings import ContextSettings
 from pii_components.context_train import PersonExample, classes_of, collect, train
+from pii_components.context_view import DocView
 from pii_components.corpus.build import CRAPII_ANNOTATED, to_doc
 from pii_components.corpus.synthesis import Filled
 from pii_components.errors import PiiError
@@ -292,3 +296,33 @@ def test_the_classifier_is_saved_and_comes_back_in_a_fresh_process(trained, tmp_
 def test_any_row_gives_probabilities(trained, row):
     p = trained[1].predict(numpy.asarray([row], dtype="f4"))
     assert numpy.isfinite(p).all() and p.sum() == pytest.approx(1, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Tutor: hi\nAna: hello\nTutor: page 4?\nAna: done", True),
+        ("Tutor: hi\n\nAna: hello\n\nTutor: page 4?\nit is long\nAna: done\nok", True),
+        ("Tutor: hi\nAna: hello", False),
+        ("Name: Ana\nCourse: Design\n\nI drew a map.\nIt helped.\nThen we met.\nWe spoke.\nWe left.", False),
+        ("", False),
+    ],
+)
+def test_conversations_are_told_by_their_speakers(text, expected):
+    assert DocView(spacy.blank("en")(text), ContextSettings()).is_conversation is expected
+
+
+@pytest.mark.parametrize(
+    ("source", "cue", "conversation", "expected"),
+    [
+        ("model", "header_line", False, True),
+        ("model", "forum_poster", False, False),
+        ("model", "header_line", True, False),
+        ("propagation", "header_line", False, False),
+    ],
+)
+def test_whom_the_classifier_may_drop(source, cue, conversation, expected):
+    view = SimpleNamespace(is_conversation=conversation)
+    seen = SimpleNamespace(view=view, people=SimpleNamespace(cands=[SimpleNamespace(source=source)]))
+    weighed = Weighed([Evidence(cue, "STUDENT", 2.5, "for a test")], {}, 1.0)
+    assert PiiContext._may_be_none(seen, [0], weighed) is expected
