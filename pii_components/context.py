@@ -24,7 +24,6 @@ from spacy.util import minibatch
 
 from .context_cues import CueRules, read_cues
 from .context_evidence import (
-    SPEAKERS,
     Evidence,
     decide,
     folded_words,
@@ -306,7 +305,8 @@ class PiiContext(Pipe):
         found = []
         probabilities = model.predict(seen.rows(token_vectors(doc) if model.width else None))
         for person, w, p in zip(seen.people.persons, seen.weighed, probabilities, strict=True):
-            if not self._may_be_none(seen, person, w):
+            if all(seen.people.cands[i].source in _UNSEEN for i in person):
+                # Copied from a name, or found by its form: the classifier has seen too few to say that it is none.
                 p = numpy.append(p[:-1] / max(float(p[:-1].sum()), 1e-9), 0.0)
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
             private = sum(by_role[role] for role in PRIVATE)
@@ -320,17 +320,6 @@ class PiiContext(Pipe):
             score = private if role in PRIVATE else by_role[role]
             found += self._written(seen.people, person, role, reason_for(role, w.evidence, w.model), min(score, 1.0))
         return found
-
-    @staticmethod
-    def _may_be_none(seen: Examined, person: Sequence[int], w: Weighed) -> bool:
-        """Whether the classifier may say that this is no name.
-
-        Not of what was copied from a name or found by its form, of which it has seen too few; not of who signs, posts or speaks, however odd
-        the word; and not in conversations: it learned from essays, and called names of chats none, those that are in no table more often.
-        """
-        if all(seen.people.cands[i].source in _UNSEEN for i in person) or any(e.id in SPEAKERS for e in w.evidence):
-            return False
-        return not seen.view.is_conversation
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """RETURNS (bytes): The component. exclude (Iterable[str]): Names of fields to leave out: "cfg", "classifier"."""

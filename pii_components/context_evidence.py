@@ -35,20 +35,6 @@ _PLACE_AFTER = re.compile(
 )
 _PLACE_BEFORE = re.compile(r"\b(?:university|college|school|institute|academy|city|universidad|université)(?: (?:of|de|in))? $")
 _ADDRESS = frozenset(("thanks_to", "mail_to", "small_letters"))  # cues of CONNECTED that fit a teacher as well
-# Cues by which a text itself says "I am": who signs, posts or speaks is a person, however odd the word.
-SPEAKERS = frozenset(
-    (
-        "my_name_is",
-        "pledge",
-        "closing_above",
-        "closing_before",
-        "forum_poster",
-        "forum_reply_head",
-        "forum_reply_above",
-        "chat_line",
-        "chat_wrote",
-    )
-)
 _NO_SUPPORT = ("bibliography", "header_line", "signoff_line")  # a line of this kind holds other words too
 
 

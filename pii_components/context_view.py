@@ -122,13 +122,6 @@ class DocView:
         return sorted(set(found))
 
     @cached_property
-    def is_conversation(self) -> bool:
-        """RETURNS (bool): Whether every other line at least opens with a speaker ("Tutor: ..."), and four lines do."""
-        lines = [line for line in self.text.splitlines() if line.strip()]
-        spoken = sum(_SPEAKER.match(line) is not None for line in lines)
-        return spoken >= 4 and 2 * spoken >= len(lines)
-
-    @cached_property
     def worn(self) -> list[Worn]:
         """RETURNS (list[Worn]): Words that stand letter by letter or torn over two lines."""
         return read_worn(self.text, self.starts, self.ends)
