@@ -20,9 +20,9 @@ from .errors import Errors, PiiError
 from .labels import ROLES
 
 NOT_NAME = "NOT_NAME"  # what speaks against a person's name at all
-ZONES = ("header", "top", "lead", "signoff", "bibliography", "body", "last", "alone", "opens", "quoted", "small")
+ZONES = ("header", "top", "lead", "signoff", "bibliography", "body", "last", "alone", "opens", "quoted", "small", "turn", "tutor_turn")
 _PATTERNS = ("before", "after", "sentence_before", "sentence_after", "line_before")
-_KEYS = {"id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", "sole", *_PATTERNS}
+_KEYS = {"id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", "sole", "names", *_PATTERNS}
 _MACRO = re.compile(r"<([a-z_]+)>")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -52,6 +52,7 @@ class Cue:
     find: bool = False
     case: bool = False
     sole: bool = False
+    names: bool = False
 
 
 class CueRules:
@@ -184,6 +185,7 @@ def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
         find=bool(raw.get("find", False)),
         case=bool(raw.get("case", False)),
         sole=bool(raw.get("sole", False)),
+        names=bool(raw.get("names", False)),
         **{key: _compile(raw[key], macros, name) for key in _PATTERNS if key in raw},
     )
 

@@ -34,8 +34,8 @@ _PLACE_AFTER = re.compile(
     r"|,? (?:city|street|road|avenue)\b| (?:for|in)\b"
 )
 _PLACE_BEFORE = re.compile(r"\b(?:university|college|school|institute|academy|city|universidad|université)(?: (?:of|de|in))? $")
-_ADDRESS = frozenset(("thanks_to", "mail_to", "small_letters"))  # cues of CONNECTED that fit a teacher as well
-_NO_SUPPORT = ("bibliography", "header_line", "signoff_line")  # a line of this kind holds other words too
+_ADDRESS = frozenset(("thanks_to", "mail_to", "small_letters", "turn_spoken_to"))  # cues of CONNECTED that fit a teacher as well
+_NO_SUPPORT = ("bibliography", "header_line", "signoff_line", "turn_told_of")  # a line of this kind holds other words too
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Evidence:
 
     id (str): What it came from, a cue's id or a name of this module. role (str): The role it speaks for, or `NOT_NAME`.
     weight (float): Log-odds; below 0 it speaks against. reason (str): For a reader.
-    anchor (bool): Whether it shows a signature, a header or the first person.
+    anchor (bool): Whether it shows a signature, a header or the first person. names (bool): Whether only a name stands there.
     """
 
     id: str
@@ -52,6 +52,7 @@ class Evidence:
     weight: float
     reason: str
     anchor: bool = False
+    names: bool = False
 
 
 def mention_evidence(place: Place, rules: CueRules, settings: ContextSettings) -> list[Evidence]:
@@ -60,7 +61,7 @@ def mention_evidence(place: Place, rules: CueRules, settings: ContextSettings) -
     place (Place): Where it stands. rules (CueRules): The cues. settings (ContextSettings): Weights of the zones.
     RETURNS (list[Evidence]): Cues in the order of the rules, then the zone.
     """
-    found = [Evidence(c.id, c.role, c.weight, c.reason, c.anchor) for c in rules.match(place)]
+    found = [Evidence(c.id, c.role, c.weight, c.reason, c.anchor, c.names) for c in rules.match(place)]
     zones = place.zones
     if "bibliography" in zones:
         found.append(Evidence("bibliography", CITED, settings.bibliography, "in a list of sources"))
@@ -157,8 +158,8 @@ def name_logit(
         denied += settings.common_word
     if form.single and not anchored and "header" in place.zones and _is_place(place):
         denied += settings.header_place
-    support = max((e.weight for e in evidence if e.role != NOT_NAME and e.id not in _NO_SUPPORT), default=0.0)
-    total += min(support, settings.support_cue)
+    support = (e.weight if e.names else min(e.weight, settings.support_cue) for e in evidence if _supports(e))
+    total += max(support, default=0.0)
     if "alone" in place.zones and place.zones & {"top", "signoff"}:
         total += settings.support_position
     tabled = form.full and all(in_table(word) for word in form.words)
@@ -167,6 +168,10 @@ def name_logit(
     if roster and form.words and all(word in roster for word in form.words):
         total += settings.support_roster
     return total - denied
+
+
+def _supports(e: Evidence) -> bool:
+    return e.role != NOT_NAME and e.id not in _NO_SUPPORT
 
 
 def _is_place(place: Place) -> bool:

@@ -42,7 +42,7 @@ def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> l
     finders = rules.finders
     found: list[Candidate] = []
     for n in view.filled:
-        low, high = view.lines[n]
+        low, high = view.said_from(n), view.lines[n][1]
         line = view.text[low:high]
         lower = line.lower()
         if len(lower) != len(line):

@@ -72,7 +72,7 @@ def parse_form(tokens: Sequence[str]) -> Form:
     found: list[str] = []
     initials: list[str] = []
     comma = False
-    for token in rejoin(tokens) if len(tokens) > 2 else tokens:
+    for token in rejoin(tokens):
         if token == "," and found:
             comma = True
             continue

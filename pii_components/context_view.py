@@ -5,6 +5,8 @@
     bibliography    under "References", or in its form     Popper, K. (1959). The logic ...
     signoff         the short lines at the end             Best, / Ana
     body            all else
+    turn            what somebody says in a conversation   Tutor: Well done, Ana!
+    tutor_turn      the same, of one who teaches
 
 Patterns see text with every name replaced by one sign, so that "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)". Words and text are
 normalised (see normalize.py): a zero-width space in a name, or beside one, hides it neither from tables nor from patterns. Offsets are
@@ -13,6 +15,7 @@ those of this text; candidates are tokens, so nobody needs the way back.
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -56,7 +59,11 @@ _SENTENCE_END = re.compile(
     r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-_SPEAKER = re.compile(r"\W*\w{1,20}:\s")
+_LABEL = re.compile(r"\W*\w{1,20}:\s")
+# "Tutor: ", "[10:31] Ana Lopez: ", "student 2> "
+_SPEAKER = re.compile(r"\W{0,3}(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,3})?(\w{1,20}(?: \w{1,20}){0,2})(?::|>)\s+(?=\S)", re.IGNORECASE)
+_TUTOR = re.compile(r"(?:teacher|tutor|instructor|professor|prof|lecturer|advis[eo]r|coach|mentor|ta|supervisor|examiner)(?: \d)?")
+_LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share of the lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,22 @@ class DocView:
                 self.text = self.text[:at] + word + self.text[at + len(word) :]
                 found.append(i)
         return sorted(set(found))
+
+    @cached_property
+    def turns(self) -> dict[int, tuple[int, bool]]:
+        """RETURNS (dict[int, tuple[int, bool]]): Lines of a conversation that open with a speaker: number -> where what is said begins,
+        and whether a teacher says it. Empty, unless two speakers at least have two turns each, and half of the lines are theirs: a
+        header ("Name: ...", "Course: ...") is no conversation."""
+        found = {n: match for n in self.filled if (match := _SPEAKER.match(self.text, *self.lines[n]))}
+        counts = Counter(match[1].lower() for match in found.values())
+        found = {n: match for n, match in found.items() if counts[match[1].lower()] > 1}
+        if len(found) < max(_LEAST_TURNS, _LEAST_SHARE * len(self.filled)) or len({m[1].lower() for m in found.values()}) < 2:
+            return {}
+        return {n: (match.end(), _TUTOR.fullmatch(match[1].lower()) is not None) for n, match in found.items()}
+
+    def said_from(self, n: int) -> int:
+        """RETURNS (int): Where a line begins, or in a conversation what is said in it."""
+        return self.turns[n][0] if n in self.turns else self.lines[n][0]
 
     @cached_property
     def worn(self) -> list[Worn]:
@@ -233,22 +256,32 @@ class DocView:
     def _place(self, start: int, end: int, spans: list[tuple[int, int]], masked: dict[int, str]) -> Place:
         n = self.line_of(start)
         low, high = self.lines[n]
+        said = self.said_from(n)
+        low = said if said <= start else low
         before = self._masked(max(low, start - WINDOW), start, spans)
         if low < start - WINDOW:
             before = CUT + before
         after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
         above = self._above(n)
+        line_above = masked.get(above, "") if above >= 0 else ""
+        if above in self.turns:
+            line_above = self._masked(self.said_from(above), self.lines[above][1], spans)
         return Place(
-            zones=self._zones(n, start, before, after, masked[n]),
+            zones=self._zones(n, start, before, after, masked[n], turn=said <= start and n in self.turns),
             before=before,
             after=after,
-            line_before=masked.get(above, "")[-WINDOW:] if above >= 0 else "",
+            line_before=line_above[-WINDOW:],
             sentence_before=_last_sentence(before),
             sentence_after=_first_sentence(after),
         )
 
-    def _zones(self, n: int, start: int, before: str, after: str, line: str) -> frozenset[str]:
+    def _zones(self, n: int, start: int, before: str, after: str, line: str, *, turn: bool) -> frozenset[str]:
         zones = set()
+        if turn:
+            zones.add("turn")
+            if self.turns[n][1]:
+                zones.add("tutor_turn")
+            line = before + MASK + after
         if not any(c.isalnum() or c == MASK for c in before):
             zones.add("opens")
         if not _WORD.search(line.replace(MASK, " ")):
@@ -295,7 +328,7 @@ def is_running(line: str) -> bool:
 
 def _is_small(line: str) -> bool:
     """Whether a line is in lower case throughout, the label of a speaker left out."""
-    label = _SPEAKER.match(line)
+    label = _LABEL.match(line)
     rest = line[label.end() :] if label else line
     return not any(c.isupper() for c in rest) and sum(c.islower() for c in rest) >= 12
 

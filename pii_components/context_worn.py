@@ -1,6 +1,7 @@
 """Names as they are worn in files: letter by letter, torn at the end of a line, with digits for letters, in a script of their own.
 
     A N A  L O P E Z      ->  ("ANA", "LOPEZ")         Lo-\\npez  ->  ("Lopez",)
+    L-O-P-E-Z, L.O.P.E.Z  ->  ("Lopez",) if a Lopez is named elsewhere
     4n4 L0p3z             ->  Ana Lopez                Ελένη Κωνσταντίνου, 李伟
 
 A reader sees a name there and a tokenizer does not. Pure functions over a text and where its tokens start; `DocView` asks them once per
@@ -21,6 +22,10 @@ _SPACED = re.compile(
     rf"(?<![^\W_])(?<![^\W_]['’.-]){_SPACED_WORD}(?:(?: ?,)?[ \t\u00a0]{{2,4}}(?:{_SPACED_WORD}|{_LETTER}(?![^\W_])))*"
 )
 _BROKEN = re.compile(r"(?<![^\W_])([^\W\d_]{2,})[-\u2010\u00ac][ \t]?\n[ \t]{0,4}([^\W\d_]{2,})(?![^\W_])")
+# "D-A-I-V-A", "N.U.G.E.E", "L, E, A": somebody spells it.
+_SPELLED = re.compile(rf"(?<![^\W_])(?<![^\W_][-.])({_LETTER})([-.]|, ?){_LETTER}(?:\2{_LETTER})+(?![^\W_])(?!\2[^\W_])")
+_SIGNS = re.compile(r"[-., ]")
+_BETWEEN = ("-", "\u2010", "\u2011", ",")
 # Begins with a sign that is quickly looked for.
 _LETTERS_APART = re.compile(rf" {_LETTER} [-'’.]? ?{_LETTER}(?![^\W_])")
 _DASH_AT_END = re.compile(r"[-\u2010\u00ac][ \t]?\n")
@@ -152,6 +157,11 @@ def read_worn(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Wor
         letters = "".join(c for part in read for c in part if c.isalpha())
         if len(letters) >= 3 and len(read) <= _MOST_WORDS and not _is_series(letters):
             found.append(_worn(match.start(), match.end(), read, starts, ends))
+    for match in _SPELLED.finditer(text):
+        letters = _SIGNS.sub("", match.group())
+        # Letters of an abbreviation are none of a name: the word must stand elsewhere too.
+        if re.search(rf"(?<![^\W_]){letters.capitalize()}(?![^\W_])", text):
+            found.append(_worn(*match.span(), (letters.capitalize(),), starts, ends))
     for match in _BROKEN.finditer(text) if _DASH_AT_END.search(text) else ():
         one, two = match.groups()
         if case_style(two) == "lower" or case_style(one) == case_style(two) == "upper":
@@ -224,13 +234,17 @@ def rejoin(tokens: Sequence[str]) -> Sequence[str]:
         at = tokens.index("\n")
         if 2 <= at < len(tokens) - 1 and tokens[at - 1] in ("-", "\u2010", "\u00ac"):
             return [*tokens[: at - 2], tokens[at - 2] + tokens[at + 1], *tokens[at + 2 :]]
+    if len(tokens) == 1 and len(tokens[0]) >= 7 and _SPELLED.fullmatch(tokens[0].rstrip(".")):  # shorter ones are initials
+        return [_SIGNS.sub("", tokens[0])]
     if sum(len(token) == 1 and token.isalpha() for token in tokens) < 3:
         return tokens
     found: list[str] = []
     run: list[str] = []
-    for token in [*tokens, ""]:
+    for n, token in enumerate([*tokens, ""]):
         if len(token) == 1 and token.isalpha():
             run.append(token)
+            continue
+        if token in _BETWEEN and run and n + 1 < len(tokens) and len(tokens[n + 1]) == 1 and tokens[n + 1].isalpha():
             continue
         found += ["".join(run)] if run else []
         run = []

@@ -32,12 +32,14 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A redacted chat. id (str): Unique in its corpus. turns (tuple[Turn, ...]): In order. genre, voice (str): Of the front matter."""
+    """A redacted chat. id (str): Unique in its corpus. turns (tuple[Turn, ...]): In order. genre, voice (str): Of the front matter.
+    part (str): "test" for those that nobody looks at while rules are made; of the front matter too."""
 
     id: str
     turns: tuple[Turn, ...]
     genre: str = ""
     voice: str = ""
+    part: str = ""
 
 
 def read_chats(
@@ -107,7 +109,7 @@ def parse_chat(text: str, name: str, *, table: ChatTable | None = None) -> Chat:
             raise PiiError(Errors.E681, chat=name, line=number, allowed=", ".join(table.speakers))
     if not turns:
         raise PiiError(Errors.E682, chat=name)
-    return Chat(name, tuple(turns), meta.get("genre", ""), meta.get("voice", ""))
+    return Chat(name, tuple(turns), meta.get("genre", ""), meta.get("voice", ""), meta.get("part", ""))
 
 
 def _speaker(line: str, table: ChatTable) -> tuple[str, str]:

@@ -4,9 +4,10 @@
     report = measure_fairness(system, texts, protects=Profile.load("crapii").protects)
     report["groups"]["culture"]["Asia"]["gap"]         # recall less that of all other cultures
 
-Texts are the authored chats (assets/chats) and those authored essays of the test part that name a student and do not tell by a pronoun
-who it is. Each is filled for both genders and the five regions of the UN with names of `corpus.culture_names` (as the JEDM paper,
-section 3.6, fills TSCC). Intervals are bootstraps over what was filled: the ten versions of a text are drawn together, so a gap is paired.
+Texts are the authored chats of the test part (assets/chats) that name the student, and those authored essays of the test part that name
+a student and do not tell by a pronoun who it is. Each is filled for both genders and the five regions of the UN with names of
+`corpus.culture_names` (as the JEDM paper, section 3.6, fills TSCC). Intervals are bootstraps over what was filled: the ten versions of
+a text are drawn together, so a gap is paired.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -100,13 +101,20 @@ def _text(kind: str, base: str, group: tuple[str, str], text: str, spans: Sequen
 
 def _chats(folder: Path, fillings: int, seed: int, limit: int) -> list[GroupText]:
     chats = sorted(read_chats(folder), key=lambda chat: chat.id)
-    out = []
-    for chat in chats[:limit] if limit else chats:
-        for number in range(1, fillings + 1):
-            for group in GROUPS:
-                filled = fill_chat(chat, gender=group[0], culture=group[1], seed=seed, number=number)
-                out.append(_text(CHATS, f"{chat.id}.{number}", group, filled.text, filled.spans))
-    return [text for text in out if text.document.entities]
+    # The rules for conversations were made beside the others. A corpus without parts is taken as a whole.
+    chats = [chat for chat in chats if chat.part == "test"] or chats
+    out: list[GroupText] = []
+    for chat in chats:
+        filled = [
+            (number, group, fill_chat(chat, gender=group[0], culture=group[1], seed=seed, number=number))
+            for number in range(1, fillings + 1)
+            for group in GROUPS
+        ]
+        texts = [_text(CHATS, f"{chat.id}.{number}", group, made.text, made.spans) for number, group, made in filled]
+        out += [text for text in texts if text.document.entities]
+        if limit and len({text.base for text in out}) >= limit * fillings:
+            break
+    return out
 
 
 def _essays(assets: Path, fillings: int, seed: int, limit: int) -> list[GroupText]:
