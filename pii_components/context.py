@@ -305,8 +305,8 @@ class PiiContext(Pipe):
         found = []
         probabilities = model.predict(seen.rows(token_vectors(doc) if model.width else None))
         for person, w, p in zip(seen.people.persons, seen.weighed, probabilities, strict=True):
-            if all(seen.people.cands[i].source in _UNSEEN for i in person):
-                # Copied from a name, or found by its form: the classifier has seen too few to say that it is none.
+            if seen.view.turns or all(seen.people.cands[i].source in _UNSEEN for i in person):
+                # Copied from a name, found by its form, or said in a conversation: the classifier has seen too few to say that it is none.
                 p = numpy.append(p[:-1] / max(float(p[:-1].sum()), 1e-9), 0.0)
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
             private = sum(by_role[role] for role in PRIVATE)

@@ -20,7 +20,10 @@ from .errors import Errors, PiiError
 from .labels import ROLES
 
 NOT_NAME = "NOT_NAME"  # what speaks against a person's name at all
-ZONES = ("header", "top", "lead", "signoff", "bibliography", "body", "last", "alone", "opens", "quoted", "small", "turn", "tutor_turn")
+ZONES = (
+    "header", "top", "lead", "signoff", "bibliography", "body", "last", "alone", "opens", "quoted", "small", "turn", "tutor_turn",
+    "speaker", "beset",
+)  # fmt: skip
 _PATTERNS = ("before", "after", "sentence_before", "sentence_after", "line_before")
 _KEYS = {"id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", "sole", "names", *_PATTERNS}
 _MACRO = re.compile(r"<([a-z_]+)>")

@@ -162,6 +162,8 @@ def name_logit(
     total += max(support, default=0.0)
     if "alone" in place.zones and place.zones & {"top", "signoff"}:
         total += settings.support_position
+    if "beset" in place.zones:
+        total += settings.support_beset
     tabled = form.full and all(in_table(word) for word in form.words)
     if not denied and tabled and not all(words().is_common(word) for word in form.words):
         total += settings.support_table

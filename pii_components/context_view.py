@@ -7,6 +7,8 @@
     body            all else
     turn            what somebody says in a conversation   Tutor: Well done, Ana!
     tutor_turn      the same, of one who teaches
+    speaker         who says it                            Ana: hello all
+    beset           an emoji or a full stop touches it     🌸Ana🌸, end.Ana
 
 Patterns see text with every name replaced by one sign, so that "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)". Words and text are
 normalised (see normalize.py): a zero-width space in a name, or beside one, hides it neither from tables nor from patterns. Offsets are
@@ -17,7 +19,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from spacy.attrs import SPACY
@@ -63,6 +65,7 @@ _LABEL = re.compile(r"\W*\w{1,20}:\s")
 # "Tutor: ", "[10:31] Ana Lopez: ", "student 2> "
 _SPEAKER = re.compile(r"\W{0,3}(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,3})?(\w{1,20}(?: \w{1,20}){0,2})(?::|>)\s+(?=\S)", re.IGNORECASE)
 _TUTOR = re.compile(r"(?:teacher|tutor|instructor|professor|prof|lecturer|advis[eo]r|coach|mentor|ta|supervisor|examiner)(?: \d)?")
+_GLUE = frozenset(".,;:!?|")
 _LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share of the lines
 
 
@@ -233,7 +236,20 @@ class DocView:
                 masked[n] = self._masked(*self.lines[n], spans)
                 if n - 1 not in masked and (above := self._above(n)) >= 0:
                     masked.setdefault(above, self._masked(*self.lines[above], spans))
-        return [self._place(start, end, spans, masked) for start, end in spans]
+        found = [self._place(start, end, spans, masked) for start, end in spans]
+        return [
+            replace(place, zones=place.zones | {"beset"}) if self._is_beset(c) else place
+            for place, c in zip(found, names, strict=True)
+        ]
+
+    def _is_beset(self, name: Candidate) -> bool:
+        """Whether something that is no letter touches a name without a space: an emoji, what shows nothing, a full stop before it."""
+        first, after = name.start - 1, name.end
+        if self.words[name.start][:1] in _GLUE:
+            return True
+        if first >= 0 and not self.gap(first) and (not self.words[first] or self.words[first][-1] in _GLUE):
+            return True
+        return after < len(self.words) and not self.gap(after - 1) and not self.words[after]
 
     def _above(self, n: int) -> int:
         at = bisect_right(self.filled, n - 1) - 1
@@ -277,6 +293,8 @@ class DocView:
 
     def _zones(self, n: int, start: int, before: str, after: str, line: str, *, turn: bool) -> frozenset[str]:
         zones = set()
+        if n in self.turns and not turn:
+            zones.add("speaker")
         if turn:
             zones.add("turn")
             if self.turns[n][1]:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pii_components.context import PiiContext
 from pii_components.context_settings import ContextSettings
 from pii_components.context_view import DocView
 from pii_components.labels import NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
@@ -116,3 +117,16 @@ def test_names_of_speakers_keep_their_own_line() -> None:
     places = seen.places([Candidate(0, 2, NAME_STUDENT), Candidate(5, 7, NAME_STUDENT)])
     assert [place.before for place in places] == ["", ""]
     assert all("turn" not in place.zones for place in places)
+
+
+def test_who_takes_turns_is_no_author() -> None:
+    text = "Vols of Emma\n\n[[花子]]: did all read it\n[[健太]]: yes and before\n[[花子]]: what now\n[[健太]]: argues that it is long\n"
+    assert {label for _, label in found(text, "CITED")} == {NAME_STUDENT}
+
+
+@pytest.mark.parametrize("text", ["Then.[[.75:Iqra]] was late.", "Then 🌸[[.75:Iqra]]🌸 was late.", "Then \u200b[[.75:Iqra]] was late."])
+def test_what_touches_a_name_excuses_a_weak_reading(text: str) -> None:
+    context = PiiContext(settings={"min_score": 0.9})
+    doc, plain = context(marked(text)), context(marked("Then [[.75:Iqra]] was late."))
+    assert [span.text.strip("🌸\u200b.") for span in doc.spans["pii"]] == ["Iqra"]
+    assert len(plain.spans["pii"]) == 0

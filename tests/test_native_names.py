@@ -76,7 +76,10 @@ def test_the_ruler_takes_the_models_role_and_mends_the_ends(tokenizer):
     doc = tokenizer("My friend 田中 さくら told me so.")
     roles = (0.1, 0.1, 0.6, 0.1, 0.1)
     (found,) = with_native(doc, [Candidate(2, 3, NAME_CONNECTED, 0.4, "model", "", roles)])
-    assert (doc[found.start : found.end].text, found.label, found.source, found.roles) == ("田中 さくら", NAME_CONNECTED, SOURCE, roles)
+    assert (doc[found.start : found.end].text, found.label, found.source) == ("田中 さくら", NAME_CONNECTED, SOURCE)
+    # The same role, less surely: the model has read few names in other scripts.
+    assert found.roles.index(max(found.roles)) == 2 and 0.2 < found.roles[2] < roles[2]
+    assert sum(found.roles) == pytest.approx(1.0)
 
 
 def test_a_name_that_nobody_proposed_has_neutral_roles(tokenizer):
