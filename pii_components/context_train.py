@@ -19,7 +19,7 @@ from .context import PiiContext
 from .context_cues import NOT_NAME
 from .context_features import token_vectors
 from .context_model import CLASSES, PersonModel, fit
-from .labels import CONNECTED, STUDENT, is_name, role_of
+from .labels import CONNECTED, DETAIL_LABELS, STUDENT, is_name, role_of
 from .ner_loss import ANNOTATED, UNLABELLED_KEY
 from .spans import SPANS_KEY
 
@@ -98,6 +98,8 @@ def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray 
         label, n = max(named.items(), key=lambda kv: kv[1])
     if sum(named.values()) > 1.5 * n:
         return None
+    if label in DETAIL_LABELS:
+        return None  # a user name or a number taken for a name: no name, but nothing to let stand either
     if not annotated:
         classes = {role_of(label) if is_name(label) else NOT_NAME}
     elif is_name(label):

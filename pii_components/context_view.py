@@ -134,12 +134,16 @@ class DocView:
     @cached_property
     def turns(self) -> dict[int, tuple[int, bool]]:
         """RETURNS (dict[int, tuple[int, bool]]): Lines of a conversation that open with a speaker: number -> where what is said begins,
-        and whether a teacher says it. Empty, unless two speakers at least have two turns each, and half of the lines are theirs: a
-        header ("Name: ...", "Course: ...") is no conversation."""
+        and whether a teacher says it. Empty, unless two speakers at least have two turns each, half of the lines are theirs, and half of
+        what they say is more than names: a header ("Name: ...", "Course: ...") is no conversation."""
         found = {n: match for n in self.filled if (match := _SPEAKER.match(self.text, *self.lines[n]))}
         counts = Counter(match[1].lower() for match in found.values())
         found = {n: match for n, match in found.items() if counts[match[1].lower()] > 1}
         if len(found) < max(_LEAST_TURNS, _LEAST_SHARE * len(self.filled)) or len({m[1].lower() for m in found.values()}) < 2:
+            return {}
+        # "Student: Ana Lopez", "Student: Ben Okoro", "Tutor: ..." is a list of people.
+        talk = sum(any(word[0].islower() for word in _WORD.findall(self.text, m.end(), self.lines[n][1])) for n, m in found.items())
+        if talk < _LEAST_SHARE * len(found):
             return {}
         return {n: (match.end(), _TUTOR.fullmatch(match[1].lower()) is not None) for n, match in found.items()}
 

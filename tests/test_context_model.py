@@ -139,6 +139,8 @@ def test_gold_that_says_nothing():
     assert classes_of(gold_doc("Ana Lopez", unlabelled=((0, 9),)), [(0, 9)]) is None
     two = gold_doc("Ana Lopez said Lopez", (0, 9, "NAME_STUDENT"), (15, 20, "NAME_CITED"))
     assert classes_of(two, [(0, 9), (15, 20)]) is None
+    # A user name that the detector takes for a name: to teach that it is none would teach to let it stand.
+    assert classes_of(gold_doc("anabanana wrote", (0, 9, "USERNAME")), [(0, 9)]) is None
 
 
 TEXTS = [

@@ -24,7 +24,7 @@ def found(text: str, model: str | None = None) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     "text, turns",
     [
-        ("teacher: Hi\nstudent: hi\nteacher: So?\nstudent: ok\n", [("Hi", True), ("hi", False), ("So?", True), ("ok", False)]),
+        ("teacher: Hi\nstudent: hi\nteacher: so?\nstudent: ok\n", [("Hi", True), ("hi", False), ("so?", True), ("ok", False)]),
         (
             "[10:31] Ana Lopez: one\n[10:32] Tutor: two\n[10:33] Ana Lopez: three\n10:34:02 Tutor: four\n",
             [("one", False), ("two", True), ("three", False), ("four", True)],
@@ -34,6 +34,7 @@ def found(text: str, model: str | None = None) -> list[tuple[str, str]]:
         ("Q: a\nmore\nA: b\nQ: c\nA: d\nand more\n", [("a", False), ("b", False), ("c", False), ("d", False)]),
         # A header, a plan, a letter, a play with one line each.
         ("Name: Ana Lopez\nCourse: Design\nTeacher: Dr. Weber\nDate: 3 May\n\nMy project began late.\n", []),
+        ("Student: Ana Lopez\nStudent: Ben Okoro\nTutor: Mia Weber\nTutor: Dr. Hart\n", []),
         ("teacher: Hi\nstudent: hi\nteacher: So?\n", []),
         ("Goal: a\nGoal: b\nGoal: c\nGoal: d\n", []),
         ("Step one: a\nStep two: b\nStep one: c\nStep two: d\n" + "We went on with it for a while.\n" * 6, []),

@@ -38,6 +38,9 @@ ProtectOpt = Annotated[
 RulesOpt = Annotated[
     bool, typer.Option("--classifier/--no-classifier", help="Whether a classifier adds to the rules of pii_context.")
 ]
+EncoderOpt = Annotated[
+    str, typer.Option("--encoder", help="What runs the encoder when essays are predicted: torch, onnx-int8 (what ships) or onnx-half.")
+]
 ThreadsOpt = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
 
 
@@ -56,6 +59,7 @@ def crossval(
     final: FinalOpt = True,
     protect: ProtectOpt = 0.3,
     classifier: RulesOpt = True,
+    encoder: EncoderOpt = "torch",
     threads: ThreadsOpt = 2,
     profile: ProfileOpt = "crapii",
     names: NamesOpt = "table",
@@ -73,15 +77,18 @@ def crossval(
         from ..evaluate.crossval_run import CrossValidation
         from ..evaluate.metrics import SEED
         from ..evaluate.veto_table import check_lines
+        from ..packaging import ENCODERS, TORCH
 
         refuse_early(out)
         for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy"):
             if not path.exists():
                 raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
+        if encoder not in ENCODERS:
+            raise PiiError(Errors.E519, value=encoder, what="form of the encoder", allowed=", ".join(ENCODERS))
         job = Job(gold, profile, "", "", "", strict=False)
         done = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
-            min_precision=min_precision, protect=protect, n_resamples=resamples, seed=seed or SEED,
+            min_precision=min_precision, protect=protect, encoder=encoder, n_resamples=resamples, seed=seed or SEED,
         )  # fmt: skip
         run, others, more = done.run(
             job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final, classifier=classifier
@@ -89,6 +96,7 @@ def crossval(
         job.save([run], str(work))
         shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds}"
         shown += f" --protect {protect:g}" if classifier else " --no-classifier"
+        shown += f" --encoder {encoder}" if encoder != TORCH else ""
         job.finish(
             [run],
             f"{shown} --min-precision {min_precision:g}",

@@ -113,6 +113,7 @@ def examine_fold(
     essays: Sequence[LabelledText],
     *,
     settings: dict[str, dict[str, Any]],
+    encoder: str = TORCH,
     store: Path | None = None,
     progress: Callable[[], None] = lambda: None,
 ) -> Fold:
@@ -124,7 +125,7 @@ def examine_fold(
         after each essay.
     RETURNS (Fold): Ready to decide. RAISES (PiiError): E791, if the stored probabilities are of other essays.
     """
-    nlp = assemble(model, settings=settings, encoder=TORCH)
+    nlp = assemble(model, settings=settings, encoder=encoder)
     nlp.remove_pipe("hips_surrogate")
     cached = cached_or_found(nlp, gold, store, progress=progress)
     return Fold(nlp, cached, collect_cached(nlp, cached, [training_doc(nlp, essay) for essay in essays]))

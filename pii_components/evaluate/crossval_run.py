@@ -57,6 +57,7 @@ class CrossValidation:
     threads: int
     min_precision: float
     protect: float = 0.0
+    encoder: str = TORCH
     n_resamples: int = N_RESAMPLES
     seed: int = SEED
 
@@ -97,7 +98,9 @@ class CrossValidation:
             rows = [i for i, fold in enumerate(number) if fold == n]
             mine, texts = [documents[i] for i in rows], [essays[i] for i in rows]
             folds.append(
-                examine_fold(model, mine, texts, settings=settings, store=self.work / f"fold{n}" / "probabilities.npz")
+                examine_fold(
+                    model, mine, texts, settings=settings, encoder=self.encoder, store=self._stored(f"fold{n}/probabilities")
+                )
             )
             logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
         if not classifier:
@@ -137,7 +140,9 @@ class CrossValidation:
         }
         if apart is None:
             return run, None, more_told
-        first = examine_fold(models[0], read_gold(apart), more, settings=settings)
+        first = examine_fold(
+            models[0], read_gold(apart), more, settings=settings, encoder=self.encoder, store=self._stored("apart")
+        )
         first.nlp.get_pipe(CONTEXT).classifier = fitted  # type: ignore[attr-defined]
         found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": best.protect}, protects=protects)
         return run, _other_run(first, found, about, protects), more_told
@@ -156,7 +161,7 @@ class CrossValidation:
         seconds, cpu_seconds = time.perf_counter() - began[0], time.process_time() - began[1]
         protected = frozenset(label for label in {e.label for e in entities} if protects(label))
         words = sum(doc.n_words for doc in documents)
-        about = {"model": self.source.name, "held_out": True, **about}
+        about = {"model": self.source.name, "held_out": True, "encoder": self.encoder, **about}
         return Run(name, about, tuple(entities), protected, seconds, cpu_seconds, words, stored=True)
 
     def _train(self, name: str, blank: Language, essays: Sequence[LabelledText], ours: Sequence[Doc]) -> Path:
@@ -173,11 +178,15 @@ class CrossValidation:
 
     def _persons_of_ours(self, settings: dict[str, Any]) -> list[PersonExample]:
         """Persons of our own dev essays, which the detector that it goes on from was not trained on."""
-        nlp = assemble(self.source, settings=settings, encoder=TORCH)
+        nlp = assemble(self.source, settings=settings, encoder=self.encoder)
         nlp.remove_pipe("hips_surrogate")
         docs = list(DocBin().from_disk(self.corpus / "dev.spacy").get_docs(nlp.vocab))
         gold = [GoldDocument(str(n), doc.text) for n, doc in enumerate(docs)]
-        return collect_cached(nlp, cached_or_found(nlp, gold, self.work / "ours.npz"), docs)
+        return collect_cached(nlp, cached_or_found(nlp, gold, self._stored("ours")), docs)
+
+    def _stored(self, name: str) -> Path:
+        """RETURNS (Path): Where probabilities lie; each form of the encoder has its own."""
+        return self.work / (f"{name}.npz" if self.encoder == TORCH else f"{name}-{self.encoder}.npz")
 
 
 def _other_run(fold: Fold, found: list[Entity], about: dict[str, Any], protects: Callable[[str], bool]) -> Run:
