@@ -40,7 +40,7 @@ from .context_evidence import (
 from .context_features import People, Weighed, features, token_vectors
 from .context_find import FORM_SOURCES, find_by_cue
 from .context_model import PersonModel
-from .context_persons import Mention, link, parse_form
+from .context_persons import Mention, link, parse_form, respell
 from .context_propagate import Known, propagate
 from .context_repair import repair
 from .context_settings import ContextSettings
@@ -226,7 +226,7 @@ class PiiContext(Pipe):
     def _people(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> People:
         """Gather forms, places, evidence and persons of some names."""
         cands = sorted(cands, key=lambda c: c.start)
-        forms = [parse_form(view.words[c.start : c.end]) for c in cands]
+        forms = respell([parse_form(view.words[c.start : c.end]) for c in cands])
         places = view.places(cands)
         evidence = []
         for place in places:

@@ -42,10 +42,16 @@ _BIBLIOGRAPHY = re.compile(
     re.IGNORECASE,
 )
 _AFTER_BIBLIOGRAPHY = re.compile(
-    r"\W*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration"
-    r"|submitted|sincerely|regards|thank|student|name|signature|place|date|word count)\b",
+    # "5.0 DISCUSSION", "3.1 Data"; entries of a list are numbered 1., 2., 3.
+    r"\s*\d{1,2}\.\d{1,2}\.?\s+[^\W\d_]"
+    r"|[\W\d]*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration"
+    r"|submitted|sincerely|regards|thank|student|name|signature|place|date|word count)\b"
+    r"|[\W\d]*(?:introduction|background|methods?|methodology|data|results?|findings|analysis|discussion|limitations|conclusions?|recommendations?"
+    r"|problems encountered|summary|reflection)\W*\Z",
     re.IGNORECASE,
 )
+# "4. Who is not there" after "3. Literature"; entries of a list hold commas, years and full stops.
+_SECTION = re.compile(r"\W*(\d{1,2})(?:\.\d{1,2})?[.)]?\s+[^\W\d_][^\d,.:;]*[?!]?\s*\Z")
 _NUMBER = r"\W*(?:\[?\d{1,3}[\].)]*\s+)?"
 _INITIALS = r"(?:,? (?:[A-Z]\.[ -]?){1,3})?"
 _YEAR = r"(?:1[5-9]|20)\d\d"
@@ -215,15 +221,16 @@ class DocView:
     def under_bibliography(self) -> frozenset[int]:
         """RETURNS (frozenset[int]): Lines under a heading such as "References", up to a heading of another kind."""
         found: list[int] = []
-        inside = False
+        inside, number = False, ""
         for n in self.filled:
             line = self.text[slice(*self.lines[n])]
+            section = _SECTION.match(line) if len(line) < 60 else None
             if len(line) < 60 and _BIBLIOGRAPHY.match(line):
-                inside = True
-            elif inside and len(line) < 60 and _AFTER_BIBLIOGRAPHY.match(line):
-                inside = False
+                inside, number = True, section[1] if section else ""
             elif inside:
-                found.append(n)
+                follows = section is not None and number != "" and int(section[1]) == int(number) + 1
+                inside = not (follows or (len(line) < 60 and _AFTER_BIBLIOGRAPHY.match(line)))
+                found += [n] if inside else []
         return frozenset(found)
 
     def places(self, names: Sequence[Candidate]) -> list[Place]:
@@ -247,13 +254,14 @@ class DocView:
         ]
 
     def _is_beset(self, name: Candidate) -> bool:
-        """Whether something that is no letter touches a name without a space: an emoji, what shows nothing, a full stop before it."""
+        """Whether something that is no letter touches a name without a space: an emoji, what shows nothing, a full stop before
+        it, a digit behind it."""
         first, after = name.start - 1, name.end
         if self.words[name.start][:1] in _GLUE:
             return True
         if first >= 0 and not self.gap(first) and (not self.words[first] or self.words[first][-1] in _GLUE):
             return True
-        return after < len(self.words) and not self.gap(after - 1) and not self.words[after]
+        return after < len(self.words) and not self.gap(after - 1) and (not self.words[after] or self.words[after][0].isdigit())
 
     def _above(self, n: int) -> int:
         at = bisect_right(self.filled, n - 1) - 1

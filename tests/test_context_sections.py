@@ -1,0 +1,60 @@
+"""`pii_context`: where a list of sources ends, names that are written wrong once, and numbers behind names."""
+
+import pytest
+
+from pii_components.context import PiiContext
+from pii_components.context_persons import parse_form, respell
+from pii_components.context_settings import ContextSettings
+from pii_components.context_view import DocView
+from pii_components.labels import NAME_CITED, NAME_STUDENT
+from tests.test_context import NLP, marked
+
+PROSE = "The group adopted the view of one of us after a vote and went home.\n"
+
+
+@pytest.mark.parametrize(
+    "text, inside",
+    [
+        (f"2.0 LITERATURE\nThe theory is old and good.\n4.0 DISCUSSION\n{PROSE}", [1]),
+        (f"References\nPopper (1959). The logic.\nDiscussion\n{PROSE}", [1]),
+        (f"References\nPopper (1959). The logic.\n5. Conclusion\n{PROSE}", [1]),
+        (f"3. Literature\nThe theory is old and good.\n4. Who isn't there\n{PROSE}", [1]),
+        # Entries are numbered too.
+        ("3. References\n1. Popper K. The logic\n2. Kuhn T. The structure\n3. Rawls J. Justice\n4. Arendt, H. The life\n", [1, 2, 3, 4]),
+        ("References\n1. Popper\n2. Kuhn\n3. Rawls\n", [1, 2, 3]),
+        ("References\nPopper, K. (1959). The logic.\nData and Society (2019). A report.\n", [1, 2]),
+    ],
+)
+def test_where_a_list_of_sources_ends(text: str, inside: list[int]) -> None:
+    assert sorted(DocView(NLP(text), ContextSettings()).under_bibliography) == inside
+
+
+@pytest.mark.parametrize(
+    "names, read",
+    [
+        (["Meenakshi Rao", "Meenakhsi"], "meenakshi"),  # two letters changed places
+        (["Evgeny Karimov", "Evgny"], "evgeny"),  # one is missing
+        (["Meenakshi Rao", "Menaksshi"], "meenakshi"),  # two slips in a long name
+        (["Marisol Vega", "Marisul", "Marisel Roth"], "marisul"),  # it may be either
+        (["Evgeny Karimov", "Vgny"], "vgny"),  # too short
+        (["Norman Jansen", "Janssen"], "janssen"),  # a name of its own
+        (["Anika Challenger", "Challenge"], "challenge"),  # an English word
+        (["Evgeny", "Evgny"], "evgny"),  # nobody's full name
+    ],
+)
+def test_a_name_written_wrong_is_the_one_it_is_meant_for(names: list[str], read: str) -> None:
+    forms = respell([parse_form(name.split()) for name in names])
+    assert forms[1].words == (read,)
+    assert forms[0] == parse_form(names[0].split())
+
+
+def test_a_misspelled_name_shares_the_evidence_of_its_person() -> None:
+    context = PiiContext(settings={"min_score": 0.9})
+    doc = context(marked("By [[Meenakshi Rao]]\n\nOur group met late. [[.6:Meenakhsi]] is of the view that it failed.\n"))
+    assert [(span.text, span.label_) for span in doc.spans["pii"]] == [("Meenakshi Rao", NAME_STUDENT), ("Meenakhsi", NAME_STUDENT)]
+
+
+@pytest.mark.parametrize("behind, label", [("(A04451276M)", NAME_STUDENT), ("(ID: 204-812-33)", NAME_STUDENT), ("(2014)", NAME_CITED)])
+def test_a_number_behind_a_name(behind: str, label: str) -> None:
+    doc = PiiContext()(marked(f"We also worked with [[Lyn Pilapil]] {behind} on the second chart of it all.\n", "CITED"))
+    assert [span.label_ for span in doc.spans["pii"]] == [label]
