@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from .context_cues import Cue, CueRules, beginnings
-from .context_view import JOINERS, MASK, DocView
+from .context_view import JOINERS, MASK, TURN_ZONES, DocView
 from .context_words import case_style, in_table, is_glued, is_initial, is_word, words
 from .labels import NAME_LABELS, ROLES, STUDENT, label_for_role
 from .spans import Candidate, free_of
@@ -39,7 +39,7 @@ def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> l
     rules (CueRules): Those with `find` are used.
     RETURNS (list[Candidate]): New candidates, source "cue:<id>", free of the others.
     """
-    finders = rules.finders
+    finders = [cue for cue in rules.finders if view.turns or not cue.zone or not cue.zone <= TURN_ZONES]
     found: list[Candidate] = []
     for n in view.filled:
         low, high = view.said_from(n), view.lines[n][1]

@@ -67,6 +67,7 @@ _SENTENCE_END = re.compile(
     r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
+TURN_ZONES = frozenset(("turn", "tutor_turn", "speaker"))  # none of them outside a conversation
 _LABEL = re.compile(r"\W*\w{1,20}:\s")
 # "Tutor: ", "[10:31] Ana Lopez: ", "student 2> "
 _SPEAKER = re.compile(r"\W{0,3}(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,3})?(\w{1,20}(?: \w{1,20}){0,2})(?::|>)\s+(?=\S)", re.IGNORECASE)
