@@ -69,8 +69,12 @@ _SENTENCE_END = re.compile(
 _WORD = re.compile(r"[^\W\d_]+")
 TURN_ZONES = frozenset(("turn", "tutor_turn", "speaker"))  # none of them outside a conversation
 _LABEL = re.compile(r"\W*\w{1,20}:\s")
-# "Tutor: ", "[10:31] Ana Lopez: ", "student 2> "
-_SPEAKER = re.compile(r"\W{0,3}(?:\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,3})?(\w{1,20}(?: \w{1,20}){0,2})(?::|>)\s+(?=\S)", re.IGNORECASE)
+# "Tutor: ", "[10:31] Ana Lopez: ", "12/05, 10:31 - Anne-Marie O'Hara : ", "student 2> "
+_SPEAKER = re.compile(
+    r"\W{0,3}(?:[^:\n]{0,15}\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,4})?"
+    r"([^\W_][^\s:>]{0,24}(?: [^\s:>]{1,24}){0,2}) ?(?::|>)\s+(?=\S)",
+    re.IGNORECASE,
+)
 _TUTOR = re.compile(r"(?:teacher|tutor|instructor|professor|prof|lecturer|advis[eo]r|coach|mentor|ta|supervisor|examiner)(?: \d)?")
 _GLUE = frozenset(".,;:!?|")
 _LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share of the lines

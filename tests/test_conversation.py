@@ -29,6 +29,11 @@ def found(text: str, model: str | None = None) -> list[tuple[str, str]]:
             "[10:31] Ana Lopez: one\n[10:32] Tutor: two\n[10:33] Ana Lopez: three\n10:34:02 Tutor: four\n",
             [("one", False), ("two", True), ("three", False), ("four", True)],
         ),
+        (
+            "[Fri 17:04] cook80: one\n14/02, 17:05 - Anne-Marie O'Hara : two\n[Fri 17:04] cook80: three\n14/02, 17:06 - Anne-Marie O'Hara : four\n",
+            [("one", False), ("two", False), ("three", False), ("four", False)],
+        ),
+        ("प्रिया: one\nDr. Hart: two\nप्रिया: three\nDr. Hart: four\n", [(word, False) for word in ("one", "two", "three", "four")]),
         ("student> a\ntutor 2> b\nstudent> c\ntutor 2> d\n", [("a", False), ("b", True), ("c", False), ("d", True)]),
         # A turn may run over several lines; those that open with nobody are no turns.
         ("Q: a\nmore\nA: b\nQ: c\nA: d\nand more\n", [("a", False), ("b", False), ("c", False), ("d", False)]),
