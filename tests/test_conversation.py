@@ -136,3 +136,15 @@ def test_what_touches_a_name_excuses_a_weak_reading(text: str) -> None:
     doc, plain = context(marked(text)), context(marked("Then [[.75:Iqra]] was late."))
     assert [span.text.strip("🌸\u200b.") for span in doc.spans["pii"]] == ["Iqra"]
     assert len(plain.spans["pii"]) == 0
+
+
+def test_who_is_read_in_a_chat_is_an_author() -> None:
+    text = "tutor: hello all\nstudent: did you read [[Okonjo]] yet\ntutor: not all of it\nstudent: and [[Amelia]] has not\n"
+    assert found(text, "CITED") == [("Okonjo", NAME_CITED), ("Amelia", NAME_STUDENT)]
+    assert found(text.replace("[[Okonjo]]", "[[Okonjo]]'s draft"))[0] == ("Okonjo", NAME_STUDENT)
+
+
+def test_who_leads_the_group_is_a_student() -> None:
+    assert found("All letters go to the group leader, [[Meenakshi Rao]], before noon on the last day.\n", "CITED") == [
+        ("Meenakshi Rao", NAME_STUDENT)
+    ]
