@@ -17,7 +17,6 @@ those of this text; candidates are tokens, so nobody needs the way back.
 
 import re
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -26,6 +25,7 @@ from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
 from .context_settings import ContextSettings
+from .context_turns import find_turns
 from .context_worn import Worn, native_runs, read_leet, read_worn
 from .normalize import is_invisible, is_ornament, normalize_token
 from .spans import Candidate
@@ -67,17 +67,8 @@ _SENTENCE_END = re.compile(
     r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)"
 )
 _WORD = re.compile(r"[^\W\d_]+")
-TURN_ZONES = frozenset(("turn", "tutor_turn", "speaker"))  # none of them outside a conversation
 _LABEL = re.compile(r"\W*\w{1,20}:\s")
-# "Tutor: ", "[10:31] Ana Lopez: ", "12/05, 10:31 - Anne-Marie O'Hara : ", "student 2> "
-_SPEAKER = re.compile(
-    r"\W{0,3}(?:[^:\n]{0,15}\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,4})?"
-    r"([^\W_][^\s:>]{0,24}(?: [^\s:>]{1,24}){0,2}) ?(?::|>)\s+(?=\S)",
-    re.IGNORECASE,
-)
-_TUTOR = re.compile(r"(?:teacher|tutor|instructor|professor|prof|lecturer|advis[eo]r|coach|mentor|ta|supervisor|examiner)(?: \d)?")
 _GLUE = frozenset(".,;:!?|")
-_LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share of the lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +135,8 @@ class DocView:
 
     @cached_property
     def turns(self) -> dict[int, tuple[int, bool]]:
-        """RETURNS (dict[int, tuple[int, bool]]): Lines of a conversation that open with a speaker: number -> where what is said begins,
-        and whether a teacher says it. Empty, unless two speakers at least have two turns each, half of the lines are theirs, and half of
-        what they say is more than names: a header ("Name: ...", "Course: ...") is no conversation."""
-        found = {n: match for n in self.filled if (match := _SPEAKER.match(self.text, *self.lines[n]))}
-        counts = Counter(match[1].lower() for match in found.values())
-        found = {n: match for n, match in found.items() if counts[match[1].lower()] > 1}
-        if len(found) < max(_LEAST_TURNS, _LEAST_SHARE * len(self.filled)) or len({m[1].lower() for m in found.values()}) < 2:
-            return {}
-        # "Student: Ana Lopez", "Student: Ben Okoro", "Tutor: ..." is a list of people.
-        talk = sum(any(word[0].islower() for word in _WORD.findall(self.text, m.end(), self.lines[n][1])) for n, m in found.items())
-        if talk < _LEAST_SHARE * len(found):
-            return {}
-        return {n: (match.end(), _TUTOR.fullmatch(match[1].lower()) is not None) for n, match in found.items()}
+        """RETURNS (dict[int, tuple[int, bool]]): Turns of a conversation, see `find_turns`."""
+        return find_turns(self.text, {n: self.lines[n] for n in self.filled})
 
     def said_from(self, n: int) -> int:
         """RETURNS (int): Where a line begins, or in a conversation what is said in it."""

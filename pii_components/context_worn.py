@@ -24,6 +24,7 @@ _SPACED = re.compile(
 _BROKEN = re.compile(r"(?<![^\W_])([^\W\d_]{2,})[-\u2010\u00ac][ \t]?\n[ \t]{0,4}([^\W\d_]{2,})(?![^\W_])")
 # "D-A-I-V-A", "N.U.G.E.E", "L, E, A": somebody spells it.
 _SPELLED = re.compile(rf"(?<![^\W_])(?<![^\W_][-.])({_LETTER})([-.]|, ?){_LETTER}(?:\2{_LETTER})+(?![^\W_])(?!\2[^\W_])")
+_SPELLS = re.compile(rf"[-.,] ?{_LETTER}[-.,] ?{_LETTER}(?![^\W_])")
 _SIGNS = re.compile(r"[-., ]")
 _BETWEEN = ("-", "\u2010", "\u2011", ",")
 # Begins with a sign that is quickly looked for.
@@ -157,7 +158,7 @@ def read_worn(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Wor
         letters = "".join(c for part in read for c in part if c.isalpha())
         if len(letters) >= 3 and len(read) <= _MOST_WORDS and not _is_series(letters):
             found.append(_worn(match.start(), match.end(), read, starts, ends))
-    for match in _SPELLED.finditer(text):
+    for match in _SPELLED.finditer(text) if _SPELLS.search(text) else ():
         letters = _SIGNS.sub("", match.group())
         # Letters of an abbreviation are none of a name: the word must stand elsewhere too.
         if re.search(rf"(?<![^\W_]){letters.capitalize()}(?![^\W_])", text):
