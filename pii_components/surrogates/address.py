@@ -14,7 +14,7 @@ from .generate import Context
 from .keys import Source, pick
 from .mentions import PARTICLES
 from .places import codes_beside, invented, is_country
-from .style import has_sign, like, norm, other_char
+from .style import has_sign, like, norm, other_chars
 from .words import word_list, words
 
 MAX_DRAWS = 12
@@ -55,7 +55,7 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
         elif token.islower() and token in PARTICLES:
             out.append(token)
         elif len(token) <= 3 and _in_code(tokens, i):
-            out.append("".join(other_char(ch, rng) for ch in token))
+            out.append(other_chars(token, rng))
         elif token.lower().replace(".", "") in words("address_words") and not _is_initial_state(token, tokens, i):
             out.append(token)
             # "Elm Street Dayton", but "rue Lepic": there the street's name follows.
@@ -66,7 +66,7 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(token)
         elif _LETTERS.fullmatch(token) and not value.isupper():
             # "C.D.M.X", "KCMO": letters that stand for a place; which one, we do not know.
-            out.append("".join(other_char(ch, rng) for ch in token))
+            out.append(other_chars(token, rng))
         elif compound := _COMPOUND.fullmatch(token):
             fit = [n for n in word_list("street_names_de") if norm(n) not in norm(token)]
             out.append(like(compound["stem"], pick(rng, fit)) + compound["kind"])
@@ -121,7 +121,7 @@ def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
     assert digits is not None
     new = ""
     for _ in range(MAX_DRAWS):
-        new = "".join(other_char(ch, rng, first=i == 0) for i, ch in enumerate(digits.group()))
+        new = other_chars(digits.group(), rng, first=True)
         if new not in numbers:
             break
     ending = token[digits.end() :]

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from .generate import Context
 from .keys import Chance
-from .style import like, other_char
+from .style import like, other_chars
 from .words import word_list, words
 
 _UNITS, _TENS = word_list("number_units"), word_list("number_tens")
@@ -142,7 +142,7 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
             out += like(old, word.capitalize()).replace("-", joint)
         else:
             rng = context.chance.rng("AGE", str(number))
-            fraction = "".join(other_char(ch, rng) for ch in match["fraction"] or "")
+            fraction = other_chars(match["fraction"] or "", rng)
             out += str(new) + fraction + _ending(match["ending"] or "", new)
         last = match.end()
     return out + value[last:] if last else None

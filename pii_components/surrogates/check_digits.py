@@ -10,7 +10,7 @@ A number that fits a scheme by chance (one in ten does) gets a surrogate that fi
 from collections.abc import Callable
 
 from .keys import Source
-from .style import other_char
+from .style import other_chars
 
 _D = (
     "0123456789", "1234067895", "2340178956", "3401289567", "4012395678",
@@ -87,7 +87,7 @@ def other_number(code: str, rng: Source, scheme: str) -> str | None:
     """
     size = _SCHEMES[scheme][1]
     for _ in range(80):
-        body = "".join(other_char(ch, rng, first=i == 0) for i, ch in enumerate(code[:-size]))
+        body = other_chars(code[:-size], rng, first=True)
         end = check(scheme, body)
         if end.isdecimal() and all(a != b for a, b in zip(end, code[-size:], strict=True)):
             return body + end
@@ -105,7 +105,7 @@ def other_iban(code: str, rng: Source) -> str | None:
     if _as_number(upper[4:] + upper[:4]) % 97 != 1:
         return None
     for _ in range(80):
-        rest = "".join(other_char(ch, rng) for ch in code[4:])
+        rest = other_chars(code[4:], rng)
         digits = f"{98 - _as_number(rest.upper() + upper[:2] + '00') % 97:02d}"
         if digits[0] != code[2] and digits[1] != code[3]:
             return code[:2] + digits + rest

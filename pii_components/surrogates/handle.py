@@ -17,7 +17,7 @@ from .keys import Chance, Source, pick
 from .name import Named
 from .names import NameTable, fold
 from .persons import nicknames_of
-from .style import other_char, plain
+from .style import other_chars, plain
 from .words import words
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -107,7 +107,7 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
             small = letters(run)
             pieces = people.pieces(small, owner) if owner >= 0 else ()
             if mixed or (not pieces and len(small) != len(run)):
-                new = "".join(other_char(ch, rng) for ch in run)
+                new = other_chars(run, rng)
             elif pieces:
                 out.append(_join(run, pieces, rng, table, avoid))
                 continue
@@ -246,14 +246,14 @@ def _join(run: str, pieces: Sequence[Piece], rng: Source, table: NameTable, avoi
 def _unknown(run: str, rng: Source, table: NameTable, avoid: Collection[str]) -> str:
     """RETURNS (str): Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
     if len(run) < 4:
-        return "".join(other_char(ch, rng) for ch in run)
+        return other_chars(run, rng)
     given = table.is_given(run)
     gender = (table.gender(run) or "") if given else ""
     pool = table.pool(given=given, gender=gender)
     options = [letters(name) for name in pool.draw_some(rng, 8)]
     fit = [o for o in options if o and o[0] != run[0] and o not in run and run not in o and o not in avoid]
     if not fit:
-        return "".join(other_char(ch, rng) for ch in run)
+        return other_chars(run, rng)
     # The options are drawn already: more words for a long run must not be originals either.
     new = min(fit, key=lambda o: abs(len(o) - len(run)))
     rest = [o for o in fit if o != new]
@@ -264,7 +264,7 @@ def _number(run: str, rng: Source) -> str:
     """RETURNS (str): Other digits; for what may be a year of birth, another year."""
     if len(run) == 4 and run.isascii() and 1930 <= int(run) <= 2029:
         return str(pick(rng, [y for y in range(1975, 2010) if y != int(run) and str(y)[2:] != run[2:]]))
-    return "".join(other_char(ch, rng, first=i == 0) for i, ch in enumerate(run))
+    return other_chars(run, rng, first=True)
 
 
 def _is_code(runs: Sequence[str], i: int) -> bool:

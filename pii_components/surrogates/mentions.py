@@ -129,7 +129,7 @@ def _read(text: str, title: str) -> Mention:
                     size = len(first)
                     both = Word(0, size, first, one, GIVEN), Word(size + 1, len(text), second, two, FAMILY)
                     return Mention(text, both, gender, Form((one, two), _FIRST_LAST, (False, False)))
-    plain = _plain_words(text)
+    plain = _ascii_words(text) or _plain_words(text)
     words, of_title, titled = (plain, "", False) if plain else _words(text)
     if len(words) == 1:
         start, end, written, word, _ = words[0]
@@ -150,6 +150,35 @@ def _title_before(before: str) -> str:
     word = norm(tail[start:]) if start < len(tail) else ""
     alone = not start or not (tail[start - 1].isalnum() or tail[start - 1] == "_")
     return word if alone and word in TITLES else ""
+
+
+def _ascii_words(text: str) -> list[Word] | None:
+    """RETURNS (list[Word] | None): What `_plain_words` gives, for words and initials of ASCII letters, as most names are; None for others."""
+    family, comma, _ = text.partition(", ")
+    if not text.isascii() or (comma and (not family.isalpha() or "_" in text)):
+        return None
+    pieces = text.replace(", ", " ", 1).split(" ") if comma else text.replace("_", " ").split(" ")
+    if not len(comma) < len(pieces) <= (4 if comma else 5):
+        return None
+    vocabulary = _vocabulary()
+    given, last = (1, -1) if comma else (0, len(pieces) - 1)
+    words: list[Word] = []
+    start = 0
+    for part, piece in enumerate(pieces):
+        size = len(piece)
+        if size == 2 and piece[1] == "." and piece[0].isupper() and part >= given:
+            written, word = piece[0], piece[0].lower()
+        elif size > 1 and piece.isalpha() and (word := piece.lower()) not in vocabulary:
+            written = piece
+        else:
+            return None
+        if part < given or part == last > 0:
+            kind = FAMILY
+        else:
+            kind = GIVEN if part == given else _middle_kind(word)
+        words.append(Word(start, start + len(written), written, word, kind))
+        start += size + (2 if part < given else 1)
+    return words
 
 
 def _plain_words(text: str) -> list[Word] | None:

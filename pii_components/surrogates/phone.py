@@ -10,7 +10,7 @@ import unicodedata
 
 from .generate import Context
 from .keys import Source, pick
-from .style import other_char
+from .style import other_char, other_chars
 from .words import word_list
 
 _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
@@ -36,19 +36,19 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
         return _WORD.sub(lambda m: pick(rng, [w for w in _WORDS if w != m.group().lower()]), value)
     extension = _EXTENSION.search(value)
     main = value[: extension.start()] if extension else value
-    digits = "".join(str(unicodedata.decimal(ch)) for ch in main if ch.isdecimal())
+    digits = _digits(main)
     new = _new_digits(main, digits, context, rng)
     if new == digits:
         new = _others(digits, rng)
     out, i = [], 0
     for ch in main:
         if ch.isdecimal():
-            out.append(chr(ord(ch) - unicodedata.decimal(ch) + int(new[i])))
+            out.append(new[i] if ch.isascii() else chr(ord(ch) - unicodedata.decimal(ch) + int(new[i])))
             i += 1
         else:
             out.append(ch)
     rest = value[len(main) :]
-    return "".join(out) + "".join(other_char(ch, rng) if ch.isdecimal() else ch for ch in rest)
+    return "".join(out) + ("".join([other_char(ch, rng) if ch.isdecimal() else ch for ch in rest]) if rest else "")
 
 
 def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
@@ -90,11 +90,18 @@ def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
     return "", digits
 
 
+def _digits(text: str) -> str:
+    """RETURNS (str): The digits of a text, in ASCII."""
+    if text.isascii():
+        return "".join(filter(str.isdigit, text))
+    return "".join([str(unicodedata.decimal(ch)) for ch in text if ch.isdecimal()])
+
+
 def _others(digits: str, rng: Source) -> str:
-    return "".join(other_char(ch, rng, first=i == 0) for i, ch in enumerate(digits))
+    return other_chars(digits, rng, first=True)
 
 
 def phone_key(value: str) -> str:
     """RETURNS (str): What makes two phone numbers one: the last ten digits, or the words."""
-    digits = "".join(str(unicodedata.decimal(ch)) for ch in value if ch.isdecimal())
+    digits = _digits(value)
     return digits[-10:] if digits else " ".join(_WORD.findall(value.lower()))

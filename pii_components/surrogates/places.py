@@ -17,7 +17,7 @@ from typing import Any
 from .generate import Context
 from .keys import Source, pick
 from .names import fold
-from .style import has_letter, like, norm, other_char, plain
+from .style import has_letter, like, norm, other_chars, plain
 
 MAX_DRAWS = 60
 _WITH_ARTICLE = ("Netherlands", "Philippines", "Dominican Republic", "Czech Republic", "United Kingdom", "United States", "USA")
@@ -202,7 +202,7 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
         token = tokens[i]
         if token.isdecimal():
             rng = context.chance.rng("PLACE/number", token, attempt=attempt)
-            out.append("".join(other_char(ch, rng, first=k == 0) for k, ch in enumerate(token)))
+            out.append(other_chars(token, rng, first=True))
         elif not token[0].isalpha() or is_kept[i]:
             out.append(token)
         else:
@@ -217,7 +217,7 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
             core = "".join(tokens[i:end])
             if core.isupper() and core.isalpha() and len(core) <= 5 and (not text.isupper() or core == _letters(text)):
                 rng = context.chance.rng("PLACE/letters", core, attempt=attempt)
-                out.append("".join(other_char(ch, rng) for ch in core))
+                out.append(other_chars(core, rng))
             else:
                 out.append(like(plain(core), invented(kind, core, context, attempt)) + ("." if core.endswith(".") else ""))
             i = end - 1

@@ -130,6 +130,15 @@ def other_char(ch: str, rng: Source, *, first: bool = False) -> str:
     return ch
 
 
+def other_chars(value: str, rng: Source, *, first: bool = False) -> str:
+    """RETURNS (str): `other_char` of each; first (bool): the first one of them leads a number."""
+    out, draw, table = [], rng.random, _OTHERS
+    for i, ch in enumerate(value):
+        others = (_OTHERS_FIRST if first and not i else table).get(ch)
+        out.append(others[int(draw() * len(others))] if others is not None else other_char(ch, rng, first=first and not i))
+    return "".join(out)
+
+
 def other_shape(value: str, rng: Source) -> str:
     """RETURNS (str): The value with every letter and digit changed to another of its class, everything else kept."""
     out, inside, draw = [], False, rng.random
