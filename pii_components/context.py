@@ -38,10 +38,11 @@ from .context_evidence import (
     weigh_header,
 )  # fmt: skip
 from .context_features import People, Weighed, features, token_vectors
-from .context_find import FORM_SOURCES, find_by_cue
-from .context_model import PersonModel
+from .context_find import find_by_cue
+from .context_model import PersonModel, shares
 from .context_persons import Mention, link, parse_form, respell
 from .context_propagate import Known, propagate
+from .context_reach import PROPAGATION, settle
 from .context_repair import repair
 from .context_settings import ContextSettings
 from .context_view import DocView, Place
@@ -50,9 +51,7 @@ from .labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_rol
 from .operating import BALANCED, OPERATING_POINT
 from .spans import SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
 
-PROPAGATION = "propagation"
 CUE_PREFIX = "cue:"
-_UNSEEN = frozenset((PROPAGATION, *FORM_SOURCES))
 # Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
 PRIVATE = (STUDENT, CONNECTED)
 _ROUNDS = 5  # dropping a name changes what others see beside them; five rounds settle it, and a sixth never came
@@ -303,11 +302,9 @@ class PiiContext(Pipe):
         point = doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED)
         least = self.settings.protect_at(point)
         found = []
-        probabilities = model.predict(seen.rows(token_vectors(doc) if model.width else None))
-        for person, w, p in zip(seen.people.persons, seen.weighed, probabilities, strict=True):
-            if seen.view.turns or all(seen.people.cands[i].source in _UNSEEN for i in person):
-                # Copied from a name, found by its form, or said in a conversation: the classifier has seen too few to say that it is none.
-                p = numpy.append(p[:-1] / max(float(p[:-1].sum()), 1e-9), 0.0)
+        rows = seen.rows(token_vectors(doc) if model.width else None)
+        for person, w, p, by_rules in zip(seen.people.persons, seen.weighed, model.predict(rows), shares(rows), strict=True):
+            p = settle(p, by_rules, seen.view, seen.people, person, w)
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
             private = sum(by_role[role] for role in PRIVATE)
             if private >= least:

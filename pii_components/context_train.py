@@ -18,7 +18,8 @@ from spacy.tokens import Doc, Span
 from .context import PiiContext
 from .context_cues import NOT_NAME
 from .context_features import token_vectors
-from .context_model import CLASSES, PersonModel, fit
+from .context_model import CLASSES, TRUST, PersonModel, fit
+from .errors import Errors, PiiError
 from .labels import CONNECTED, DETAIL_LABELS, STUDENT, is_name, role_of
 from .ner_loss import ANNOTATED, UNLABELLED_KEY
 from .spans import SPANS_KEY
@@ -124,19 +125,23 @@ def train(
     persons: Sequence[PersonExample],
     *,
     extra: Sequence[PersonExample] = (),
-    l2: float = 100.0,
-    extra_weight: float = 0.1,
+    l2: float = 30.0,
+    extra_l2: float = 10.0,
     directions: int = 0,
 ) -> PersonModel:
-    """Fit the classifier.
+    """Fit the classifier: to `extra` first, if there are any, and from there to `persons`.
 
     persons (Sequence[PersonExample]): From `collect`. extra (Sequence[PersonExample]): Of other essays, such as ours, which are many and
-        full of people. extra_weight (float): Weight of each of those, against 1.
+        tell every role. extra_l2 (float): Penalty of the fit to those.
     l2 (float), directions (int): See `context_model.fit`.
     RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without anyone.
     """
-    everyone = [*persons, *extra]
-    rows = numpy.stack([p.row for p in everyone]) if everyone else numpy.zeros((0, 0), dtype="f4")
-    allowed = numpy.stack([p.allowed for p in everyone]) if everyone else numpy.zeros((0, len(CLASSES)), dtype="f4")
-    weights = numpy.asarray([1.0] * len(persons) + [extra_weight] * len(extra))
-    return fit(rows, allowed, weights, l2=l2, directions=directions)
+    start = fit(*_stacked(extra), l2=extra_l2, directions=directions, trust=TRUST) if extra else None
+    return fit(*_stacked(persons), l2=l2, directions=directions, start=start) if persons or start is None else start
+
+
+def _stacked(persons: Sequence[PersonExample]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """RETURNS (tuple[numpy.ndarray, numpy.ndarray]): Rows and what is allowed."""
+    if not persons:
+        raise PiiError(Errors.E306)
+    return numpy.stack([p.row for p in persons]), numpy.stack([p.allowed for p in persons])

@@ -244,8 +244,11 @@ class DocView:
         first, after = name.start - 1, name.end
         if self.words[name.start][:1] in _GLUE:
             return True
-        if first >= 0 and not self.gap(first) and (not self.words[first] or self.words[first][-1] in _GLUE):
-            return True
+        if first >= 0 and not self.gap(first):
+            before = self.words[first][-1:]
+            # "end.so": a space is missing there, and nothing more.
+            if not before or before == "|" or (before in _GLUE and not self.words[name.start].islower()):
+                return True
         return after < len(self.words) and not self.gap(after - 1) and (not self.words[after] or self.words[after][0].isdigit())
 
     def _above(self, n: int) -> int:

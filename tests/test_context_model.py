@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pii_components.context import PRIVATE, PiiContext, make_pii_context  # noqa: F401  (registers the factory)
 from pii_components.context_features import FEATURES
-from pii_components.context_model import CLASSES, PersonModel, fit
-from pii_components.context_train import classes_of, collect, train
+from pii_components.context_model import CLASSES, OF_THE_TEXT, TRUST, PersonModel, fit
+from pii_components.context_train import PersonExample, classes_of, collect, train
 from pii_components.corpus.build import CRAPII_ANNOTATED, to_doc
 from pii_components.corpus.synthesis import Filled
 from pii_components.errors import PiiError
@@ -24,6 +24,8 @@ from pii_components.tokenization import make_student_tokenizer
 from .test_context import marked
 
 N = len(FEATURES)
+STORY = FEATURES.index("tells a story")
+STUDENT, CHARACTER = CLASSES.index("STUDENT"), CLASSES.index("CHARACTER")
 RNG = numpy.random.default_rng(7)
 
 
@@ -33,6 +35,7 @@ def undecided(n: int) -> numpy.ndarray:
     for role in ROLES:
         rows[:, FEATURES.index(f"share of {role} by rules")] = 0.2
     rows[:, FEATURES.index("own best log-odds")] = 1.6
+    rows[:, STORY] = 1.0
     return rows
 
 
@@ -49,7 +52,7 @@ def toy_rows(n: int, width: int = 0) -> tuple[numpy.ndarray, numpy.ndarray]:
 
 def test_it_learns_what_is_there_to_learn():
     rows, allowed = toy_rows(400)
-    model = fit(rows, allowed, numpy.ones(400), l2=1.0)
+    model = fit(rows, allowed, l2=1.0)
     fresh, gold = toy_rows(200)
     p = model.predict(fresh)
     assert p.shape == (200, 6) and numpy.allclose(p.sum(axis=1), 1, atol=1e-5)
@@ -61,14 +64,14 @@ def test_partial_gold_teaches_who_is_no_student():
     partial = exact.copy()
     others = exact[:, 0] == 0
     partial[others] = [0, 1, 1, 1, 1, 1]  # all that CRAPII says
-    p = fit(rows, partial, numpy.ones(600), l2=1.0).predict(rows)
+    p = fit(rows, partial, l2=1.0).predict(rows)
     assert ((p[:, 0] > 0.5) == (exact[:, 0] == 1)).mean() > 0.95
 
 
 def test_probabilities_are_those_of_the_data():
     rows = numpy.tile(undecided(1), (1000, 1))
     allowed = numpy.eye(6, dtype="f4")[[0] * 300 + [3] * 700]
-    p = fit(rows, allowed, numpy.ones(1000), l2=1.0).predict(rows[:1])[0]
+    p = fit(rows, allowed, l2=1.0).predict(rows[:1])[0]
     assert p[0] == pytest.approx(0.3, abs=0.02) and p[3] == pytest.approx(0.7, abs=0.02)
 
 
@@ -77,14 +80,68 @@ def test_without_much_to_learn_from_the_rules_stand():
     share = [FEATURES.index(f"share of {role} by rules") for role in ROLES]
     rows[:, share] = [0.9, 0.025, 0.025, 0.025, 0.025]
     rows[:, FEATURES.index("own best log-odds")] = 6.0
-    few = fit(rows[:3], numpy.eye(6, dtype="f4")[[3, 3, 3]], numpy.ones(3), l2=200.0)
+    few = fit(rows[:3], numpy.eye(6, dtype="f4")[[3, 3, 3]], l2=200.0)
     assert few.predict(rows)[:, 0].min() > 0.7
+
+
+def test_nobody_is_a_character_where_no_story_is_told():
+    rows, allowed = toy_rows(400)
+    model = fit(rows, allowed, l2=1.0)
+    of_a_story = rows[allowed[:, CHARACTER] == 1]
+    elsewhere = of_a_story.copy()
+    elsewhere[:, STORY] = 0.0
+    assert model.predict(of_a_story)[:, CHARACTER].mean() > 0.8
+    p = model.predict(elsewhere)
+    assert p[:, CHARACTER].max() < 1e-3
+    # The detector's reading of the rest decides: a character to it, next to that one who is connected.
+    elsewhere[:, CLASSES.index("CONNECTED")] += 3.0
+    assert (model.predict(elsewhere).argmax(axis=1) == CLASSES.index("CONNECTED")).mean() > 0.9
+
+
+def test_characters_that_cannot_be_told_teach_nothing():
+    rows, allowed = toy_rows(300)
+    untold = rows[allowed[:, CHARACTER] == 1].copy()
+    untold[:, STORY] = 0.0
+    only = numpy.tile(numpy.eye(6, dtype="f4")[CHARACTER], (len(untold), 1))
+    first = fit(rows, allowed, l2=1.0)
+    again = fit(numpy.concatenate([rows, untold]), numpy.concatenate([allowed, only]), l2=1.0)
+    assert numpy.allclose(first.weights, again.weights, atol=1e-3)
+    with pytest.raises(PiiError) as error:
+        fit(untold, only)
+    assert error.value.code == "E306"
+
+
+@pytest.mark.parametrize("name", OF_THE_TEXT)
+def test_what_is_of_the_text_says_nothing_of_the_person(name):
+    rows, allowed = toy_rows(200)
+    model = fit(rows, allowed, l2=1.0)
+    changed = rows.copy()
+    changed[:, FEATURES.index(name)] += 7.0
+    assert numpy.allclose(model.predict(rows), model.predict(changed))
+
+
+def test_a_fit_goes_on_from_another():
+    rows, allowed = toy_rows(400)
+    start = fit(rows, allowed, l2=1.0)
+    students = rows[allowed[:, STUDENT] == 1][:5]
+    other = numpy.tile(numpy.eye(6, dtype="f4")[CLASSES.index("CITED")], (5, 1))
+    held, moved = (fit(students, other, l2=l2, start=start) for l2 in (1e4, 0.01))
+    assert numpy.allclose(held.predict(rows), start.predict(rows), atol=0.01)
+    assert moved.predict(students).argmax(axis=1).tolist() == [CLASSES.index("CITED")] * 5
+
+
+def test_other_essays_come_first_and_are_enough_alone():
+    rows, allowed = toy_rows(300)
+    extra = [PersonExample(n, row, may, 1) for n, (row, may) in enumerate(zip(rows, allowed, strict=True))]
+    alone = train([], extra=extra, extra_l2=1.0)
+    assert numpy.allclose(alone.predict(rows), fit(rows, allowed, l2=1.0, trust=TRUST).predict(rows))
+    assert numpy.allclose(train(extra[:2], extra=extra, l2=1e5, extra_l2=1.0).predict(rows), alone.predict(rows), atol=0.01)
 
 
 @pytest.mark.parametrize("directions", [0, 3])
 def test_bytes_and_back(directions):
     rows, allowed = toy_rows(80, width=8)
-    model = fit(rows, allowed, numpy.ones(80), directions=directions)
+    model = fit(rows, allowed, directions=directions)
     again = PersonModel.from_bytes(model.to_bytes())
     assert again.width == (8 if directions else 0)
     assert numpy.allclose(model.predict(rows), again.predict(rows), atol=1e-4)
@@ -99,7 +156,7 @@ def test_what_is_no_classifier_is_a_coded_error(data):
 
 def test_rows_without_the_vectors_that_it_reads_are_a_coded_error():
     rows, allowed = toy_rows(40, width=4)
-    model = fit(rows, allowed, numpy.ones(40), directions=2)
+    model = fit(rows, allowed, directions=2)
     with pytest.raises(PiiError) as error:
         model.predict(rows[:, :N])
     assert error.value.code == "E305"

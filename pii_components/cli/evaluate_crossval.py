@@ -57,7 +57,7 @@ def crossval(
     min_precision: LeastOpt = 0.0,
     apart: ApartOpt = "",
     final: FinalOpt = True,
-    protect: ProtectOpt = 0.3,
+    protect: ProtectOpt = 0.2,
     classifier: RulesOpt = True,
     encoder: EncoderOpt = "torch",
     threads: ThreadsOpt = 2,

@@ -115,7 +115,7 @@ class CrossValidation:
         done = decide(folds, extra, protects=protects, min_precision=self.min_precision, choices=choices)
         entities, best = done.entities, done.best
         everyone = [p for fold in folds for p in fold.persons]
-        fitted = train(everyone, extra=extra, l2=best.l2, extra_weight=best.extra_weight)
+        fitted = train(everyone, extra=extra, l2=best.l2, extra_l2=best.extra_l2)
         self.work.mkdir(parents=True, exist_ok=True)
         (self.work / "classifier.npz").write_bytes(fitted.to_bytes())
         told = {

@@ -266,11 +266,9 @@ def test_crossval_hands_on_what_it_vetoed(monkeypatch):
     monkeypatch.setattr(crossval, "train", lambda *args, **kwargs: Classifier())
     monkeypatch.setattr(crossval, "find_scored", find_scored)
     choices = [crossval.Choice(1.0, 0.1, protect) for protect in (0.3, 0.5)]
-    done = crossval.decide(folds, [], protects=lambda label: True, min_precision=0.0, choices=choices)
-    assert [choice.protect for choice in done.by_fold] == [
-        0.3,
-        0.5,
-    ]  # the second essay loses a name by .5, the first gains by it
+    done = crossval.decide(folds, [], protects=lambda label: True, min_precision=0.8, choices=choices)
+    # .3 is precise enough on the second essay's names, not on the first one's
+    assert [choice.protect for choice in done.by_fold] == [0.3, 0.5]
     assert done.entities == [p.entity for p in done.proposed if p.kept]
     assert [p.entity for p in done.proposed] == [p.entity for p in proposed]
     assert [p.kept for p in done.proposed] == [True, True, False, True, True, True, True, False, False, False]

@@ -1,0 +1,47 @@
+"""crossval.py: which classifier and threshold are taken, and options that cannot be."""
+
+import json
+
+import numpy
+import pytest
+from typer.testing import CliRunner
+
+from pii_components.cli.app import app
+from pii_components.evaluate.crossval import Choice, choose_careful
+
+LOW, MID, HIGH = Choice(30.0, 10.0, 0.1), Choice(30.0, 10.0, 0.3), Choice(30.0, 10.0, 0.6)
+OTHER = Choice(100.0, 10.0, 0.3)
+
+
+@pytest.mark.parametrize(
+    ("counts", "choices", "least", "expected"),
+    [
+        # a higher threshold that loses nobody here gains F5 by its precision, and is not taken
+        ([[50, 12, 1], [50, 5, 1], [50, 0, 1]], [LOW, MID, HIGH], 0.8, LOW),
+        # the lowest that reaches the precision
+        ([[50, 50, 1], [50, 10, 1], [50, 0, 1]], [LOW, MID, HIGH], 0.8, MID),
+        ([[50, 0, 1], [50, 10, 1], [50, 50, 1]], [HIGH, MID, LOW], 0.8, MID),
+        # none does: the most precise
+        ([[50, 90, 1], [50, 40, 1], [45, 30, 6]], [LOW, MID, HIGH], 0.8, HIGH),
+        # nothing asked: the lowest
+        ([[50, 50, 1], [50, 10, 1], [50, 0, 1]], [LOW, MID, HIGH], 0.0, LOW),
+        # between classifiers F5 decides, of those that reach it
+        ([[50, 10, 1], [51, 12, 0]], [MID, OTHER], 0.8, OTHER),
+        ([[50, 10, 1], [51, 60, 0]], [MID, OTHER], 0.8, MID),
+    ],
+)
+def test_the_lowest_threshold_that_is_precise_enough(counts, choices, least, expected):
+    assert choices[choose_careful(numpy.asarray(counts), choices, min_precision=least)] == expected
+
+
+def test_an_encoder_that_there_is_not_is_refused(tmp_path):
+    essay = {"document": "1", "full_text": "Ana wrote.", "tokens": ["Ana", "wrote", "."], "labels": ["B-NAME_STUDENT", "O", "O"]}
+    essay["trailing_whitespace"] = [True, False, False]
+    (tmp_path / "gold.json").write_text(json.dumps([essay]), "utf8")
+    for name in ("train.spacy", "dev.spacy", "config.cfg", "model"):
+        (tmp_path / name).touch()
+    paths = {"--source": "model", "--config": "config.cfg", "--corpus": "", "--work": "work"}
+    options = [part for key, name in paths.items() for part in (key, str(tmp_path / name))]
+    done = CliRunner().invoke(app, ["evaluate", "crossval", str(tmp_path / "gold.json"), *options, "--encoder", "onnx-int4"])
+    assert done.exit_code == 2 and "E519" in done.output and "onnx-int8" in done.output
+    assert not (tmp_path / "work").exists()

@@ -1,0 +1,127 @@
+"""context_reach.py: whom the classifier of `pii_context` was made for, and who decides of the others."""
+
+import numpy
+import pytest
+import spacy
+
+from pii_components.context_evidence import Evidence
+from pii_components.context_features import People, Weighed
+from pii_components.context_persons import parse_form
+from pii_components.context_reach import is_in_capitals, is_rare, is_strange, settle
+from pii_components.context_settings import ContextSettings
+from pii_components.context_view import DocView
+from pii_components.labels import NAME_STUDENT
+from pii_components.spans import Candidate
+from pii_components.tokenization import make_student_tokenizer
+
+NLP = spacy.blank("en")
+NLP.tokenizer = make_student_tokenizer(NLP)
+ESSAY = "At last {} came to the station and paid."
+CHAT = "Tutor: hello there\nAna: hi, is {} here too?\nTutor: not yet, read on\nAna: fine by me"
+# Five roles, and "no name", which is what the classifier thinks.
+BY_MODEL = numpy.asarray([0.10, 0.05, 0.05, 0.10, 0.05, 0.65])
+BY_RULES = numpy.asarray([0.60, 0.10, 0.10, 0.10, 0.10])
+ROLES_ONLY = numpy.asarray([0.10, 0.05, 0.05, 0.10, 0.05]) / 0.35
+
+
+def person(name, *, text=ESSAY, source="model", cue=""):
+    text = text.format(name)
+    doc = NLP(text)
+    span = doc.char_span(text.index(name), text.index(name) + len(name))
+    view = DocView(doc, ContextSettings())
+    cand = Candidate(span.start, span.end, NAME_STUDENT, score=0.8, source=source)
+    people = People([cand], [parse_form(view.words[span.start : span.end])], view.places([cand]), [[]], [[0]])
+    evidence = [Evidence(cue, "STUDENT", 2.5, "for a test")] if cue else []
+    return view, people, Weighed(evidence, {}, 1.0)
+
+
+def settled(name, **how):
+    view, people, weighed = person(name, **how)
+    return settle(BY_MODEL, BY_RULES, view, people, [0], weighed)
+
+
+# fmt: off
+STRANGE = [
+    "Ελένη Κωνσταντίνου", "李伟", "김지민", "Анна Орлова", "प्रिया", "Ana4", "S A L I H - M E H M E T", "s a l i h",
+]
+PLAIN = [
+    "Ana Lopez", "ANA LOPEZ", "ana lopez", "Zoë Müller-Ødegård", "Keʻala", "José", "Nguyễn Thị", "J. R. R. Tolkien", "O'Brien", "A. B.", "Ana-Maria",
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_the_rules_decide_of_names_unlike_those_of_essays(name):
+    view, people, _ = person(name)
+    assert is_strange(view, people, 0)
+    assert numpy.allclose(settled(name), [*BY_RULES, 0.0])
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_names_of_latin_letters_are_not_strange(name):
+    view, people, _ = person(name)
+    assert not is_strange(view, people, 0)
+
+
+@pytest.mark.parametrize("name", ["Ana Lopez", "ana lopez", "José", "A. B.", "Maria"])
+def test_the_classifier_decides_of_names_in_essays(name):
+    _, people, _ = person(name)
+    assert not is_rare(people, [0])
+    assert numpy.allclose(settled(name), BY_MODEL)
+
+
+@pytest.mark.parametrize("name", ["Makrvus", "Ana Lopvez", "Qtisvi"])
+def test_whose_name_stands_in_no_table_is_half_for_the_rules(name):
+    _, people, _ = person(name)
+    assert is_rare(people, [0])
+    found = settled(name)
+    assert found[-1] == pytest.approx(BY_MODEL[-1])
+    assert numpy.allclose(found[:-1], 0.35 * (ROLES_ONLY + BY_RULES) / 2)
+
+
+@pytest.mark.parametrize("name", ["ANA LOPEZ", "aNA lOPEZ", "MARIA", "A. LOPEZ"])
+def test_who_is_only_named_in_capitals_is_half_for_the_rules(name):
+    view, people, _ = person(name)
+    assert is_in_capitals(view, people, [0])
+    assert numpy.allclose(settled(name), [*(0.35 * (ROLES_ONLY + BY_RULES) / 2), BY_MODEL[-1]])
+
+
+def test_a_fuller_mention_tells_that_the_name_is_rare():
+    _, people, _ = person("Ana Lopvez")
+    _, other, _ = person("Ana")
+    people.forms.append(other.forms[0])
+    assert is_rare(people, [0, 1]) and is_rare(people, [1, 0]) and not is_rare(people, [1])
+
+
+def test_names_found_by_their_form_are_for_the_rules():
+    assert numpy.allclose(settled("Ana Lopez", source="cue:name_torn"), [*BY_RULES, 0.0])
+
+
+def test_rules_and_classifier_count_alike_in_conversations():
+    assert numpy.allclose(settled("Maria", text=CHAT), [*((ROLES_ONLY + BY_RULES) / 2), 0.0])
+
+
+@pytest.mark.parametrize(
+    ("source", "cue"), [("propagation", ""), ("model", "forum_poster"), ("model", "my_name_is"), ("model", "group_leader")]
+)
+def test_who_is_copied_or_speaks_is_somebody(source, cue):
+    assert numpy.allclose(settled("Ana Lopez", source=source, cue=cue), [*ROLES_ONLY, 0.0])
+
+
+def test_who_is_touched_by_a_sign_is_twice_as_likely_somebody():
+    found = settled("Ana", text="It was over.{} came to the station.")
+    assert found.sum() == pytest.approx(1.0)
+    assert found[-1] / found[0] == pytest.approx(BY_MODEL[-1] / BY_MODEL[0] / 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "beset"), [("It was over.{} came.", True), ("It was 🌸{} there.", True), ("It was over. {} came.", False)]
+)
+def test_a_sign_touches_a_name(text, beset):
+    _, people, _ = person("Ana", text=text)
+    assert ("beset" in people.places[0].zones) is beset
+
+
+def test_a_small_word_behind_a_full_stop_lacks_a_space_and_no_more():
+    _, people, _ = person("ana", text="It was over.{} came to the station.")
+    assert "beset" not in people.places[0].zones
