@@ -42,14 +42,14 @@ from .context_find import find_by_cue
 from .context_model import PersonModel, shares
 from .context_persons import Mention, link, parse_form, respell
 from .context_propagate import Known, propagate
-from .context_reach import PROPAGATION, settle
+from .context_reach import settle
 from .context_repair import repair
 from .context_settings import ContextSettings
 from .context_view import DocView, Place
 from .context_words import story_pattern
 from .labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
 from .operating import BALANCED, OPERATING_POINT
-from .spans import SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
+from .spans import PROPAGATION, SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
 
 CUE_PREFIX = "cue:"
 # Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.

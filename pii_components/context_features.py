@@ -18,7 +18,7 @@ from .context_persons import Form
 from .context_view import DocView, Place
 from .context_words import case_style, in_table, words
 from .labels import CHARACTER, ROLES
-from .spans import Candidate
+from .spans import PROPAGATION, Candidate
 from .surrogates.names import name_table
 
 _ZONES = ("header", "top", "lead", "alone", "opens", "signoff", "last", "bibliography", "body", "quoted", "small")
@@ -131,7 +131,7 @@ def features(
         all(style == "upper" for style in styles),
         sum(c.source == "model" for c in cands) / n,
         sum(c.source.startswith("cue:") for c in cands) / n,
-        sum(c.source == "propagation" for c in cands) / n,
+        sum(c.source == PROPAGATION for c in cands) / n,
         sum(anchored) - anchored[number] > 0,
         math.log(len(people.persons)),
         math.log(length),

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from .context_persons import Form
 from .context_view import DocView
 from .context_words import case_style, in_table, is_initial, words
-from .spans import Candidate
+from .spans import PROPAGATION, Candidate
 from .surrogates.names import fold
 
 _JOINERS = ("-", "_", "‐")
@@ -51,7 +51,7 @@ def propagate(view: DocView, known: Sequence[Known], taken: Sequence[Candidate])
 
     def add(start: int, end: int, k: Known) -> None:
         score = round(k.cand.score * _PROPAGATED, 6)
-        found.append((Candidate(start, end, k.cand.label, score, "propagation", k.cand.reason), k.person))
+        found.append((Candidate(start, end, k.cand.label, score, PROPAGATION, k.cand.reason), k.person))
         used[start:end] = [True] * (end - start)
 
     for worn in view.worn:

@@ -14,8 +14,8 @@ from .context_features import People, Weighed
 from .context_find import FORM_SOURCES
 from .context_view import DocView
 from .context_words import case_style, in_table, words
+from .spans import PROPAGATION
 
-PROPAGATION = "propagation"
 # Cues by which a text itself says "I am": who signs, posts or speaks is a person, however odd the word.
 SPEAKERS = frozenset((
     "my_name_is", "pledge", "closing_above", "closing_before", "forum_poster", "forum_reply_head", "forum_reply_above", "chat_line", "chat_wrote",

@@ -18,7 +18,7 @@ from .labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USER
 from .normalize import NormalizedView, normalize_token
 from .ruler_pieces import whole_group
 from .shapes import Context, Hit, Intervals, is_date, is_publication, is_years
-from .spans import Candidate, resolve_overlaps
+from .spans import PROPAGATION, Candidate, resolve_overlaps
 from .urls import Verdict
 from .validators import VALIDATORS, not_a_phone
 
@@ -285,5 +285,5 @@ def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | Non
             tokens = page.tokens(*match.span())
             if tokens is not None and taken.isdisjoint(range(*tokens)):
                 reason = f"same value as elsewhere: {first.reason}"
-                more.append(Candidate(*tokens, label, score=first.score, source="propagation", reason=reason))
+                more.append(Candidate(*tokens, label, score=first.score, source=PROPAGATION, reason=reason))
     return more

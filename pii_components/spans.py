@@ -19,6 +19,8 @@ from .errors import Errors, PiiError
 from .labels import LABELS, PRIORITY, role_of
 
 SPANS_KEY = "pii"
+# Source of what was copied from a mention found elsewhere in the document.
+PROPAGATION = "propagation"
 
 
 @dataclass(frozen=True, slots=True)

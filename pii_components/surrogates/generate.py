@@ -22,7 +22,6 @@ MAX_TRIES = 40
 # How many fit surrogates are compared where the length shall be near.
 NEAR_TRIES = 10
 _NO_VALUE = re.compile(r"[\W_]+")
-_NO_ASCII_VALUE = str.maketrans(dict.fromkeys(ch for ch in map(chr, range(128)) if not ch.isalnum()))
 
 
 @dataclass(frozen=True)
@@ -59,9 +58,7 @@ Generator = Callable[[str, Context, int], str | None]
 def canonical(value: str) -> str:
     """RETURNS (str): Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
     folded = value.casefold()
-    if folded.isalnum():
-        return folded
-    return folded.translate(_NO_ASCII_VALUE) if folded.isascii() else _NO_VALUE.sub("", folded)
+    return folded if folded.isalnum() else _NO_VALUE.sub("", folded)
 
 
 def distinct(

@@ -48,7 +48,7 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
         else:
             out.append(ch)
     rest = value[len(main) :]
-    return "".join(out) + ("".join([other_char(ch, rng) if ch.isdecimal() else ch for ch in rest]) if rest else "")
+    return "".join(out) + "".join([other_char(ch, rng) if ch.isdecimal() else ch for ch in rest])
 
 
 def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
