@@ -10,13 +10,10 @@ everywhere. It touches nothing but names. Verifiers that decide per mention lose
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy
-import srsly
-from spacy import util
 from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
@@ -37,13 +34,16 @@ from .context_evidence import (
     reason_for,
     weigh_header,
 )  # fmt: skip
-from .context_features import People, Weighed, features, token_vectors
+from .context_examined import Examined
+from .context_features import People, Weighed, token_vectors
 from .context_find import find_by_cue
 from .context_model import PersonModel, shares
 from .context_persons import Mention, link, parse_form, respell
 from .context_propagate import Known, propagate
 from .context_reach import settle
+from .context_reader import PersonReader
 from .context_repair import repair
+from .context_saved import Saved
 from .context_settings import ContextSettings
 from .context_view import DocView, Place
 from .context_words import story_pattern
@@ -70,31 +70,7 @@ def make_pii_context(
     return PiiContext(name, spans_key=spans_key, settings=settings, cues=cues)
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """What is known of a document before anything is decided.
-
-    view (DocView): The document. others (list[Candidate]): What is no name. people (People): The names, and whose they are.
-    weighed (list[Weighed]): Per person. tells (bool): Whether the text tells of a story, a persona or an exercise.
-    """
-
-    view: DocView
-    others: list[Candidate]
-    people: People
-    weighed: list[Weighed]
-    tells: bool
-
-    def rows(self, vectors: numpy.ndarray | None) -> numpy.ndarray:
-        """RETURNS (numpy.ndarray): One row per person for `PersonModel`, see `context_features.features`."""
-        anchored = [any(e.anchor and e.role == STUDENT for e in w.evidence) for w in self.weighed]
-        found = [
-            features(self.view, self.people, self.weighed, n, anchored=anchored, tells=self.tells, vectors=vectors)
-            for n in range(len(self.weighed))
-        ]
-        return numpy.stack(found) if found else numpy.zeros((0, 0), dtype="f4")
-
-
-class PiiContext(Pipe):
+class PiiContext(Saved, Pipe):
     """Decides the role of every name, with a reason, per (document, person)."""
 
     def __init__(
@@ -124,6 +100,7 @@ class PiiContext(Pipe):
         }
         self.roster = folded_words(roster or ())
         self.classifier: PersonModel | None = None
+        self.reader: PersonReader | None = None
         self._load()
 
     def _load(self) -> None:
@@ -205,7 +182,7 @@ class PiiContext(Pipe):
             if self.settings.repair:
                 base = repair(view, base)
             added = find_by_cue(view, base, self.rules) if self.settings.find else []
-            people = self._people(view, [*(c for c in base if is_name(c.label)), *added], cache)
+            people = self._gathered(view, [*(c for c in base if is_name(c.label)), *added], cache)
             kept = self._accepted(people)
             dropped = {(c.start, c.end) for c, keep in zip(people.cands, kept, strict=True) if not keep}
             if not dropped:
@@ -213,16 +190,16 @@ class PiiContext(Pipe):
             base = [c for c in base if (c.start, c.end) not in dropped]
             added = [c for c in added if (c.start, c.end) not in dropped]
         else:
-            people = self._people(view, [*(c for c in base if is_name(c.label)), *added], cache)
+            people = self._gathered(view, [*(c for c in base if is_name(c.label)), *added], cache)
         others = [c for c in base if not is_name(c.label)]
         if self.settings.propagate and people.cands:
             more = propagate(view, _known(view, people), [*others, *people.cands])
             if more:
-                people = self._people(view, [*people.cands, *(cand for cand, _ in more)], cache)
+                people = self._gathered(view, [*people.cands, *(cand for cand, _ in more)], cache)
         weighed = [self._weighed(people, person) for person in people.persons]
         return Examined(view, others, people, weighed, self._tells(view, weighed))
 
-    def _people(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> People:
+    def _gathered(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> People:
         """Gather forms, places, evidence and persons of some names."""
         cands = sorted(cands, key=lambda c: c.start)
         forms = respell([parse_form(view.words[c.start : c.end]) for c in cands])
@@ -246,6 +223,14 @@ class PiiContext(Pipe):
         ]
         persons = link(mentions, margin=self.settings.split_margin, signed=self.settings.split_signed)
         return People(cands, forms, places, evidence, persons)
+
+    def people(self, view: DocView, cands: Sequence[Candidate]) -> People:
+        """RETURNS (People): Some names of a document, and whose they are. view (DocView): It. cands (Sequence[Candidate]): The names."""
+        return self._gathered(view, cands, {})
+
+    def read(self, doc: Doc, seen: Examined) -> numpy.ndarray | None:
+        """RETURNS (numpy.ndarray | None): What the reader says of everybody, see `PersonReader.read`; None without a reader."""
+        return None if self.reader is None or not seen.weighed else self.reader.read(doc, seen.view, seen.people)
 
     def _own(self, people: People, i: int) -> float:
         """The log-odds that a mention by itself is a name."""
@@ -302,7 +287,7 @@ class PiiContext(Pipe):
         point = doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED)
         least = self.settings.protect_at(point)
         found = []
-        rows = seen.rows(token_vectors(doc) if model.width else None)
+        rows = seen.rows(token_vectors(doc) if model.width else None, self.read(doc, seen))
         for person, w, p, by_rules in zip(seen.people.persons, seen.weighed, model.predict(rows), shares(rows), strict=True):
             p = settle(p, by_rules, seen.view, seen.people, person, w)
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
@@ -317,49 +302,6 @@ class PiiContext(Pipe):
             score = private if role in PRIVATE else by_role[role]
             found += self._written(seen.people, person, role, reason_for(role, w.evidence, w.model), min(score, 1.0))
         return found
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): The component. exclude (Iterable[str]): Names of fields to leave out: "cfg", "classifier"."""
-        return util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg), "classifier": self._classifier_bytes}, exclude)
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "PiiContext":
-        """Load from bytes.
-
-        bytes_data (bytes): What `to_bytes` returned. exclude (Iterable[str]): Names of fields to leave out.
-        RETURNS (PiiContext): This component. RAISES (PiiError): E304 for a classifier of another version.
-        """
-        read = {"cfg": lambda b: self.cfg.update(srsly.json_loads(b)), "classifier": self._read_classifier}
-        util.from_bytes(bytes_data, read, exclude)
-        self._load()
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save. path (str | Path): A folder. exclude (Iterable[str]): Names of fields to leave out: "cfg", "classifier"."""
-        write = {
-            "cfg": lambda p: srsly.write_json(p, self.cfg),
-            "classifier": lambda p: p.write_bytes(self._classifier_bytes()),
-        }
-        util.to_disk(path, write, exclude)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "PiiContext":
-        """Load from a folder.
-
-        path (str | Path): As saved by `to_disk`. exclude (Iterable[str]): Names of fields to leave out.
-        RETURNS (PiiContext): This component. RAISES (PiiError): E304 for a classifier of another version.
-        """
-        read = {
-            "cfg": lambda p: self.cfg.update(srsly.read_json(p)),
-            "classifier": lambda p: self._read_classifier(p.read_bytes() if p.is_file() else b""),
-        }
-        util.from_disk(path, read, exclude)
-        self._load()
-        return self
-
-    def _classifier_bytes(self) -> bytes:
-        return b"" if self.classifier is None else self.classifier.to_bytes()
-
-    def _read_classifier(self, data: bytes) -> None:
-        self.classifier = PersonModel.from_bytes(data) if data else None
 
 
 def _is_added(c: Candidate) -> bool:

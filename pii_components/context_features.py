@@ -35,7 +35,9 @@ FEATURES: tuple[str, ...] = (
     "mentions", "first at", "last at",
     "full form", "initials", "comma", "given in table", "surname in table", "whole in table", "common word", "lower case", "upper case",
     "found by model", "found by cue", "propagated", "other students anchored", "persons in text", "length", "tells a story",
+    *(f"reader {side}" for side in _SIDES),
 )  # fmt: skip
+_LEAST_READ = -6.0  # log-probability of the reader below which less says nothing new
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +76,14 @@ def features(
     anchored: Sequence[bool],
     tells: bool,
     vectors: numpy.ndarray | None,
+    read: numpy.ndarray | None = None,
 ) -> numpy.ndarray:
     """One person as numbers.
 
     view (DocView): The document. people (People): All names. weighed (Sequence[Weighed]): Per person. number (int): Which person.
     anchored (Sequence[bool]): Per person whether a header, a signature or the first person shows a student.
     tells (bool): Whether the text tells of a story. vectors (numpy.ndarray | None): Encoder vectors, shape `(n_tokens, width)`.
+    read (numpy.ndarray | None): Log-probabilities by the reader, shape `(6,)`; None without one.
     RETURNS (numpy.ndarray): Shape `(len(FEATURES) + width,)`, float32; the vectors' mean over the mentions behind the features.
     """
     mine = people.persons[number]
@@ -136,6 +140,7 @@ def features(
         math.log(len(people.persons)),
         math.log(length),
         tells,
+        *(numpy.zeros(len(_SIDES)) if read is None else numpy.maximum(read, _LEAST_READ)),
     ]
     row = numpy.asarray(values, dtype="f4")
     if vectors is None:

@@ -82,13 +82,19 @@ def renew_vocab(nlp: Language, config: Config) -> Language:
 
 
 def assemble(
-    model: Path, *, settings: dict[str, dict[str, Any]] | None = None, encoder: str = INT8, classifier: bytes = b""
+    model: Path,
+    *,
+    settings: dict[str, dict[str, Any]] | None = None,
+    encoder: str = INT8,
+    classifier: bytes = b"",
+    reader: bytes = b"",
 ) -> Language:
     """Add the rules behind the trained components.
 
     model (Path): A pipeline as `spacy train` saved it.
     settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`.
-    classifier (bytes): Of `pii_context`, as `pii-edu evaluate crossval` writes it; none if empty.
+    classifier (bytes): Of `pii_context`, as `pii-edu evaluate crossval` writes it; none if empty. reader (bytes): Of `pii_context`, as
+        `context_reader_train` writes it; none if empty.
     RETURNS (Language): The whole pipeline, not yet saved.
     """
     settings = settings or {}
@@ -111,6 +117,10 @@ def assemble(
         from .context_model import PersonModel
 
         cast(Any, fresh.get_pipe("pii_context")).classifier = PersonModel.from_bytes(classifier)
+    if reader:
+        from .context_reader import PersonReader
+
+        cast(Any, fresh.get_pipe("pii_context")).reader = PersonReader.from_bytes(reader)
     fresh.add_pipe("doc_cleaner")  # spaCy's own: the encoder's output is a megabyte per essay and would go into every DocBin
     return fresh
 
@@ -123,17 +133,18 @@ def package(
     performance: dict | None = None,
     encoder: str = INT8,
     classifier: bytes = b"",
+    reader: bytes = b"",
 ) -> Path:
     """Write the package folder that `spacy.load("en_pii_edu")` finds.
 
     model (Path): A pipeline as `spacy train` saved it.
     out (Path): The folder of the import package; earlier pipelines in it are removed.
     settings (dict | None): Config per component. performance (dict | None): Goes into meta.json. encoder (str): One of `ENCODERS`.
-    classifier (bytes): See `assemble`.
+    classifier (bytes), reader (bytes): See `assemble`.
     RETURNS (Path): The pipeline's folder.
     RAISES (PiiError): E010, if it is larger than 50 MB.
     """
-    nlp = assemble(model, settings=settings, encoder=encoder, classifier=classifier)
+    nlp = assemble(model, settings=settings, encoder=encoder, classifier=classifier, reader=reader)
     halve(nlp)
     nlp.meta.update({**META, "version": __version__, "performance": performance or {}})
     target, made = out / f"en_pii_edu-{__version__}", out / "new"
@@ -159,11 +170,13 @@ def main() -> None:
     parser.add_argument("--settings", type=Path, default=Path("configs/pipeline.json"), help="config per component, JSON")
     parser.add_argument("--encoder", choices=ENCODERS, default=INT8, help="what runs the encoder in the package")
     parser.add_argument("--classifier", type=Path, help="classifier.npz of `pii-edu evaluate crossval`")
+    parser.add_argument("--reader", type=Path, help="reader of `python -m pii_components.context_reader_train`")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings = json.loads(args.settings.read_text("utf8")) if args.settings.is_file() else {}
     classifier = args.classifier.read_bytes() if args.classifier else b""
-    package(args.model, args.out, settings=settings, encoder=args.encoder, classifier=classifier)
+    reader = args.reader.read_bytes() if args.reader else b""
+    package(args.model, args.out, settings=settings, encoder=args.encoder, classifier=classifier, reader=reader)
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ RulesOpt = Annotated[
 EncoderOpt = Annotated[
     str, typer.Option("--encoder", help="What runs the encoder when essays are predicted: torch, onnx-int8 (what ships) or onnx-half.")
 ]
+ReaderOpt = Annotated[str, typer.Option("--reader", help="Reader of pii_context, as `weasel run reader` writes it.")]
 ThreadsOpt = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
 
 
@@ -60,6 +61,7 @@ def crossval(
     protect: ProtectOpt = 0.2,
     classifier: RulesOpt = True,
     encoder: EncoderOpt = "torch",
+    reader: ReaderOpt = "",
     threads: ThreadsOpt = 2,
     profile: ProfileOpt = "crapii",
     names: NamesOpt = "table",
@@ -80,7 +82,7 @@ def crossval(
         from ..packaging import ENCODERS, TORCH
 
         refuse_early(out)
-        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy"):
+        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy", *([Path(reader)] if reader else [])):
             if not path.exists():
                 raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
         if encoder not in ENCODERS:
@@ -88,7 +90,8 @@ def crossval(
         job = Job(gold, profile, "", "", "", strict=False)
         done = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
-            min_precision=min_precision, protect=protect, encoder=encoder, n_resamples=resamples, seed=seed or SEED,
+            min_precision=min_precision, protect=protect, encoder=encoder, reader=Path(reader) if reader else None, n_resamples=resamples,
+            seed=seed or SEED,
         )  # fmt: skip
         run, others, more = done.run(
             job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final, classifier=classifier
@@ -97,6 +100,7 @@ def crossval(
         shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds}"
         shown += f" --protect {protect:g}" if classifier else " --no-classifier"
         shown += f" --encoder {encoder}" if encoder != TORCH else ""
+        shown += f" --reader {Path(reader).name}" if reader else ""
         job.finish(
             [run],
             f"{shown} --min-precision {min_precision:g}",

@@ -115,17 +115,18 @@ def examine_fold(
     settings: dict[str, dict[str, Any]],
     encoder: str = TORCH,
     store: Path | None = None,
+    reader: bytes = b"",
     progress: Callable[[], None] = lambda: None,
 ) -> Fold:
     """Run the detector of a fold over its essays, and gather the persons.
 
     model (Path): A pipeline as `spacy train` saved it, not trained on them. gold (Sequence[GoldDocument]), essays
     (Sequence[LabelledText]): The same essays in the same order. settings (dict): Of the rules, as in configs/pipeline.json.
-    store (Path | None): A .npz file for the probabilities, which are taken from it if it is there. progress (Callable[[], None]): Called
-        after each essay.
+    store (Path | None): A .npz file for the probabilities, which are taken from it if it is there.
+    reader (bytes): Of `pii_context`, or nothing. progress (Callable[[], None]): Called after each essay.
     RETURNS (Fold): Ready to decide. RAISES (PiiError): E791, if the stored probabilities are of other essays.
     """
-    nlp = assemble(model, settings=settings, encoder=encoder)
+    nlp = assemble(model, settings=settings, encoder=encoder, reader=reader)
     nlp.remove_pipe("hips_surrogate")
     cached = cached_or_found(nlp, gold, store, progress=progress)
     return Fold(nlp, cached, collect_cached(nlp, cached, [training_doc(nlp, essay) for essay in essays]))

@@ -58,6 +58,7 @@ class CrossValidation:
     min_precision: float
     protect: float = 0.0
     encoder: str = TORCH
+    reader: Path | None = None
     n_resamples: int = N_RESAMPLES
     seed: int = SEED
 
@@ -99,7 +100,8 @@ class CrossValidation:
             mine, texts = [documents[i] for i in rows], [essays[i] for i in rows]
             folds.append(
                 examine_fold(
-                    model, mine, texts, settings=settings, encoder=self.encoder, store=self._stored(f"fold{n}/probabilities")
+                    model, mine, texts, settings=settings, encoder=self.encoder, store=self._stored(f"fold{n}/probabilities"),
+                    reader=self._reader(),
                 )
             )
             logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
@@ -141,7 +143,8 @@ class CrossValidation:
         if apart is None:
             return run, None, more_told
         first = examine_fold(
-            models[0], read_gold(apart), more, settings=settings, encoder=self.encoder, store=self._stored("apart")
+            models[0], read_gold(apart), more, settings=settings, encoder=self.encoder, store=self._stored("apart"),
+            reader=self._reader(),
         )
         first.nlp.get_pipe(CONTEXT).classifier = fitted  # type: ignore[attr-defined]
         found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": best.protect}, protects=protects)
@@ -178,11 +181,15 @@ class CrossValidation:
 
     def _persons_of_ours(self, settings: dict[str, Any]) -> list[PersonExample]:
         """Persons of our own dev essays, which the detector that it goes on from was not trained on."""
-        nlp = assemble(self.source, settings=settings, encoder=self.encoder)
+        nlp = assemble(self.source, settings=settings, encoder=self.encoder, reader=self._reader())
         nlp.remove_pipe("hips_surrogate")
         docs = list(DocBin().from_disk(self.corpus / "dev.spacy").get_docs(nlp.vocab))
         gold = [GoldDocument(str(n), doc.text) for n, doc in enumerate(docs)]
         return collect_cached(nlp, cached_or_found(nlp, gold, self._stored("ours")), docs)
+
+    def _reader(self) -> bytes:
+        """RETURNS (bytes): The reader of `pii_context`, which has seen no real essay; empty without one."""
+        return self.reader.read_bytes() if self.reader else b""
 
     def _stored(self, name: str) -> Path:
         """RETURNS (Path): Where probabilities lie; each form of the encoder has its own."""

@@ -1,0 +1,145 @@
+"""The reader of `pii_context`: what the text around somebody's names says of their role, whatever the name.
+
+    reader = PersonReader.from_bytes(data)
+    reader.read(doc, view, people)          ->  shape (n_persons, 6): five roles, and "no name"
+
+An encoder of its own reads the document with a placeholder for every name (`context_blind`), in windows of which only those are read that
+hold a name. The vectors of all mentions of a person are pooled, by attention and by their maximum, and two layers give one decision per
+(document, person). Trained by `context_reader_train`; runs on onnxruntime.
+"""
+
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, cast
+
+import numpy
+import srsly
+from spacy.tokens import Doc
+from thinc.api import Model
+
+from .context_blind import PLACEHOLDERS, Blinded, blind
+from .context_features import People
+from .context_view import DocView
+from .errors import Errors, PiiError
+from .ner_layers import build_layout_wordpiece_encoder, window_starts
+from .onnx_encoder import OnnxShim
+
+WINDOW, OVERLAP = 512, 64
+HEAD = ("attention", "attention_bias", "hidden", "hidden_bias", "output", "output_bias")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Head:
+    """What stands behind the encoder.
+
+    attention (numpy.ndarray): Shape `(width,)`; attention_bias: `()`. hidden: `(n_hidden, 2 * width)`; hidden_bias: `(n_hidden,)`.
+    output: `(6, n_hidden)`; output_bias: `(6,)`.
+    """
+
+    attention: numpy.ndarray
+    attention_bias: numpy.ndarray
+    hidden: numpy.ndarray
+    hidden_bias: numpy.ndarray
+    output: numpy.ndarray
+    output_bias: numpy.ndarray
+
+    def logits(self, vectors: numpy.ndarray, owners: numpy.ndarray, n_persons: int) -> numpy.ndarray:
+        """Pool mentions and decide.
+
+        vectors (numpy.ndarray): One per mention, shape `(n_mentions, width)`. owners (numpy.ndarray): Person of each, shape `(n_mentions,)`.
+        n_persons (int): Number of people. RETURNS (numpy.ndarray): Shape `(n_persons, 6)`; zeros for people without a mention.
+        """
+        found = numpy.zeros((n_persons, len(self.output)), dtype="f4")
+        scores = vectors @ self.attention + self.attention_bias
+        for person in numpy.unique(owners):
+            mine = owners == person
+            weights = numpy.exp(scores[mine] - scores[mine].max())
+            pooled = (weights[:, None] * vectors[mine]).sum(axis=0) / weights.sum()
+            x = numpy.concatenate([pooled, vectors[mine].max(axis=0)])
+            found[person] = numpy.maximum(self.hidden @ x + self.hidden_bias, 0.0) @ self.output.T + self.output_bias
+        return found
+
+
+class PersonReader:
+    """An encoder, its vocabulary and a head; immutable once made."""
+
+    def __init__(self, graph: bytes, vocabulary: list[str], head: Head) -> None:
+        """
+        graph (bytes): Of the encoder, as `onnx_graph.encoder_graph` makes it. vocabulary (list[str]): WordPiece, uncased. head (Head): Behind it.
+        RAISES (PiiError): E307, if the vocabulary has no placeholders.
+        """
+        from curated_tokenizers import WordPieceProcessor
+
+        self.head = head
+        self.vocabulary = vocabulary
+        self.shim = OnnxShim(graph)
+        number = {piece: n for n, piece in enumerate(vocabulary)}
+        if not number.keys() >= set(PLACEHOLDERS):
+            raise PiiError(Errors.E307)
+        self.placeholders = numpy.asarray([number[piece] for piece in PLACEHOLDERS], dtype="i8")
+        self.pieces: Model = build_layout_wordpiece_encoder()
+        self.pieces.attrs.update(wordpiece_processor=WordPieceProcessor(vocabulary), lowercase=True, strip_accents=True)
+
+    def blind(self, doc: Doc, view: DocView, people: People) -> Blinded:
+        """RETURNS (Blinded): The document with placeholders. doc (Doc): It. view (DocView): The same, normalised. people (People): Its names."""
+        ragged = self.pieces.predict([doc])[0]
+        return blind(people, view.words, ragged.dataXd.tolist(), ragged.lengths.tolist())
+
+    def read(self, doc: Doc, view: DocView, people: People) -> numpy.ndarray:
+        """Who everybody is.
+
+        doc (Doc): A document. view (DocView): The same, normalised. people (People): Its names.
+        RETURNS (numpy.ndarray): Log-probabilities, shape `(n_persons, 6)`, columns as in `context_model.CLASSES`.
+        """
+        blinded = self.blind(doc, view, people)
+        windows, inside = cut(blinded)
+        filled = [numpy.where(w < 0, self.placeholders[numpy.where(w < 0, -1 - w, 0)], w) for w in windows]
+        rows = self.shim.run(filled)
+        vectors = [rows[n][start:end].mean(axis=0) for n, start, end, _ in inside]
+        owners = numpy.asarray([owner for *_, owner in inside], dtype="i8")
+        width = len(self.head.attention)
+        stacked = numpy.asarray(vectors, dtype="f4").reshape(-1, width)
+        logits = self.head.logits(stacked, owners, blinded.n_persons)
+        shifted = logits - logits.max(axis=1, keepdims=True)
+        return cast(numpy.ndarray, shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True)))
+
+    def to_bytes(self) -> bytes:
+        """RETURNS (bytes): Graph, vocabulary and head."""
+        buffer = BytesIO()
+        arrays: dict[str, Any] = {name: numpy.asarray(getattr(self.head, name), dtype="f2") for name in HEAD}
+        numpy.savez_compressed(buffer, **arrays)
+        content = {"graph": self.shim.graph, "vocabulary": "\n".join(self.vocabulary), "head": buffer.getvalue()}
+        return cast(bytes, srsly.msgpack_dumps(content))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "PersonReader":
+        """Load. data (bytes): What `to_bytes` returned. RETURNS (PersonReader): The reader. RAISES (PiiError): E307, if it cannot be read."""
+        try:
+            content = srsly.msgpack_loads(data)
+            with numpy.load(BytesIO(content["head"]), allow_pickle=False) as arrays:
+                head = Head(**{name: arrays[name].astype("f4") for name in HEAD})
+            return cls(content["graph"], content["vocabulary"].split("\n"), head)
+        except (OSError, ValueError, KeyError, TypeError) as err:
+            raise PiiError(Errors.E307) from err
+
+
+def cut(blinded: Blinded) -> tuple[list[numpy.ndarray], list[tuple[int, int, int, int]]]:
+    """Windows that hold a name.
+
+    blinded (Blinded): A document.
+    RETURNS (tuple): The windows, and per mention and window that holds the whole of it: window, first piece, end, person. A mention that no
+        window holds as a whole, one longer than their overlap, is read by its beginning.
+    """
+    windows: list[numpy.ndarray] = []
+    inside: list[tuple[int, int, int, int]] = []
+    for start in window_starts(len(blinded.pieces), window=WINDOW, overlap=OVERLAP):
+        end = min(start + WINDOW, len(blinded.pieces))
+        mine = [
+            (first - start, first + min(n, OVERLAP) - start, owner)
+            for first, n, owner in blinded.mentions.tolist()
+            if first >= start and first + min(n, OVERLAP) <= end
+        ]
+        if mine:
+            inside += [(len(windows), first, last, owner) for first, last, owner in mine]
+            windows.append(blinded.pieces[start:end])
+    return windows, inside

@@ -1,0 +1,104 @@
+"""context_blind.py: names become placeholders, of one number per person; nothing of a name is left, all else is."""
+
+import numpy
+import pytest
+import spacy
+
+from pii_components.context import PiiContext
+from pii_components.context_blind import GIVEN, NAME, PLACES, SURNAME, blind, kinds_of
+from pii_components.context_persons import parse_form
+from pii_components.context_view import DocView
+from pii_components.labels import NAME_STUDENT
+from pii_components.spans import Candidate
+from pii_components.tokenization import make_student_tokenizer
+
+NLP = spacy.blank("en")
+NLP.tokenizer = make_student_tokenizer(NLP)
+KEPT, DROPPED = -1, -2
+
+
+def blinded(text, names):
+    """One piece per token, its number; names is a list of strings, each found where it comes next."""
+    doc, cands, at = NLP(text), [], 0
+    for name in names:
+        at = text.index(name, at)
+        span = doc.char_span(at, at + len(name))
+        cands.append(Candidate(span.start, span.end, NAME_STUDENT, 0.9, "model"))
+        at += len(name)
+    context = PiiContext()
+    view = DocView(doc, context.settings)
+    people = context.people(view, cands)
+    found = blind(people, view.words, [900, *range(len(doc)), 901], [1] * (len(doc) + 2))
+    shown = [doc[i].text.lower() if 0 <= i < 900 else i for i in found.pieces.tolist()[1:]]
+    return found, shown
+
+
+def code(kind, person):
+    return -1 - (kind * PLACES + person)
+
+
+def test_mentions_of_a_person_share_a_number_and_others_have_their_own():
+    found, shown = blinded(
+        "I am Ana Lopez. Mr. Hart likes Ana, and Lopez is glad.", ["Ana Lopez", "Hart", "Ana", "Lopez"]
+    )
+    first, last = code(GIVEN, 0), code(SURNAME, 0)
+    assert shown[:5] == ["i", "am", first, last, "."]
+    hart = shown[shown.index("mr.") + 1]
+    assert hart < 0 and (-1 - hart) % PLACES == 1
+    assert shown.count(first) == 2 and shown.count(last) == 2
+    assert found.n_persons == 2
+    assert found.mentions[:, 2].tolist() == [0, 1, 0, 0]
+    assert [shown[start - 1] for start, _, _ in found.mentions.tolist()] == [first, hart, first, last]
+
+
+def test_nothing_of_a_name_is_left_and_all_else_is():
+    text = "by Zbyszek O'Farrell-Quint, who cites Quint (2014)."
+    _, shown = blinded(text, ["Zbyszek O'Farrell-Quint"])
+    words = [word for word in shown if isinstance(word, str)]
+    assert words == ["by", "-", ",", "who", "cites", "quint", "(", "2014", ")", "."]  # the one who is cited was not named as found
+
+
+# fmt: off
+@pytest.mark.parametrize(("tokens", "others", "kinds"), [
+    (["Ana", "Lopez"], [], [GIVEN, SURNAME]),
+    (["Lopez", ",", "Ana"], [], [SURNAME, KEPT, GIVEN]),
+    (["A.", "Lopez"], [], [KEPT, SURNAME]),                          # authors go by initials: they stay
+    (["Ana", "M.", "Lopez"], [], [GIVEN, KEPT, SURNAME]),
+    (["Ludwig", "van", "Beethoven"], [], [GIVEN, KEPT, SURNAME]),
+    (["Lopez"], [["Ana", "Lopez"]], [SURNAME]),
+    (["Ana"], [["Ana", "Lopez"]], [GIVEN]),
+    (["Xqzt"], [], [NAME]),                                          # in no table, nobody knows
+    (["Ana", "'s"], [["Ana", "Lopez"]], [GIVEN, KEPT]),
+    (["A", "N", "A", "L"], [], [NAME, DROPPED, DROPPED, DROPPED]),   # letter by letter
+    (["A.", "L."], [], [NAME, KEPT]),                                # initials alone still have a place
+    (["ANA", "LOPEZ", "JR."], [], [GIVEN, SURNAME, KEPT]),
+])
+# fmt: on
+def test_what_stands_for_each_word(tokens, others, kinds):
+    form = parse_form(tokens)
+    assert kinds_of(tokens, form, [form, *(parse_form(other) for other in others)]) == kinds
+
+
+def test_another_name_gives_the_same_pieces():
+    """What is read does not depend on culture, script or case of a name."""
+    text = "My teacher {} {} read it. {} liked it."
+    seen = []
+    for given, last in (("Ana", "Lopez"), ("Keʻala", "Kahananui"), ("MINH", "NGUYEN"), ("oluwaseun", "adeyemi")):
+        found, shown = blinded(text.format(given, last, last), [f"{given} {last}", last])
+        seen.append((shown, found.mentions.tolist()))
+    assert all(other == seen[0] for other in seen)
+
+
+def test_more_people_than_placeholders_share_them():
+    names = [f"Qz{chr(97 + n % 26)}{chr(97 + n // 26)}x" for n in range(PLACES + 2)]
+    found, _ = blinded(" and ".join(names) + ".", names)
+    assert found.n_persons == PLACES + 2
+    codes = (-1 - found.pieces[found.pieces < 0]) % PLACES
+    assert sorted(set(codes.tolist())) == list(range(PLACES))
+
+
+def test_a_text_without_names_stays_as_it_is():
+    found, shown = blinded("Nobody is named here.", [])
+    assert shown == ["nobody", "is", "named", "here", "."]
+    assert found.mentions.shape == (0, 3) and found.n_persons == 0
+    assert found.pieces.dtype == numpy.dtype("i8")
