@@ -71,7 +71,7 @@ def test_shipped_essays_hold_every_label_and_role(shipped):
     templates, fragments = shipped
     assert {slot.label for t in templates for slot in t.slots} == set(LABELS)
     assert {slot.role for t in templates for slot in t.slots} - {""} == set(ROLES) == set(WHO_ROLES.values())
-    assert sum(not any(s.who.startswith("student") for s in t.slots) for t in templates) > 0.25 * len(templates)
+    assert sum(not any(s.who.startswith("student") for s in t.slots) for t in templates) > 500
     assert len(fragments) == 9 and all(len(blocks) >= 80 for blocks in fragments.values())
 
 
