@@ -138,7 +138,7 @@ class PiiContext(Saved, Pipe):
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)
             try:
-                self.set_annotations(docs, [self.find_spans(doc) for doc in docs])
+                self.set_annotations(docs, self.find_all(docs))
                 yield from docs
             except Exception as e:  # noqa: BLE001
                 handle(self.name, self, docs, e)
@@ -152,18 +152,23 @@ class PiiContext(Saved, Pipe):
             write_spans(doc, cands, self.cfg["spans_key"])
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """All candidates of a document, its names decided.
+        """RETURNS (list[Candidate]): As `find_all`, of one document. doc (Doc): Stays as it is."""
+        return self.find_all([doc])[0]
 
-        doc (Doc): Stays as it is.
-        RETURNS (list[Candidate]): Sorted, without overlaps; others than names unchanged.
+    def find_all(self, docs: Sequence[Doc]) -> list[list[Candidate]]:
+        """All candidates of some documents, their names decided.
+
+        docs (Sequence[Doc]): Stay as they are.
+        RETURNS (list[list[Candidate]]): Per document, sorted, without overlaps; others than names unchanged.
         """
-        seen = self.examine(doc)
+        seen = [self.examine(doc) for doc in docs]
+        read = self.read(docs, seen) if self.classifier is not None else [None] * len(docs)
+        return [self._found(doc, known, rows) for doc, known, rows in zip(docs, seen, read, strict=True)]
+
+    def _found(self, doc: Doc, seen: Examined | None, read: numpy.ndarray | None) -> list[Candidate]:
         if seen is None:
             return [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
-        if self.classifier is None:
-            named = self._decided(seen)
-        else:
-            named = self._decided_by_model(self.classifier, seen, doc)
+        named = self._decided(seen) if self.classifier is None else self._decided_by_model(self.classifier, seen, doc, read)
         return sorted([*seen.others, *named], key=lambda c: c.start)
 
     def examine(self, doc: Doc) -> Examined | None:
@@ -228,9 +233,19 @@ class PiiContext(Saved, Pipe):
         """RETURNS (People): Some names of a document, and whose they are. view (DocView): It. cands (Sequence[Candidate]): The names."""
         return self._gathered(view, cands, {})
 
-    def read(self, doc: Doc, seen: Examined) -> numpy.ndarray | None:
-        """RETURNS (numpy.ndarray | None): What the reader says of everybody, see `PersonReader.read`; None without a reader."""
-        return None if self.reader is None or not seen.weighed else self.reader.read(doc, seen.view, seen.people)
+    def read(self, docs: Sequence[Doc], seen: Sequence[Examined | None]) -> list[numpy.ndarray | None]:
+        """What the reader says of everybody.
+
+        docs (Sequence[Doc]), seen (Sequence[Examined | None]): The same documents.
+        RETURNS (list[numpy.ndarray | None]): Per document, see `PersonReader.read`; None without a reader, and where nobody is named.
+        """
+        found: list[numpy.ndarray | None] = [None] * len(docs)
+        named = [n for n, known in enumerate(seen) if known is not None and known.weighed]
+        if self.reader is not None and named:
+            texts = [(docs[n], known.view, known.people) for n in named if (known := seen[n]) is not None]
+            for n, rows in zip(named, self.reader.read(texts), strict=True):
+                found[n] = rows
+        return found
 
     def _own(self, people: People, i: int) -> float:
         """The log-odds that a mention by itself is a name."""
@@ -280,14 +295,14 @@ class PiiContext(Saved, Pipe):
             found.append(replace(cand, label=label_for_role(role), reason=note, score=cand.score if score < 0 else score))
         return found
 
-    def _decided_by_model(self, model: PersonModel, seen: Examined, doc: Doc) -> list[Candidate]:
+    def _decided_by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
         """The names with their roles, reasons and calibrated probabilities, by the trained classifier."""
         if not seen.weighed:
             return []
         point = doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED)
         least = self.settings.protect_at(point)
         found = []
-        rows = seen.rows(token_vectors(doc) if model.width else None, self.read(doc, seen))
+        rows = seen.rows(token_vectors(doc) if model.width else None, read)
         for person, w, p, by_rules in zip(seen.people.persons, seen.weighed, model.predict(rows), shares(rows), strict=True):
             p = settle(p, by_rules, seen.view, seen.people, person, w)
             by_role = dict(zip(ROLES, p.tolist(), strict=False))

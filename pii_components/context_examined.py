@@ -9,8 +9,6 @@ from .context_view import DocView
 from .labels import CHARACTER, ROLES, STUDENT
 from .spans import Candidate
 
-_READ_STORY = -0.7  # log-probability of a character from which the reader has seen a story: one half
-
 
 @dataclass(frozen=True, slots=True)
 class Examined:
@@ -29,23 +27,27 @@ class Examined:
     def rows(self, vectors: numpy.ndarray | None, read: numpy.ndarray | None = None) -> numpy.ndarray:
         """One row per person for `PersonModel`, see `context_features.features`.
 
-        vectors (numpy.ndarray | None): Of the encoder. read (numpy.ndarray | None): What the reader says, shape `(n_persons, 6)`: whom it takes
-            for a character shows that a story is told.
+        vectors (numpy.ndarray | None): Of the encoder. read (numpy.ndarray | None): What the reader says, shape `(n_persons, 6)`. Where nothing
+            tells of a story, whom it takes for a character is somebody of whom it knows nothing: real people are told of like figures, too.
         RETURNS (numpy.ndarray): Shape `(n_persons, len(FEATURES) + width)`.
         """
         anchored = [any(e.anchor and e.role == STUDENT for e in w.evidence) for w in self.weighed]
-        tells = self.tells or (read is not None and bool((read[:, ROLES.index(CHARACTER)] > _READ_STORY).any()))
+        if read is not None and not self.tells:
+            read = without_character(read)
         found = [
             features(
-                self.view,
-                self.people,
-                self.weighed,
-                n,
-                anchored=anchored,
-                tells=tells,
-                vectors=vectors,
-                read=None if read is None else read[n],
+                self.view, self.people, self.weighed, n,
+                anchored=anchored, tells=self.tells, vectors=vectors, read=None if read is None else read[n],
             )  # fmt: skip
             for n in range(len(self.weighed))
         ]
         return numpy.stack(found) if found else numpy.zeros((0, 0), dtype="f4")
+
+
+def without_character(read: numpy.ndarray) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): Log-probabilities, shape `(n_persons, 6)`; that of CHARACTER is dealt out evenly among the others."""
+    chances = numpy.exp(read)
+    n = ROLES.index(CHARACTER)
+    dealt = chances + chances[:, n : n + 1] / (chances.shape[1] - 1)
+    dealt[:, n] = 0.0
+    return numpy.asarray(numpy.log(numpy.maximum(dealt, 1e-9)), dtype="f4")

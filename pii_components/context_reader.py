@@ -1,13 +1,14 @@
 """The reader of `pii_context`: what the text around somebody's names says of their role, whatever the name.
 
     reader = PersonReader.from_bytes(data)
-    reader.read(doc, view, people)          ->  shape (n_persons, 6): five roles, and "no name"
+    reader.read([(doc, view, people)])      ->  per document shape (n_persons, 6): five roles, and "no name"
 
 An encoder of its own reads the document with a placeholder for every name (`context_blind`), in windows of which only those are read that
 hold a name. The vectors of all mentions of a person are pooled, by attention and by their maximum, and two layers give one decision per
 (document, person). Trained by `context_reader_train`; runs on onnxruntime.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, cast
@@ -25,6 +26,7 @@ from .ner_layers import build_layout_wordpiece_encoder, window_starts
 from .onnx_encoder import OnnxShim
 
 WINDOW, OVERLAP = 512, 64
+Named = tuple[Doc, DocView, People]
 HEAD = ("attention", "attention_bias", "hidden", "hidden_bias", "output", "output_bias")
 
 
@@ -85,22 +87,27 @@ class PersonReader:
         ragged = self.pieces.predict([doc])[0]
         return blind(people, view.words, ragged.dataXd.tolist(), ragged.lengths.tolist())
 
-    def read(self, doc: Doc, view: DocView, people: People) -> numpy.ndarray:
-        """Who everybody is.
+    def read(self, named: Sequence[Named]) -> list[numpy.ndarray]:
+        """Who everybody is, in several documents: their windows are read beside each other.
 
-        doc (Doc): A document. view (DocView): The same, normalised. people (People): Its names.
-        RETURNS (numpy.ndarray): Log-probabilities, shape `(n_persons, 6)`, columns as in `context_model.CLASSES`.
+        named (Sequence[Named]): Documents, each with its normalised view and its names.
+        RETURNS (list[numpy.ndarray]): Per document log-probabilities, shape `(n_persons, 6)`, columns as in `context_model.CLASSES`.
         """
-        blinded = self.blind(doc, view, people)
-        windows, inside = cut(blinded)
-        filled = [numpy.where(w < 0, self.placeholders[numpy.where(w < 0, -1 - w, 0)], w) for w in windows]
-        rows = self.shim.run(filled)
+        plans = [(blinded, *cut(blinded)) for blinded in (self.blind(doc, view, people) for doc, view, people in named)]
+        windows = [
+            numpy.where(w < 0, self.placeholders[numpy.where(w < 0, -1 - w, 0)], w) for _, found, _ in plans for w in found
+        ]
+        rows: Iterator[Any] = iter(self.shim.run(windows))
+        return [self._decided(blinded, [next(rows) for _ in found], inside) for blinded, found, inside in plans]
+
+    def _decided(
+        self, blinded: Blinded, rows: Sequence[numpy.ndarray], inside: Sequence[tuple[int, int, int, int]]
+    ) -> numpy.ndarray:
         vectors = [rows[n][start:end].mean(axis=0) for n, start, end, _ in inside]
         owners = numpy.asarray([owner for *_, owner in inside], dtype="i8")
-        width = len(self.head.attention)
-        stacked = numpy.asarray(vectors, dtype="f4").reshape(-1, width)
+        stacked = numpy.asarray(vectors, dtype="f4").reshape(-1, len(self.head.attention))
         logits = self.head.logits(stacked, owners, blinded.n_persons)
-        shifted = logits - logits.max(axis=1, keepdims=True)
+        shifted = logits - logits.max(axis=1, keepdims=True, initial=-1e9)
         return cast(numpy.ndarray, shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True)))
 
     def to_bytes(self) -> bytes:

@@ -139,6 +139,7 @@ def main() -> None:
         help="folder with train.spacy and dev.spacy; of several, dev of the first",
     )
     parser.add_argument("--encoder", type=Path, default=Path("assets/encoder"), help="weights to start from")
+    parser.add_argument("--source", type=Path, help="checkpoint.pt of an earlier training, to go on from its weights")
     parser.add_argument("--out", type=Path, default=Path("training/reader"))
     parser.add_argument("--gpu-id", type=int, default=-1, help="0 for the first GPU")
     for name, default in asdict(Settings()).items():
@@ -161,6 +162,8 @@ def main() -> None:
         len(dev),
     )
     model = new_model(args.encoder, seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
+    if args.source:
+        model.load_state_dict(torch.load(args.source, map_location="cpu", weights_only=True)["model"])
     model = model.to("cpu" if args.gpu_id < 0 else f"cuda:{args.gpu_id}")
     told = train(model, texts, dev, settings, checkpoint=args.out / "checkpoint.pt")
     (args.out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())

@@ -64,7 +64,7 @@ def collect(
             doc = cast(Any, proc)(doc)
         seen = component.examine(doc)
         if seen is not None and seen.weighed:
-            rows = seen.rows(token_vectors(doc) if vectors else None, component.read(doc, seen))
+            rows = seen.rows(token_vectors(doc) if vectors else None, component.read([doc], [seen])[0])
             for person, row in zip(seen.people.persons, rows, strict=True):
                 offsets = [
                     (doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in (seen.people.cands[i] for i in person)

@@ -19,6 +19,7 @@ from thinc.api import Config, PyTorchShim
 
 from .about import __version__
 from .errors import Errors, PiiError
+from .onnx_encoder import OnnxShim
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,7 @@ logger = logging.getLogger(__name__)
 INT8, HALF, TORCH = "onnx-int8", "onnx-half", "torch"
 ENCODERS = (INT8, HALF, TORCH)
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
+CLEANER = "doc_cleaner"
 MAX_BYTES = 50_000_000
 META = {
     "lang": "en",
@@ -82,7 +84,7 @@ def renew_vocab(nlp: Language, config: Config) -> Language:
 
 
 def assemble(
-    model: Path,
+    model: Path | str,
     *,
     settings: dict[str, dict[str, Any]] | None = None,
     encoder: str = INT8,
@@ -91,14 +93,15 @@ def assemble(
 ) -> Language:
     """Add the rules behind the trained components.
 
-    model (Path): A pipeline as `spacy train` saved it.
+    model (Path | str): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name: its encoder and detector are
+        taken as they are.
     settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`.
     classifier (bytes): Of `pii_context`, as `pii-edu evaluate crossval` writes it; none if empty. reader (bytes): Of `pii_context`, as
         `context_reader_train` writes it; none if empty.
     RETURNS (Language): The whole pipeline, not yet saved.
     """
     settings = settings or {}
-    nlp = spacy.load(model)
+    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])
     if thresholds := settings.get("pii_ner", {}).get("thresholds"):
         cast(Any, nlp.get_pipe("pii_ner")).cfg["thresholds"] = dict(thresholds)
     config = nlp.config.copy()
@@ -107,7 +110,7 @@ def assemble(
     if thresholds:
         config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
     fresh = renew_vocab(nlp, config)
-    if encoder != TORCH:
+    if encoder != TORCH and not _is_onnx(fresh):
         from .onnx_convert import with_onnx_encoder
 
         fresh = with_onnx_encoder(fresh, quantized=encoder == INT8)
@@ -121,12 +124,17 @@ def assemble(
         from .context_reader import PersonReader
 
         cast(Any, fresh.get_pipe("pii_context")).reader = PersonReader.from_bytes(reader)
-    fresh.add_pipe("doc_cleaner")  # spaCy's own: the encoder's output is a megabyte per essay and would go into every DocBin
+    fresh.add_pipe(CLEANER)  # spaCy's own: the encoder's output is a megabyte per essay and would go into every DocBin
     return fresh
 
 
+def _is_onnx(nlp: Language) -> bool:
+    transformer: Any = nlp.get_pipe("transformer")
+    return any(isinstance(shim, OnnxShim) for node in transformer.model.walk() for shim in node.shims)
+
+
 def package(
-    model: Path,
+    model: Path | str,
     out: Path,
     *,
     settings: dict[str, dict[str, Any]] | None = None,
@@ -165,7 +173,7 @@ def package(
 def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Add the rules to a trained pipeline and write it as en_pii_edu.")
-    parser.add_argument("--model", type=Path, required=True, help="folder that `spacy train` wrote (model-best)")
+    parser.add_argument("--model", required=True, help="folder that `spacy train` wrote (model-best), or an assembled pipeline")
     parser.add_argument("--out", type=Path, default=Path("en_pii_edu"))
     parser.add_argument("--settings", type=Path, default=Path("configs/pipeline.json"), help="config per component, JSON")
     parser.add_argument("--encoder", choices=ENCODERS, default=INT8, help="what runs the encoder in the package")

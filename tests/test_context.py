@@ -297,7 +297,7 @@ def test_errors_go_to_the_handler(monkeypatch: pytest.MonkeyPatch) -> None:
     nlp.add_pipe("pii_context")
     seen = []
     nlp.set_error_handler(lambda name, proc, docs, e: seen.append((name, len(docs), type(e))))
-    monkeypatch.setattr(PiiContext, "find_spans", lambda self, doc: 1 / 0)
+    monkeypatch.setattr(PiiContext, "find_all", lambda self, docs: 1 / 0)
     assert list(nlp.pipe(["Ana", "Ben"])) == []
     assert seen == [("pii_context", 2, ZeroDivisionError)]
 

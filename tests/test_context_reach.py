@@ -7,7 +7,7 @@ import spacy
 from pii_components.context_evidence import Evidence
 from pii_components.context_features import People, Weighed
 from pii_components.context_persons import parse_form
-from pii_components.context_reach import is_in_capitals, is_rare, is_strange, settle
+from pii_components.context_reach import is_in_odd_case, is_rare, is_strange, settle
 from pii_components.context_settings import ContextSettings
 from pii_components.context_view import DocView
 from pii_components.labels import NAME_STUDENT
@@ -51,10 +51,10 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_the_rules_decide_of_names_unlike_those_of_essays(name):
+def test_the_rules_count_most_for_names_unlike_those_of_essays(name):
     view, people, _ = person(name)
     assert is_strange(view, people, 0)
-    assert numpy.allclose(settled(name), [*BY_RULES, 0.0])
+    assert numpy.allclose(settled(name), [*((ROLES_ONLY + 3 * BY_RULES) / 4), 0.0])
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -63,7 +63,7 @@ def test_names_of_latin_letters_are_not_strange(name):
     assert not is_strange(view, people, 0)
 
 
-@pytest.mark.parametrize("name", ["Ana Lopez", "ana lopez", "José", "A. B.", "Maria"])
+@pytest.mark.parametrize("name", ["Ana Lopez", "José", "A. B.", "Maria"])
 def test_the_classifier_decides_of_names_in_essays(name):
     _, people, _ = person(name)
     assert not is_rare(people, [0])
@@ -79,10 +79,10 @@ def test_whose_name_stands_in_no_table_is_half_for_the_rules(name):
     assert numpy.allclose(found[:-1], 0.35 * (ROLES_ONLY + BY_RULES) / 2)
 
 
-@pytest.mark.parametrize("name", ["ANA LOPEZ", "aNA lOPEZ", "MARIA", "A. LOPEZ"])
-def test_who_is_only_named_in_capitals_is_half_for_the_rules(name):
+@pytest.mark.parametrize("name", ["ANA LOPEZ", "ana lopez", "aNA lOPEZ", "MARIA", "A. LOPEZ"])
+def test_who_is_only_named_in_an_odd_case_is_half_for_the_rules(name):
     view, people, _ = person(name)
-    assert is_in_capitals(view, people, [0])
+    assert is_in_odd_case(view, people, [0])
     assert numpy.allclose(settled(name), [*(0.35 * (ROLES_ONLY + BY_RULES) / 2), BY_MODEL[-1]])
 
 
@@ -93,8 +93,8 @@ def test_a_fuller_mention_tells_that_the_name_is_rare():
     assert is_rare(people, [0, 1]) and is_rare(people, [1, 0]) and not is_rare(people, [1])
 
 
-def test_names_found_by_their_form_are_for_the_rules():
-    assert numpy.allclose(settled("Ana Lopez", source="cue:name_torn"), [*BY_RULES, 0.0])
+def test_names_found_by_their_form_are_for_the_rules_mostly():
+    assert numpy.allclose(settled("Ana Lopez", source="cue:name_torn"), [*((ROLES_ONLY + 3 * BY_RULES) / 4), 0.0])
 
 
 def test_rules_and_classifier_count_alike_in_conversations():

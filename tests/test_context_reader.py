@@ -115,7 +115,7 @@ def read(reader, text, name):
     doc = pipeline().make_doc(text)
     cands = [Candidate(t.i, t.i + 1, NAME_STUDENT, 0.9, "model") for t in doc if t.text == name]
     view = DocView(doc, context.settings)
-    return reader.read(doc, view, context.people(view, cands))
+    return reader.read([(doc, view, context.people(view, cands))])[0]
 
 
 def test_it_learns_roles_from_the_text_and_knows_them_of_names_it_never_saw(learned):
@@ -199,7 +199,7 @@ nlp = spacy.load({str(tmp_path / "nlp")!r})
 context = nlp.get_pipe("pii_context")
 doc = nlp.make_doc("My teacher Zoë marked the essay .")
 view = DocView(doc, context.settings)
-print(json.dumps(context.reader.read(doc, view, context.people(view, [Candidate(2, 3, "NAME_STUDENT", 0.9, "model")])).tolist()))
+print(json.dumps(context.reader.read([(doc, view, context.people(view, [Candidate(2, 3, "NAME_STUDENT", 0.9, "model")]))])[0].tolist()))
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert numpy.allclose(json.loads(out), here, atol=0.02)

@@ -12,7 +12,7 @@ import en_pii_edu
 from pii_components import __version__
 from pii_components.encoder import extract, find_weights, make_encoder_loader
 from pii_components.errors import PiiError
-from pii_components.packaging import HALF, INT8, TORCH, package
+from pii_components.packaging import HALF, INT8, TORCH, assemble, package
 
 from .tiny import gold, tiny_pipeline
 
@@ -92,6 +92,15 @@ def test_packaged_without_torch_says_the_same_and_starts_another(packaged, tmp_p
     for name, value in start.shims[0]._model.state_dict().items():
         if "position_embeddings" not in name and "token_type" not in name:  # only their sum is kept
             assert float((value - true[name]).abs().max()) < 0.02, name
+
+
+def test_an_assembled_pipeline_is_assembled_again_with_other_rules(packaged):
+    nlp, target, _ = packaged
+    again = assemble(target, settings={"hips_surrogate": {"profile": "ets"}}, encoder=TORCH)
+    assert again.pipe_names == ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "doc_cleaner"]
+    assert again.get_pipe("hips_surrogate").profile.name == "ets"
+    first, second = spacy.load(target).get_pipe("pii_ner").model, again.get_pipe("pii_ner").model
+    assert first.get_ref("output_layer").to_bytes() == second.get_ref("output_layer").to_bytes()
 
 
 def test_encoder_loader_without_weights_is_a_coded_error(tmp_path):

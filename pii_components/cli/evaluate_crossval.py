@@ -41,7 +41,13 @@ RulesOpt = Annotated[
 EncoderOpt = Annotated[
     str, typer.Option("--encoder", help="What runs the encoder when essays are predicted: torch, onnx-int8 (what ships) or onnx-half.")
 ]
-ReaderOpt = Annotated[str, typer.Option("--reader", help="Reader of pii_context, as `weasel run reader` writes it.")]
+DetectorOpt = Annotated[
+    str, typer.Option("--detector", help="Pipeline that ships, to read our own essays for the classifier [the one that the folds go on from].")
+]
+ReaderOpt = Annotated[str, typer.Option("--reader", help="Reader of pii_context, as `weasel run train-reader` writes it.")]
+MoreOpt = Annotated[
+    list[str], typer.Option("--more", help="A .spacy file with labelled texts of ours, chats say, whose people the classifier is fitted to first.")
+]
 ThreadsOpt = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
 
 
@@ -62,6 +68,8 @@ def crossval(
     classifier: RulesOpt = True,
     encoder: EncoderOpt = "torch",
     reader: ReaderOpt = "",
+    detector: DetectorOpt = "",
+    more: MoreOpt = [],  # noqa: B006  (typer copies it)
     threads: ThreadsOpt = 2,
     profile: ProfileOpt = "crapii",
     names: NamesOpt = "table",
@@ -82,7 +90,7 @@ def crossval(
         from ..packaging import ENCODERS, TORCH
 
         refuse_early(out)
-        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy", *([Path(reader)] if reader else [])):
+        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy", *(Path(file) for file in (reader, *more) if file)):
             if not path.exists():
                 raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
         if encoder not in ENCODERS:
@@ -90,16 +98,18 @@ def crossval(
         job = Job(gold, profile, "", "", "", strict=False)
         done = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
-            min_precision=min_precision, protect=protect, encoder=encoder, reader=Path(reader) if reader else None, n_resamples=resamples,
+            min_precision=min_precision, protect=protect, encoder=encoder, reader=Path(reader) if reader else None,
+            more=tuple(map(Path, more)), detector=detector, n_resamples=resamples,
             seed=seed or SEED,
         )  # fmt: skip
-        run, others, more = done.run(
+        run, others, details = done.run(
             job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final, classifier=classifier
         )
         job.save([run], str(work))
         shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds}"
         shown += f" --protect {protect:g}" if classifier else " --no-classifier"
         shown += f" --encoder {encoder}" if encoder != TORCH else ""
+        shown += "".join(f" --more {Path(file).name}" for file in more) + (f" --detector {Path(detector).name}" if detector else "")
         shown += f" --reader {Path(reader).name}" if reader else ""
         job.finish(
             [run],
@@ -109,10 +119,10 @@ def crossval(
             resamples,
             seed,
             quiet,
-            **more,
+            **details,
         )
-        if "control" in more and not quiet:
-            sys.stderr.write("".join(f"{line}\n" for line in check_lines(more["control"])))
+        if "control" in details and not quiet:
+            sys.stderr.write("".join(f"{line}\n" for line in check_lines(details["control"])))
         if others is not None:
             second = Job(apart, profile, "", "", "", strict=False)
             second.save([others], str(work / "apart"))

@@ -14,6 +14,7 @@ from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
 from ..context_train import PersonExample, train
+from ..corpus.build import WORN
 from ..corpus.formats.record import LabelledText
 from ..corpus.readers import read_labelled
 from ..labels import NAME_STUDENT
@@ -59,6 +60,8 @@ class CrossValidation:
     protect: float = 0.0
     encoder: str = TORCH
     reader: Path | None = None
+    more: tuple[Path, ...] = ()
+    detector: str = ""
     n_resamples: int = N_RESAMPLES
     seed: int = SEED
 
@@ -100,7 +103,12 @@ class CrossValidation:
             mine, texts = [documents[i] for i in rows], [essays[i] for i in rows]
             folds.append(
                 examine_fold(
-                    model, mine, texts, settings=settings, encoder=self.encoder, store=self._stored(f"fold{n}/probabilities"),
+                    model,
+                    mine,
+                    texts,
+                    settings=settings,
+                    encoder=self.encoder,
+                    store=self._stored(f"fold{n}/probabilities"),
                     reader=self._reader(),
                 )
             )
@@ -143,7 +151,12 @@ class CrossValidation:
         if apart is None:
             return run, None, more_told
         first = examine_fold(
-            models[0], read_gold(apart), more, settings=settings, encoder=self.encoder, store=self._stored("apart"),
+            models[0],
+            read_gold(apart),
+            more,
+            settings=settings,
+            encoder=self.encoder,
+            store=self._stored("apart"),
             reader=self._reader(),
         )
         first.nlp.get_pipe(CONTEXT).classifier = fitted  # type: ignore[attr-defined]
@@ -180,12 +193,22 @@ class CrossValidation:
         return docs[: self.replay]
 
     def _persons_of_ours(self, settings: dict[str, Any]) -> list[PersonExample]:
-        """Persons of our own dev essays, which the detector that it goes on from was not trained on."""
-        nlp = assemble(self.source, settings=settings, encoder=self.encoder, reader=self._reader())
+        """Persons of our own dev essays, also of those that are worn, and of `more`: the detector that it goes on from was not trained on them."""
+        nlp = self._ours_by(settings)
+        persons: list[PersonExample] = []
+        worn = self.corpus / f"{WORN}.spacy"
+        for path in (self.corpus / "dev.spacy", *([worn] if worn.is_file() else []), *self.more):
+            docs = list(DocBin().from_disk(path).get_docs(nlp.vocab))
+            gold = [GoldDocument(str(n), doc.text) for n, doc in enumerate(docs)]
+            name = ("ours" if path.stem == "dev" else f"ours_{path.stem}") + ("_by_detector" if self.detector else "")
+            persons += collect_cached(nlp, cached_or_found(nlp, gold, self._stored(name)), docs)
+        return persons
+
+    def _ours_by(self, settings: dict[str, Any]) -> Language:
+        """RETURNS (Language): What reads our own essays: `detector`, a whole pipeline, or the one that the folds go on from."""
+        nlp = assemble(self.detector or self.source, settings=settings, encoder=self.encoder, reader=self._reader())
         nlp.remove_pipe("hips_surrogate")
-        docs = list(DocBin().from_disk(self.corpus / "dev.spacy").get_docs(nlp.vocab))
-        gold = [GoldDocument(str(n), doc.text) for n, doc in enumerate(docs)]
-        return collect_cached(nlp, cached_or_found(nlp, gold, self._stored("ours")), docs)
+        return nlp
 
     def _reader(self) -> bytes:
         """RETURNS (bytes): The reader of `pii_context`, which has seen no real essay; empty without one."""
