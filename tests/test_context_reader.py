@@ -16,7 +16,7 @@ from pii_components.context_reader import OVERLAP, WINDOW, PersonReader, cut
 from pii_components.context_view import DocView
 from pii_components.errors import PiiError
 from pii_components.labels import CHARACTER, INSTRUCTOR, NAME_CHARACTER, NAME_CITED, NAME_INSTRUCTOR, NAME_STUDENT, STUDENT
-from pii_components.spans import SPANS_KEY, Candidate
+from pii_components.spans import SPANS_KEY, Candidate, write_spans
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnx")
@@ -262,6 +262,43 @@ def test_a_training_that_was_broken_off_goes_on(learned, encoder, tmp_path, monk
     assert timeless[0] == timeless[1]
     for mine, other in zip(whole.parameters(), again.parameters(), strict=True):
         assert torch.equal(mine, other)
+
+
+def test_where_no_story_is_told_a_character_is_somebody_of_whom_nothing_is_known():
+    """Students who are told of like figures were lost by the reader's word alone."""
+    from pii_components.context_examined import without_character
+
+    read = numpy.log(numpy.asarray([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0], [0.5, 0.0, 0.0, 0.25, 0.25, 0.0]]) + 1e-9)
+    found = numpy.exp(without_character(read))
+    assert numpy.allclose(found[0], [0.2, 0.2, 0.2, 0.2, 0.0, 0.2], atol=1e-6)
+    assert numpy.allclose(found[1], [0.55, 0.05, 0.05, 0.3, 0.0, 0.05], atol=1e-6)
+
+
+def test_a_reader_without_a_classifier_is_not_asked(reader):
+    """Rules alone decide without a classifier; the reader's word has no weight of its own."""
+    nlp = pipeline()
+    context = nlp.get_pipe("pii_context")
+    doc = nlp.make_doc("My teacher Zoë marked the essay .")
+    write_spans(doc, [Candidate(2, 3, NAME_STUDENT, 0.9, "model")])
+    before = context.find_spans(doc)
+    context.reader = reader
+    assert context.find_spans(doc) == before
+
+
+def test_documents_of_a_batch_are_read_as_each_alone(reader):
+    nlp = pipeline()
+    context = nlp.get_pipe("pii_context")
+    context.reader = reader
+    docs = []
+    for text in ("My teacher Zoë marked the essay .", "The sea .", "In the story Zoë sailed the sea .", " "):
+        doc = nlp.make_doc(text)
+        write_spans(doc, [Candidate(t.i, t.i + 1, NAME_STUDENT, 0.9, "model") for t in doc if t.text == "Zoë"])
+        docs.append(doc)
+    seen = [context.examine(doc) for doc in docs]
+    together = context.read(docs, seen)
+    assert together[1] is None and together[3] is None
+    for n in (0, 2):
+        assert numpy.allclose(together[n], context.read([docs[n]], [seen[n]])[0], atol=1e-5)
 
 
 def test_gold_that_leaves_roles_open_is_learned_from():

@@ -125,9 +125,9 @@ def system_report(
         "protected_labels": sorted(run.protected),
         "predicted": dict(sorted(Counter(entity.label for entity in run.entities).items())),
         "time": {
-            "seconds": round(run.seconds, 3),
+            "seconds": round(run.seconds, 6),
             "words_per_second": round(words_per_second(run), 1),
-            "cpu_seconds": round(run.cpu_seconds, 3),
+            "cpu_seconds": round(run.cpu_seconds, 6),
             "words_per_cpu_second": round(words_per_cpu_second(run), 1),
             "stored": run.stored,
         },

@@ -27,7 +27,7 @@ def write_run(run: Run, path: Path, *, data_sha256: str) -> None:
     """
     head = {
         "system": run.name, "about": dict(run.about), "data_sha256": data_sha256, "protected": sorted(run.protected),
-        "seconds": round(run.seconds, 3), "cpu_seconds": round(run.cpu_seconds, 3), "words": run.words,
+        "seconds": round(run.seconds, 6), "cpu_seconds": round(run.cpu_seconds, 6), "words": run.words,
     }  # fmt: skip
     spans: dict[str, list[tuple[int, int, str]]] = {}
     for entity in run.entities:
