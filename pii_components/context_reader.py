@@ -70,8 +70,6 @@ class PersonReader:
         graph (bytes): Of the encoder, as `onnx_graph.encoder_graph` makes it. vocabulary (list[str]): WordPiece, uncased. head (Head): Behind it.
         RAISES (PiiError): E307, if the vocabulary has no placeholders.
         """
-        from curated_tokenizers import WordPieceProcessor
-
         self.head = head
         self.vocabulary = vocabulary
         self.shim = OnnxShim(graph)
@@ -79,8 +77,7 @@ class PersonReader:
         if not number.keys() >= set(PLACEHOLDERS):
             raise PiiError(Errors.E307)
         self.placeholders = numpy.asarray([number[piece] for piece in PLACEHOLDERS], dtype="i8")
-        self.pieces: Model = build_layout_wordpiece_encoder()
-        self.pieces.attrs.update(wordpiece_processor=WordPieceProcessor(vocabulary), lowercase=True, strip_accents=True)
+        self.pieces = pieces_of(vocabulary)
 
     def blind(self, doc: Doc, view: DocView, people: People) -> Blinded:
         """RETURNS (Blinded): The document with placeholders. doc (Doc): It. view (DocView): The same, normalised. people (People): Its names."""
@@ -107,7 +104,7 @@ class PersonReader:
         owners = numpy.asarray([owner for *_, owner in inside], dtype="i8")
         stacked = numpy.asarray(vectors, dtype="f4").reshape(-1, len(self.head.attention))
         logits = self.head.logits(stacked, owners, blinded.n_persons)
-        shifted = logits - logits.max(axis=1, keepdims=True, initial=-1e9)
+        shifted = logits - logits.max(axis=1, keepdims=True)
         return cast(numpy.ndarray, shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True)))
 
     def to_bytes(self) -> bytes:
@@ -128,6 +125,15 @@ class PersonReader:
             return cls(content["graph"], content["vocabulary"].split("\n"), head)
         except (OSError, ValueError, KeyError, TypeError) as err:
             raise PiiError(Errors.E307) from err
+
+
+def pieces_of(vocabulary: Sequence[str]) -> Model:
+    """RETURNS (Model): A piece encoder, uncased. vocabulary (Sequence[str]): Its pieces."""
+    from curated_tokenizers import WordPieceProcessor
+
+    pieces: Model = build_layout_wordpiece_encoder()
+    pieces.attrs.update(wordpiece_processor=WordPieceProcessor(list(vocabulary)), lowercase=True, strip_accents=True)
+    return pieces
 
 
 def cut(blinded: Blinded) -> tuple[list[numpy.ndarray], list[tuple[int, int, int, int]]]:

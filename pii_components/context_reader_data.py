@@ -19,7 +19,6 @@ from .context_reader import cut
 from .context_train import classes_of
 from .context_view import DocView
 from .labels import NAME_CITED, is_name
-from .ner_layers import build_layout_wordpiece_encoder
 from .ner_loss import UNLABELLED_KEY
 from .spans import SPANS_KEY, Candidate
 
@@ -68,7 +67,7 @@ def people_of_gold(context: PiiContext, gold: Doc, rng: random.Random, *, strang
         return found
     taken = {i for s in gold.spans.get(SPANS_KEY, ()) for i in range(s.start, s.end)}
     taken |= {i for s in gold.spans.get(UNLABELLED_KEY, ()) for i in range(s.start, s.end)}
-    free = [t.i for t in gold if t.i not in taken and t.text.istitle() and t.is_alpha and len(t) > 2 and not t.is_sent_start]
+    free = [t.i for t in gold if t.i not in taken and t.text.istitle() and t.is_alpha and len(t) > 2]
     for i in rng.sample(free, min(len(free), rng.randint(1, 3))):
         end = i + 1
         while end < len(gold) and end - i < 3 and end in free and rng.random() < 0.7:
@@ -195,12 +194,3 @@ def _roughened(blinded: Blinded, rng: random.Random, settings: Settings) -> Blin
     pieces[hidden] = _MASK_PIECE
     kept = blinded.mentions[noise.random(len(blinded.mentions)) >= settings.lost]
     return Blinded(pieces, kept if len(kept) else blinded.mentions, blinded.n_persons)
-
-
-def pieces_of(vocabulary: Sequence[str]) -> Any:
-    """RETURNS (Model): A piece encoder, uncased. vocabulary (Sequence[str]): Its pieces."""
-    from curated_tokenizers import WordPieceProcessor
-
-    pieces = build_layout_wordpiece_encoder()
-    pieces.attrs.update(wordpiece_processor=WordPieceProcessor(list(vocabulary)), lowercase=True, strip_accents=True)
-    return pieces

@@ -26,7 +26,8 @@ import torch
 from torch import Tensor, nn
 
 from .context_model import CLASSES
-from .context_reader_data import Settings, Text, batches, pieces_of, read_texts
+from .context_reader import pieces_of
+from .context_reader_data import Settings, Text, batches, read_texts
 from .context_reader_model import ReaderModel, new_model, read_vocabulary, to_reader
 
 logger = logging.getLogger(__name__)
