@@ -136,7 +136,7 @@ class Errors(metaclass=_Codes):
     E541 = "'{path}' exists already; choose another name, or see whether the command has --overwrite."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
-    E602 = "{where}: the front matter must hold the file's name as id and end with a line '---'; see assets/ESSAY_FORMAT.md."
+    E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."
     E603 = "{path} holds no essays; give a folder with essays/*.txt and fragments/*.txt."
     E604 = "{path} is not there; make it with: weasel run corpus"
     E605 = "clean_share is {value}; use a number from 0 to 1."

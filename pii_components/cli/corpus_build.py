@@ -30,6 +30,9 @@ UncutOpt = Annotated[
 CrapiiOpt = Annotated[
     bool, typer.Option("--crapii/--no-crapii", help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later.")
 ]
+PerturbedOpt = Annotated[
+    float, typer.Option("--perturbed", min=0, max=1, help="Share of the filled essays to train on that are perturbed (evaluate robustness).")
+]
 NamesOpt = Annotated[bool, typer.Option("--names", help="List what looks like a name or a contact detail outside slots.")]
 QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
@@ -43,6 +46,7 @@ def build(
     scale: ScaleOpt = 1.0,
     uncut: UncutOpt = False,
     crapii: CrapiiOpt = True,
+    perturbed: PerturbedOpt = 0.0,
     quiet: QuietOpt = False,
     debug: DebugOpt = False,
 ) -> None:
@@ -54,7 +58,12 @@ def build(
     from ..corpus.build import build_corpus
 
     with guard(debug):
-        stats, distribution = build_corpus(assets, out, seed=seed, scale=scale, uncut=uncut, crapii=crapii)
+        change = None
+        if perturbed:
+            from ..evaluate.perturb_training import training_change
+
+            change = training_change(perturbed)
+        stats, distribution = build_corpus(assets, out, seed=seed, scale=scale, uncut=uncut, crapii=crapii, change=change)
         if not quiet:
             screen = console()
             screen.print(split_table(stats))

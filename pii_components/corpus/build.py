@@ -10,7 +10,7 @@ import json
 import logging
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -34,6 +34,7 @@ from .templates import Part, Template, read_fragments, read_templates
 logger = logging.getLogger(__name__)
 
 Blocks = dict[str, list[tuple[Part, ...]]]
+Change = Callable[[Filled, random.Random], Filled]
 SPLITS = ("train", "dev", "test")
 # What may be set into an essay, and how often (share of the documents). Two thirds of what results holds no student's name: real
 # essays hold one in 15 of 100, and a detector that expects one in each sees one in each.
@@ -129,18 +130,26 @@ def _native_words(filled: Filled, filler: Filler, recipe: Recipe) -> Filled:
     return insert(filled, Filled(native_sentence(filler.rng)), filler.rng.choice(stops), before=" ")
 
 
-def _pieces(filled: Filled, rng: random.Random, recipe: Recipe) -> Iterator[Filled]:
+def _pieces(filled: Filled, rng: random.Random, recipe: Recipe, change: Change | None = None) -> Iterator[Filled]:
     if recipe.whole:
         yield filled
         return
     rough = roughen(filled, rng)
+    if change is not None:
+        rough = change(rough, rng)
     for piece in crop(rough, rng) if recipe.cut else (rough,):
         if piece.text.strip() and (piece.direct or rng.random() < recipe.clean_share):
             yield piece
 
 
 def from_essays(
-    templates: Iterable[Template], blocks: Blocks, recipe: Recipe, table: NameTable, seed: int, tally: Tally | None = None
+    templates: Iterable[Template],
+    blocks: Blocks,
+    recipe: Recipe,
+    table: NameTable,
+    seed: int,
+    tally: Tally | None = None,
+    change: Change | None = None,
 ) -> Iterator[Filled]:
     """YIELDS (Filled): Our own essays, each filled several times; an essay that names its writer gets no other head."""
     for template in templates:
@@ -157,7 +166,7 @@ def from_essays(
             if n or not recipe.whole:
                 filled = dress(filled, filler, blocks, rng, header=0.08 if named else 0.35)
             filled = _native_words(filler.wear_prose(filled), filler, recipe)
-            yield from _pieces(filled, rng, recipe)
+            yield from _pieces(filled, rng, recipe, change)
 
 
 def from_carriers(
@@ -239,7 +248,14 @@ Counts = dict[str, dict[str, int]]
 
 
 def build_corpus(
-    assets: Path, out: Path, *, seed: int = 46, scale: float = 1.0, uncut: bool = False, crapii: bool = True
+    assets: Path,
+    out: Path,
+    *,
+    seed: int = 46,
+    scale: float = 1.0,
+    uncut: bool = False,
+    crapii: bool = True,
+    change: Change | None = None,
 ) -> tuple[Counts, dict[str, Counts]]:
     """Write train, dev and test as DocBins, `stats.json` and `distribution.json`: how often each label, role, form and region was filled in.
 
@@ -249,6 +265,7 @@ def build_corpus(
     uncut (bool): Whole texts to train on, not stretches of them: slower by the token, and what tells a role often stands far from the name.
         With them goes dev_worn.spacy, the dev essays with names that are worn.
     crapii (bool): Whether what lies in crapii/ goes in; False where those essays are to be held out later.
+    change (Callable[[Filled, random.Random], Filled] | None): Done to each filled essay of train and dev_worn, never of dev and test.
     RETURNS (tuple[Counts, dict[str, Counts]]): Per split: documents, tokens, documents without spans, spans that were masked since they
         do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value (`synthesis.Tally`).
     RAISES (PiiError): E603, if there are no essays.
@@ -274,7 +291,7 @@ def build_corpus(
             for kind, found in fragments.items()
         }
         mine = [t for t in templates if split_of(t.id) == split]
-        sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed, tally)]
+        sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed, tally, change)]
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
             sources.append(from_carriers(path, split, blocks, recipe, table, seed, tally))
         for path in sorted((assets / "crapii").glob("*.json*")) if crapii else ():
@@ -298,7 +315,7 @@ def build_corpus(
         blocks = {
             kind: [b for n, b in enumerate(found) if split_of(f"{kind}|{n}") == "dev"] for kind, found in fragments.items()
         }
-        worn = [to_doc(nlp, filled) for filled in from_essays(mine, blocks, WORN_RECIPE, table, seed + 1)]
+        worn = [to_doc(nlp, filled) for filled in from_essays(mine, blocks, WORN_RECIPE, table, seed + 1, change=change)]
         DocBin(docs=worn, store_user_data=False).to_disk(out / f"{WORN}.spacy")
     (out / "stats.json").write_text(json.dumps(stats, indent=1) + "\n", "utf8")
     (out / "distribution.json").write_text(json.dumps(distribution, indent=1) + "\n", "utf8")

@@ -16,7 +16,7 @@ from pathlib import Path
 from ..errors import Errors, PiiError
 from ..labels import DETAIL_LABELS, INDIRECT_LABELS, NAME_CHARACTER, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
 from ..surrogates.names import NameTable, name_table
-from .templates import Template, iter_words, read_fragments, read_template
+from .templates import Template, iter_words, read_fragments, template_files
 
 PRIVATE_LABELS = frozenset((NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, *DETAIL_LABELS, *INDIRECT_LABELS))
 PUBLIC_LABELS = frozenset((NAME_CITED, NAME_CHARACTER))
@@ -97,24 +97,23 @@ def find_names(template: Template, table: NameTable, *, accepted: Iterable[str] 
 def check(assets: Path) -> Findings:
     """Check every essay and fragment in a folder.
 
-    assets (Path): A folder with essays/ and fragments/ (assets/ESSAY_FORMAT.md).
+    assets (Path): A folder with essays/, scenes/ and fragments/ (assets/ESSAY_FORMAT.md).
     RETURNS (Findings): What was found.
     RAISES (PiiError): E603, if there are no essays; E501, E601 for a fragment.
     """
-    paths = sorted((assets / "essays").glob("*.txt"))
-    if not paths:
+    files = template_files(assets)
+    if not files:
         raise PiiError(Errors.E603, path=str(assets))
     list_path = assets / "accepted_names.txt"
     accepted = list_path.read_text("utf8").splitlines() if list_path.is_file() else []
     read_fragments(assets)
     findings, table, templates = Findings(), name_table(), []
-    for path in paths:
+    for read in files.values():
         try:
-            template = read_template(path)
+            templates += read()
         except PiiError as err:
             findings.broken.append(err)
-            continue
-        templates.append(template)
+    for template in templates:
         labels = [slot.label for slot in template.slots]
         findings.slots.update(labels)
         findings.labels.update(set(labels))

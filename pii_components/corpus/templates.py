@@ -6,7 +6,7 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -151,21 +151,55 @@ def read_template(path: Path) -> Template:
     RETURNS (Template): The essay.
     RAISES (PiiError): E501, if it cannot be read as UTF-8; E601, E602 for a slot or a front matter that is not of the format.
     """
-    head, mark, body = _text_of(path).partition("\n---\n")
+    template = _template(_text_of(path), where=path.name)
+    if template.id != path.stem:
+        raise PiiError(Errors.E602, where=path.name)
+    return template
+
+
+def _template(text: str, *, where: str) -> Template:
+    head, mark, body = text.partition("\n---\n")
     meta = {}
     for line in head.splitlines():
         key, _, value = line.partition(":")
         meta[key.strip()] = value.strip()
-    if not mark or meta.get("id") != path.stem:
-        raise PiiError(Errors.E602, where=path.name)
+    if not mark or not meta.get("id"):
+        raise PiiError(Errors.E602, where=where)
     genders = dict(pair.split("=", 1) for pair in meta.get("persons", "").replace(",", " ").split() if "=" in pair)
-    parts = parse_parts(body.rstrip("\n") + "\n", where=path.name)
+    parts = parse_parts(body.rstrip("\n") + "\n", where=where)
     return Template(meta["id"], parts, genders, meta.get("genre", ""), meta.get("voice", ""))
 
 
+def read_scenes(path: Path) -> list[Template]:
+    """Read short texts, many to a file.
+
+    path (Path): Texts as in `read_template`, each with its front matter, `%%` on a line of its own between two; every id begins with the
+        file's stem and an underscore.
+    RETURNS (list[Template]): In the order of the file.
+    RAISES (PiiError): As `read_template`; E602 also for an id of another file or one that stands there twice, with the id it follows.
+    """
+    found: dict[str, Template] = {}
+    for block in SEPARATOR.split(_text_of(path)):
+        if not block.strip():
+            continue
+        where = f"{path.name} after {next(reversed(found), 'the start')}"
+        template = _template(block.lstrip("\n"), where=where)
+        if template.id in found or not template.id.startswith(f"{path.stem}_"):
+            raise PiiError(Errors.E602, where=where)
+        found[template.id] = template
+    return list(found.values())
+
+
+def template_files(folder: Path) -> dict[Path, Callable[[], list[Template]]]:
+    """RETURNS (dict[Path, Callable[[], list[Template]]]): The files of `folder/essays` and `folder/scenes`, and what reads each."""
+    essays = {path: lambda path=path: [read_template(path)] for path in sorted((folder / "essays").glob("*.txt"))}
+    scenes = {path: lambda path=path: read_scenes(path) for path in sorted((folder / "scenes").glob("*.txt"))}
+    return {**essays, **scenes}
+
+
 def read_templates(folder: Path) -> list[Template]:
-    """RETURNS (list[Template]): Every essay in `folder/essays`, sorted by id."""
-    return [read_template(path) for path in sorted((folder / "essays").glob("*.txt"))]
+    """RETURNS (list[Template]): Every essay in `folder/essays` and every short text in `folder/scenes`, sorted by id."""
+    return sorted((one for read in template_files(folder).values() for one in read()), key=lambda template: template.id)
 
 
 def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:

@@ -13,6 +13,7 @@ from pii_components.corpus.templates import (
     parse_parts,
     read_fragments,
     read_template,
+    read_scenes,
     read_templates,
 )
 from pii_components.errors import PiiError
@@ -143,6 +144,25 @@ def test_essay_in_another_encoding_is_named_and_the_others_are_checked(tmp_path)
     found = check(tmp_path)
     assert [err.code for err in found.broken] == ["E501"] and "a.txt" in str(found.broken[0])
     assert found.essays == 1 and found.failed
+
+
+def test_scenes_stand_many_to_a_file_and_are_read_among_the_essays(tmp_path):
+    write_essay(tmp_path, "b_essay", "An essay by {{student.full}}.")
+    (tmp_path / "scenes").mkdir()
+    scenes = tmp_path / "scenes" / "a.txt"
+    scenes.write_text(
+        "id: a_two\npersons: friend=f\n---\n{{friend.first}} rang. She was late.\n\n%%\nid: a_one\n---\nTwo lines\nof {{cited.last}}.\n%%\n", "utf8"
+    )
+    found = read_templates(tmp_path)
+    assert [t.id for t in found] == ["a_one", "a_two", "b_essay"] and found[1].genders == {"friend": "f"}
+    assert [slot.label for t in found for slot in t.slots] == ["NAME_CITED", "NAME_CONNECTED", "NAME_STUDENT"]
+    assert found[0].parts[0] == "Two lines\nof " and found[1].parts[-1] == " rang. She was late.\n"
+    for broken in ("id: a_two\n---\nx\n%%\nid: a_two\n---\ny\n", "id: b_one\n---\nx\n", "---\nx\n", "id: a_one\nno line\n"):
+        scenes.write_text(broken, "utf8")
+        with pytest.raises(PiiError) as error:
+            read_scenes(scenes)
+        assert error.value.code == "E602" and "a.txt after" in str(error.value)
+    assert [err.code for err in check(tmp_path).broken] == ["E602"] and check(tmp_path).essays == 1
 
 
 def test_check_needs_essays(tmp_path):
