@@ -303,8 +303,8 @@ class PiiContext(Saved, Pipe):
         least = self.settings.protect_at(point)
         found = []
         rows = seen.rows(token_vectors(doc) if model.width else None, read)
-        for person, w, p, by_rules in zip(seen.people.persons, seen.weighed, model.predict(rows), shares(rows), strict=True):
-            p = settle(p, by_rules, seen.view, seen.people, person, w)
+        for n, (person, w, p, by_rules) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), shares(rows), strict=True)):
+            p = settle(p, by_rules, seen.view, seen.people, person, w, None if read is None else rows[n, -6:])
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
             private = sum(by_role[role] for role in PRIVATE)
             if private >= least:

@@ -28,7 +28,7 @@ _LETTERS_APART = 3
 
 
 def settle(
-    chances: numpy.ndarray, by_rules: numpy.ndarray, view: DocView, people: People, person: Sequence[int], weighed: Weighed
+    chances: numpy.ndarray, by_rules: numpy.ndarray, view: DocView, people: People, person: Sequence[int], weighed: Weighed, read=None
 ) -> numpy.ndarray:
     """What is believed of one person.
 
@@ -47,6 +47,15 @@ def settle(
         trust = 0.25
     else:
         trust = 0.5 if view.turns or is_rare(people, person) or is_in_odd_case(view, people, person) else 1.0
+    import os
+    g = os.environ.get("GUARD", "rules")
+    if read is not None and g != "rules":
+        rd = numpy.exp(read[:-1].astype("f8")); rd /= rd.sum()
+        if g == "reader": by_rules = rd
+        elif g == "both": by_rules = (by_rules + rd) / 2
+        elif g == "none": trust = 1.0
+        elif g == "half": trust = (1 + trust) / 2
+        elif g == "strange": trust = 1.0 if trust > .3 else .5; by_rules = (by_rules + rd) / 2
     roles = chances[:-1] / max(float(chances[:-1].sum()), 1e-9)
     return numpy.append((1.0 - none) * (trust * roles + (1.0 - trust) * by_rules), none)
 

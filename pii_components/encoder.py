@@ -1,7 +1,8 @@
 """The encoder that training starts from: `python -m pii_components.encoder --out assets/encoder`.
 
 Where MiniLM-L6-v2 lies in the folder already (model.safetensors and vocab.txt, as upstream publishes them), nothing is done. Where not,
-the encoder of the installed en_pii_edu is written there: training then goes on from a model that knows names, and needs no network.
+the encoder of the installed en_pii_edu is written there: training then goes on from a model that knows names, and needs no network. With
+`--pipeline` that one's encoder is written, whatever lay there: the reader of `pii_context` goes on from that of the trained detector.
 """
 
 import argparse
@@ -98,13 +99,15 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Put an encoder where training looks for it.")
     parser.add_argument("--out", type=Path, default=Path("assets/encoder"))
-    parser.add_argument("--pipeline", default="en_pii_edu", help="name or path of the pipeline to take it from")
+    parser.add_argument("--pipeline", help="name or path of the pipeline to take it from; takes the place of what is there")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    if find_weights(args.out) and (args.out / "vocab.txt").is_file():
+    if not args.pipeline and find_weights(args.out) and (args.out / "vocab.txt").is_file():
         logger.info("%s: there already", find_weights(args.out))
         return
-    logger.info("%s: from %s", extract(spacy.load(args.pipeline), args.out), args.pipeline)
+    (args.out / WEIGHTS[0]).unlink(missing_ok=True)  # it would be read before ours
+    pipeline = args.pipeline or "en_pii_edu"
+    logger.info("%s: from %s", extract(spacy.load(pipeline), args.out), pipeline)
 
 
 if __name__ == "__main__":
