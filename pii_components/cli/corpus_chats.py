@@ -25,6 +25,7 @@ EPILOG = (
 InputOpt = Annotated[
     str, typer.Option("--input", help="Redacted chats: a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them.")
 ]
+PARTS = ("test", "rest")
 OutOpt = Annotated[str, typer.Option("--out", help="JSON Lines: id, text, spans, gender, culture, and more.")]
 PerGroupOpt = Annotated[
     int | None,
@@ -37,6 +38,9 @@ CalledOpt = Annotated[
 ]
 CaseOpt = Annotated[
     str, typer.Option("--case", help="written: names with capitals; surroundings: in lower case in a turn without capitals.")
+]
+PartOpt = Annotated[
+    str, typer.Option("--part", help="test: only chats that say `part: test`; rest: only the others [all].", show_default=False)
 ]
 TableOpt = Annotated[str, typer.Option("--placeholders", help="TOML file that adds placeholders to those that ship.")]
 SpeakerOpt = Annotated[str, typer.Option("--speaker-column", help="Column of a table that says who speaks [a usual name].")]
@@ -58,6 +62,7 @@ def chats(
     same_chats: SameOpt = False,
     called: CalledOpt = "first",
     case: CaseOpt = "written",
+    part: PartOpt = "",
     placeholders: TableOpt = "",
     speaker_field: SpeakerOpt = "",
     text_field: TextOpt = "",
@@ -75,7 +80,7 @@ def chats(
     """
     with guard(debug):
         screen = console(stderr=True)
-        for value, what, allowed in ((called, "form for --called", CALLS), (case, "--case", CASES)):
+        for value, what, allowed in ((called, "form for --called", CALLS), (case, "--case", CASES), (part or PARTS[0], "--part", PARTS)):
             if value not in allowed:
                 raise PiiError(Errors.E685, value=value, what=what, allowed=", ".join(allowed))
         out_path = Path(out)
@@ -92,6 +97,10 @@ def chats(
             chat_field=chat_field,
             encoding=encoding,
         )
+        if part:
+            found = [chat for chat in found if (chat.part == PARTS[0]) == (part == PARTS[0])]
+            if not found:
+                raise PiiError(Errors.E691, where=f"'{input_path}'", problem=f"no chat is of --part {part}")
         if list_only:
             shown = Table("placeholder", "count", "person", "stands for", "label", title=f"{len(found)} chats")
             for words, n, meaning in count_placeholders(found, table=table):

@@ -449,6 +449,21 @@ def test_the_command_writes_lines_that_the_corpus_readers_read(tmp_path):
     assert CliRunner().invoke(app, [*args, "--overwrite"]).exit_code == 0 and out.read_bytes() == before
 
 
+def test_the_command_takes_one_part_of_the_chats(tmp_path):
+    parts = {chat.id: chat.part for chat in read_chats(ASSETS)}
+    made = {}
+    for part in ("test", "rest"):
+        out = tmp_path / f"{part}.jsonl"
+        args = ["corpus", "chats", "--input", str(ASSETS), "--out", str(out), "--per-group", "2", "--part", part]
+        assert CliRunner().invoke(app, args).exit_code == 0
+        made[part] = {json.loads(line)["chat"] for line in out.read_text("utf8").splitlines()}
+    assert {parts[chat] for chat in made["test"]} == {"test"} and "test" not in {parts[chat] for chat in made["rest"]}
+    (tmp_path / "a.txt").write_text("student: <STUDENT>", "utf8")
+    for source, part in ((str(tmp_path / "a.txt"), "test"), (str(ASSETS), "tset")):
+        result = CliRunner().invoke(app, ["corpus", "chats", "--input", source, "--out", str(tmp_path / "x"), "--part", part])
+        assert result.exit_code == 2 and "[E" in result.output and part in result.output
+
+
 def test_the_command_lists_placeholders(tmp_path):
     (tmp_path / "a.txt").write_text("student: <PARROT> <STUDENT> <STUDENT>", "utf8")
     result = CliRunner().invoke(app, ["corpus", "chats", "--input", str(tmp_path), "--list"])
