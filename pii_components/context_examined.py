@@ -32,12 +32,25 @@ class Examined:
         RETURNS (numpy.ndarray): Shape `(n_persons, len(FEATURES) + width)`.
         """
         anchored = [any(e.anchor and e.role == STUDENT for e in w.evidence) for w in self.weighed]
+        import os
+        gate = os.environ.get("GATE", "0")
+        told = numpy.full(len(self.weighed), self.tells)
         if read is not None and not self.tells:
-            read = without_character(read)
+            chance = numpy.exp(read[:, ROLES.index(CHARACTER)])
+            if gate == "1":
+                told = numpy.asarray([c >= 0.6 and sum(anchored) - anchored[n] > 0 for n, c in enumerate(chance)])
+            elif gate == "2":
+                told = chance >= 0.8
+            elif gate == "3":
+                told = chance >= 0.5
+            elif gate == "4":
+                told = numpy.asarray([c >= 0.8 and sum(anchored) - anchored[n] > 0 for n, c in enumerate(chance)])
+            dealt = without_character(read)
+            read = numpy.where(told[:, None], read, dealt)
         found = [
             features(
                 self.view, self.people, self.weighed, n,
-                anchored=anchored, tells=self.tells, vectors=vectors, read=None if read is None else read[n],
+                anchored=anchored, tells=bool(told[n]), vectors=vectors, read=None if read is None else read[n],
             )  # fmt: skip
             for n in range(len(self.weighed))
         ]
