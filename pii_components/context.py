@@ -35,7 +35,7 @@ from .context_evidence import (
     weigh_header,
 )  # fmt: skip
 from .context_examined import Examined
-from .context_features import People, Weighed, token_vectors
+from .context_features import READER, People, Weighed, roles_of, token_vectors
 from .context_find import find_by_cue
 from .context_model import PersonModel, shares
 from .context_persons import Mention, link, parse_form, respell
@@ -303,8 +303,12 @@ class PiiContext(Saved, Pipe):
         least = self.settings.protect_at(point)
         found = []
         rows = seen.rows(token_vectors(doc) if model.width else None, read)
-        for n, (person, w, p, by_rules) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), shares(rows), strict=True)):
-            p = settle(p, by_rules, seen.view, seen.people, person, w, None if read is None else rows[n, -6:])
+        blind, word = shares(rows), None
+        if read is not None:
+            blind = (blind + roles_of(rows[:, READER])) / 2.0
+            word = roles_of(read)
+        for n, (person, w, p) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), strict=True)):
+            p = settle(p, blind[n], seen.view, seen.people, person, w)
             by_role = dict(zip(ROLES, p.tolist(), strict=False))
             private = sum(by_role[role] for role in PRIVATE)
             if private >= least:
@@ -313,8 +317,10 @@ class PiiContext(Saved, Pipe):
                 continue
             else:
                 roles = tuple(role for role in ROLES if role not in PRIVATE)
-            role = max(roles, key=lambda r: by_role[r])
-            score = private if role in PRIVATE else by_role[role]
+            # Among these the reader's word counts as much, for a character without a story, too: nobody comes out of hiding by it.
+            said = by_role if word is None else {r: by_role[r] + float(word[n, at]) for at, r in enumerate(ROLES)}
+            role = max(roles, key=lambda r: said[r])
+            score = private if role in PRIVATE else said[role] / (1 if word is None else 2)
             found += self._written(seen.people, person, role, reason_for(role, w.evidence, w.model), min(score, 1.0))
         return found
 

@@ -22,21 +22,22 @@ from .spans import PROPAGATION, Candidate
 from .surrogates.names import name_table
 
 _ZONES = ("header", "top", "lead", "alone", "opens", "signoff", "last", "bibliography", "body", "quoted", "small")
-_SIDES = (*ROLES, NOT_NAME)
+SIDES = (*ROLES, NOT_NAME)
 _MOST = 12.0  # log-odds beyond which more evidence says nothing new
 
 FEATURES: tuple[str, ...] = (
     *(f"model {role}" for role in ROLES),
-    *(f"evidence {side}" for side in _SIDES),
-    *(f"strongest {side}" for side in _SIDES),
+    *(f"evidence {side}" for side in SIDES),
+    *(f"strongest {side}" for side in SIDES),
     *(f"share of {role} by rules" for role in ROLES),
     "best score", "mean score", "own best log-odds", "anchored student", "anchored",
     *(f"zone {zone}" for zone in _ZONES),
     "mentions", "first at", "last at",
     "full form", "initials", "comma", "given in table", "surname in table", "whole in table", "common word", "lower case", "upper case",
     "found by model", "found by cue", "propagated", "other students anchored", "persons in text", "length", "tells a story",
-    *(f"reader {side}" for side in _SIDES),
+    *(f"reader {side}" for side in SIDES),
 )  # fmt: skip
+READER = slice(len(FEATURES) - len(SIDES), len(FEATURES))
 _LEAST_READ = -6.0  # log-probability of the reader below which less says nothing new
 
 
@@ -91,7 +92,7 @@ def features(
     forms = [people.forms[i] for i in mine]
     places = [people.places[i] for i in mine]
     w = weighed[number]
-    sums, tops = dict.fromkeys(_SIDES, 0.0), dict.fromkeys(_SIDES, 0.0)
+    sums, tops = dict.fromkeys(SIDES, 0.0), dict.fromkeys(SIDES, 0.0)
     for e in w.evidence:
         sums[e.role] += e.weight
         tops[e.role] = max(tops[e.role], e.weight)
@@ -112,8 +113,8 @@ def features(
     styles = [case_style(view.words[c.start]) for c in cands]
     values = [
         *(w.model.get(role, 0.0) for role in ROLES),
-        *(_clip(sums[side]) for side in _SIDES),
-        *(tops[side] for side in _SIDES),
+        *(_clip(sums[side]) for side in SIDES),
+        *(tops[side] for side in SIDES),
         *shares,
         logit(max(c.score for c in cands)),
         logit(sum(c.score for c in cands) / n),
@@ -140,13 +141,19 @@ def features(
         math.log(len(people.persons)),
         math.log(length),
         tells,
-        *(numpy.zeros(len(_SIDES)) if read is None else numpy.maximum(read, _LEAST_READ)),
+        *(numpy.zeros(len(SIDES)) if read is None else numpy.maximum(read, _LEAST_READ)),
     ]
     row = numpy.asarray(values, dtype="f4")
     if vectors is None:
         return row
     tokens = [i for c in cands for i in range(c.start, c.end)]
     return numpy.concatenate([row, vectors[tokens].mean(axis=0)])
+
+
+def roles_of(read: numpy.ndarray) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): Probabilities of the roles among themselves, shape `(n, 5)`. read (numpy.ndarray): Log-probabilities, `(n, 6)`."""
+    chances = numpy.exp(read[:, : len(ROLES)].astype("f8"))
+    return numpy.asarray(chances / chances.sum(axis=1, keepdims=True))
 
 
 def _clip(value: float) -> float:

@@ -105,7 +105,10 @@ class PersonModel:
 
 def _form() -> dict[str, Any]:
     """RETURNS (dict[str, Any]): What weights must have been fitted for."""
-    return {"features": list(FEATURES), "classes": list(CLASSES), "left out": list(OF_THE_TEXT), "of the tables": list(OF_THE_TABLES)}
+    return {
+        "features": list(FEATURES), "classes": list(CLASSES), "left out": list(OF_THE_TEXT), "of the tables": list(OF_THE_TABLES),
+        "reader": "roles only",
+    }  # fmt: skip
 
 
 def softmax(z: numpy.ndarray) -> numpy.ndarray:

@@ -1,7 +1,9 @@
 """context_features.py, context_model.py, context_train.py: what is seen of a person, the fit, and the decision by it."""
 
+import json
 import subprocess
 import sys
+from io import BytesIO
 
 import numpy
 import pytest
@@ -10,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pii_components.context import PRIVATE, PiiContext, make_pii_context  # noqa: F401  (registers the factory)
-from pii_components.context_features import FEATURES
+from pii_components.context_features import FEATURES, READER
 from pii_components.context_model import CLASSES, OF_THE_TEXT, TRUST, PersonModel, fit
-from pii_components.context_train import PersonExample, classes_of, collect, train
+from pii_components.context_train import PersonExample, classes_of, collect, doubted, train
 from pii_components.corpus.build import CRAPII_ANNOTATED, to_doc
 from pii_components.corpus.synthesis import Filled
 from pii_components.errors import PiiError
@@ -130,11 +132,40 @@ def test_a_fit_goes_on_from_another():
     assert moved.predict(students).argmax(axis=1).tolist() == [CLASSES.index("CITED")] * 5
 
 
+def test_of_some_of_our_people_somebody_elses_reading_is_seen():
+    rows, allowed = toy_rows(400)
+    people = [PersonExample(n, row, may, 1) for n, (row, may) in enumerate(zip(rows, allowed, strict=True))]
+    found = doubted(people, share=0.25)
+    changed = [n for n, (a, b) in enumerate(zip(people, found, strict=True)) if not numpy.array_equal(a.row, b.row)]
+    assert 70 < len(changed) < 130
+    others = {row[READER].tobytes() for row in rows}
+    for a, b in zip(people, found, strict=True):
+        assert numpy.array_equal(numpy.delete(a.row, numpy.r_[READER]), numpy.delete(b.row, numpy.r_[READER]))
+        assert b.row[READER].tobytes() in others and (b.document, b.mentions) == (a.document, a.mentions)
+        assert b.allowed is a.allowed
+    assert all(numpy.array_equal(a.row, b.row) for a, b in zip(found, doubted(people, share=0.25), strict=True))
+    assert all(numpy.array_equal(a.row, b.row) for a, b in zip(people, doubted(people, share=0.0), strict=True))
+
+
+def test_a_classifier_fitted_to_another_reading_is_refused():
+    rows, allowed = toy_rows(60)
+    with numpy.load(BytesIO(fit(rows, allowed).to_bytes())) as arrays:
+        held = {key: arrays[key] for key in arrays.files}
+    names = json.loads(bytes(held["names"]))
+    del names["reader"]  # as 0.6.0 wrote it
+    buffer = BytesIO()
+    numpy.savez_compressed(buffer, **{**held, "names": numpy.frombuffer(json.dumps(names).encode(), dtype="u1")})
+    with pytest.raises(PiiError) as error:
+        PersonModel.from_bytes(buffer.getvalue())
+    assert error.value.code == "E304"
+
+
 def test_other_essays_come_first_and_are_enough_alone():
     rows, allowed = toy_rows(300)
     extra = [PersonExample(n, row, may, 1) for n, (row, may) in enumerate(zip(rows, allowed, strict=True))]
     alone = train([], extra=extra, extra_l2=1.0)
-    assert numpy.allclose(alone.predict(rows), fit(rows, allowed, l2=1.0, trust=TRUST).predict(rows))
+    seen = numpy.stack([person.row for person in doubted(extra)])
+    assert numpy.allclose(alone.predict(rows), fit(seen, allowed, l2=1.0, trust=TRUST).predict(rows))
     assert numpy.allclose(train(extra[:2], extra=extra, l2=1e5, extra_l2=1.0).predict(rows), alone.predict(rows), atol=0.01)
 
 

@@ -7,7 +7,7 @@ import spacy
 from pii_components.context_evidence import Evidence
 from pii_components.context_features import People, Weighed
 from pii_components.context_persons import parse_form
-from pii_components.context_reach import is_in_odd_case, is_rare, is_strange, settle
+from pii_components.context_reach import is_rare, is_strange, settle
 from pii_components.context_settings import ContextSettings
 from pii_components.context_view import DocView
 from pii_components.labels import NAME_STUDENT
@@ -20,7 +20,7 @@ ESSAY = "At last {} came to the station and paid."
 CHAT = "Tutor: hello there\nAna: hi, is {} here too?\nTutor: not yet, read on\nAna: fine by me"
 # Five roles, and "no name", which is what the classifier thinks.
 BY_MODEL = numpy.asarray([0.10, 0.05, 0.05, 0.10, 0.05, 0.65])
-BY_RULES = numpy.asarray([0.60, 0.10, 0.10, 0.10, 0.10])
+BLIND = numpy.asarray([0.60, 0.10, 0.10, 0.10, 0.10])
 ROLES_ONLY = numpy.asarray([0.10, 0.05, 0.05, 0.10, 0.05]) / 0.35
 
 
@@ -37,7 +37,7 @@ def person(name, *, text=ESSAY, source="model", cue=""):
 
 def settled(name, **how):
     view, people, weighed = person(name, **how)
-    return settle(BY_MODEL, BY_RULES, view, people, [0], weighed)
+    return settle(BY_MODEL, BLIND, view, people, [0], weighed)
 
 
 # fmt: off
@@ -51,10 +51,10 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("name", STRANGE)
-def test_the_rules_count_most_for_names_unlike_those_of_essays(name):
+def test_what_does_not_look_at_names_counts_half_for_names_unlike_those_of_essays(name):
     view, people, _ = person(name)
     assert is_strange(view, people, 0)
-    assert numpy.allclose(settled(name), [*((ROLES_ONLY + 3 * BY_RULES) / 4), 0.0])
+    assert numpy.allclose(settled(name), [*((ROLES_ONLY + BLIND) / 2), 0.0])
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -63,27 +63,18 @@ def test_names_of_latin_letters_are_not_strange(name):
     assert not is_strange(view, people, 0)
 
 
-@pytest.mark.parametrize("name", ["Ana Lopez", "José", "A. B.", "Maria"])
+@pytest.mark.parametrize("name", ["Ana Lopez", "José", "A. B.", "Maria", "ANA LOPEZ", "ana lopez", "A. LOPEZ"])
 def test_the_classifier_decides_of_names_in_essays(name):
-    _, people, _ = person(name)
-    assert not is_rare(people, [0])
     assert numpy.allclose(settled(name), BY_MODEL)
 
 
 @pytest.mark.parametrize("name", ["Makrvus", "Ana Lopvez", "Qtisvi"])
-def test_whose_name_stands_in_no_table_is_half_for_the_rules(name):
+def test_whose_name_stands_in_no_table_is_half_for_what_does_not_look_at_names(name):
     _, people, _ = person(name)
     assert is_rare(people, [0])
     found = settled(name)
     assert found[-1] == pytest.approx(BY_MODEL[-1])
-    assert numpy.allclose(found[:-1], 0.35 * (ROLES_ONLY + BY_RULES) / 2)
-
-
-@pytest.mark.parametrize("name", ["ANA LOPEZ", "ana lopez", "aNA lOPEZ", "MARIA", "A. LOPEZ"])
-def test_who_is_only_named_in_an_odd_case_is_half_for_the_rules(name):
-    view, people, _ = person(name)
-    assert is_in_odd_case(view, people, [0])
-    assert numpy.allclose(settled(name), [*(0.35 * (ROLES_ONLY + BY_RULES) / 2), BY_MODEL[-1]])
+    assert numpy.allclose(found[:-1], 0.35 * (ROLES_ONLY + BLIND) / 2)
 
 
 def test_a_fuller_mention_tells_that_the_name_is_rare():
@@ -93,12 +84,12 @@ def test_a_fuller_mention_tells_that_the_name_is_rare():
     assert is_rare(people, [0, 1]) and is_rare(people, [1, 0]) and not is_rare(people, [1])
 
 
-def test_names_found_by_their_form_are_for_the_rules_mostly():
-    assert numpy.allclose(settled("Ana Lopez", source="cue:name_torn"), [*((ROLES_ONLY + 3 * BY_RULES) / 4), 0.0])
+def test_names_found_by_their_form_are_like_strange_ones():
+    assert numpy.allclose(settled("Ana Lopez", source="cue:name_torn"), [*((ROLES_ONLY + BLIND) / 2), 0.0])
 
 
-def test_rules_and_classifier_count_alike_in_conversations():
-    assert numpy.allclose(settled("Maria", text=CHAT), [*((ROLES_ONLY + BY_RULES) / 2), 0.0])
+def test_in_conversations_the_classifier_counts_half():
+    assert numpy.allclose(settled("Maria", text=CHAT), [*((ROLES_ONLY + BLIND) / 2), 0.0])
 
 
 @pytest.mark.parametrize(

@@ -266,12 +266,49 @@ def test_a_training_that_was_broken_off_goes_on(learned, encoder, tmp_path, monk
 
 def test_where_no_story_is_told_a_character_is_somebody_of_whom_nothing_is_known():
     """Students who are told of like figures were lost by the reader's word alone."""
-    from pii_components.context_examined import without_character
+    from pii_components.context_cues import NOT_NAME
+    from pii_components.context_examined import without
+    from pii_components.labels import CHARACTER
 
-    read = numpy.log(numpy.asarray([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0], [0.5, 0.0, 0.0, 0.25, 0.25, 0.0]]) + 1e-9)
-    found = numpy.exp(without_character(read))
+    read = numpy.log(numpy.asarray([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0], [0.4, 0.0, 0.0, 0.25, 0.25, 0.1]]) + 1e-9)
+    found = numpy.exp(without(read, CHARACTER))
     assert numpy.allclose(found[0], [0.2, 0.2, 0.2, 0.2, 0.0, 0.2], atol=1e-6)
-    assert numpy.allclose(found[1], [0.55, 0.05, 0.05, 0.3, 0.0, 0.05], atol=1e-6)
+    assert numpy.allclose(found[1], [0.45, 0.05, 0.05, 0.3, 0.0, 0.15], atol=1e-6)
+    found = numpy.exp(without(read, CHARACTER, NOT_NAME))
+    assert numpy.allclose(found[1], [0.4875, 0.0875, 0.0875, 0.3375, 0.0, 0.0], atol=1e-6)
+
+
+class Says:
+    """A classifier that believes the same of everybody."""
+
+    width = 0
+
+    def __init__(self, *chances):
+        self.chances = chances
+
+    def predict(self, rows):
+        return numpy.tile(numpy.asarray(self.chances, dtype="f8"), (len(rows), 1))
+
+
+@pytest.mark.parametrize(
+    ("chances", "word", "label"),
+    [
+        ((0.02, 0.03, 0.05, 0.85, 0.0, 0.05), (0.0, 0.0, 0.0, 0.05, 0.95, 0.0), "NAME_CHARACTER"),  # of those in clear the reader's
+        ((0.02, 0.50, 0.05, 0.38, 0.0, 0.05), (0.0, 0.1, 0.0, 0.9, 0.0, 0.0), "NAME_CITED"),
+        ((0.30, 0.05, 0.20, 0.40, 0.0, 0.05), (0.0, 0.0, 0.0, 0.0, 1.0, 0.0), "NAME_STUDENT"),  # nobody comes out of hiding by it
+        ((0.30, 0.05, 0.20, 0.40, 0.0, 0.05), (0.1, 0.0, 0.9, 0.0, 0.0, 0.0), "NAME_CONNECTED"),
+        ((0.02, 0.03, 0.05, 0.85, 0.0, 0.05), (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), "NAME_CITED"),  # nor is anybody hidden by it
+    ],
+)
+def test_who_is_hidden_is_the_classifiers_word_and_the_role_among_the_rest_the_readers_too(chances, word, label):
+    nlp = pipeline()
+    context = nlp.get_pipe("pii_context")
+    doc = nlp.make_doc("Yesterday Ana Lopez wrote to us .")
+    write_spans(doc, [Candidate(1, 3, NAME_STUDENT, 0.95, "model")])
+    context.classifier = Says(*chances)
+    context.read = lambda docs, seen: [numpy.log(numpy.asarray([word]) + 1e-9)]
+    (found,) = context.find_spans(doc)
+    assert found.label == label and 0.0 < found.score <= 1.0
 
 
 def test_a_reader_without_a_classifier_is_not_asked(reader):

@@ -12,8 +12,8 @@ from pii_components.corpus.templates import (
     Slot,
     parse_parts,
     read_fragments,
-    read_template,
     read_scenes,
+    read_template,
     read_templates,
 )
 from pii_components.errors import PiiError
