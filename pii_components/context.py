@@ -303,24 +303,20 @@ class PiiContext(Saved, Pipe):
         least = self.settings.protect_at(point)
         found = []
         rows = seen.rows(token_vectors(doc) if model.width else None, read)
-        blind, word = shares(rows), None
-        if read is not None:
-            blind = (blind + roles_of(rows[:, READER])) / 2.0
-            word = roles_of(read)
+        blind = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
         for n, (person, w, p) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), strict=True)):
             p = settle(p, blind[n], seen.view, seen.people, person, w)
-            by_role = dict(zip(ROLES, p.tolist(), strict=False))
-            private = sum(by_role[role] for role in PRIVATE)
+            private = sum(float(p[ROLES.index(role)]) for role in PRIVATE)
             if private >= least:
                 roles: Sequence[str] = PRIVATE
-            elif p[-1] > max(by_role[role] for role in ROLES):
+            elif p[-1] > p[:-1].max():
                 continue
             else:
                 roles = tuple(role for role in ROLES if role not in PRIVATE)
             # Among these the reader's word counts as much, for a character without a story, too: nobody comes out of hiding by it.
-            said = by_role if word is None else {r: by_role[r] + float(word[n, at]) for at, r in enumerate(ROLES)}
-            role = max(roles, key=lambda r: said[r])
-            score = private if role in PRIVATE else said[role] / (1 if word is None else 2)
+            believed = p[:-1] if read is None else (p[:-1] + roles_of(read[n : n + 1])[0]) / 2.0
+            role = max(roles, key=lambda r: float(believed[ROLES.index(r)]))
+            score = private if role in PRIVATE else float(believed[ROLES.index(role)])
             found += self._written(seen.people, person, role, reason_for(role, w.evidence, w.model), min(score, 1.0))
         return found
 

@@ -2,7 +2,8 @@
 
 Where MiniLM-L6-v2 lies in the folder already (model.safetensors and vocab.txt, as upstream publishes them), nothing is done. Where not,
 the encoder of the installed en_pii_edu is written there: training then goes on from a model that knows names, and needs no network. With
-`--pipeline` that one's encoder is written, whatever lay there: the reader of `pii_context` goes on from that of the trained detector.
+`--pipeline` that one's encoder takes the place of an earlier one (encoder.pt): the reader of `pii_context` goes on from that of the trained
+detector. Upstream's weights are never removed.
 """
 
 import argparse
@@ -99,13 +100,14 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(description="Put an encoder where training looks for it.")
     parser.add_argument("--out", type=Path, default=Path("assets/encoder"))
-    parser.add_argument("--pipeline", help="name or path of the pipeline to take it from; takes the place of what is there")
+    parser.add_argument("--pipeline", help="name or path of the pipeline to take it from; takes the place of an earlier encoder.pt")
     args = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     if not args.pipeline and find_weights(args.out) and (args.out / "vocab.txt").is_file():
         logger.info("%s: there already", find_weights(args.out))
         return
-    (args.out / WEIGHTS[0]).unlink(missing_ok=True)  # it would be read before ours
+    if (args.out / WEIGHTS[0]).is_file():  # it would be read before ours
+        parser.error(str(PiiError(Errors.E541, path=args.out / WEIGHTS[0])))
     pipeline = args.pipeline or "en_pii_edu"
     logger.info("%s: from %s", extract(spacy.load(pipeline), args.out), pipeline)
 

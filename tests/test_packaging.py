@@ -72,6 +72,22 @@ def test_encoder_of_a_pipeline_starts_another(packaged, tmp_path):
     assert all(float((one[k] - two[k]).abs().max()) < 2e-3 for k in one)
 
 
+def test_the_encoder_command_replaces_its_own_weights_and_never_upstreams(packaged, tmp_path, monkeypatch, capsys):
+    from pii_components import encoder as module
+
+    monkeypatch.setattr(module.spacy, "load", lambda name: packaged[0])
+    monkeypatch.setattr("sys.argv", ["encoder", "--out", str(tmp_path), "--pipeline", "mine"])
+    (tmp_path / "encoder.pt").write_bytes(b"old")
+    (tmp_path / "vocab.txt").write_text("old", "utf8")
+    module.main()
+    assert (tmp_path / "encoder.pt").stat().st_size > 1000 and (tmp_path / "vocab.txt").read_text("utf8") != "old"
+    (tmp_path / "model.safetensors").write_bytes(b"upstream's")
+    with pytest.raises(SystemExit) as stopped:
+        module.main()
+    assert stopped.value.code == 2 and "E541" in capsys.readouterr().err
+    assert (tmp_path / "model.safetensors").read_bytes() == b"upstream's"
+
+
 @pytest.mark.parametrize("encoder", [INT8, HALF])
 def test_packaged_without_torch_says_the_same_and_starts_another(packaged, tmp_path, encoder):
     pytest.importorskip("onnx")
