@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from .context_blind import PLACEHOLDERS, PLACES
 from .context_model import CLASSES
-from .context_reader import Head, PersonReader
+from .context_reader import HEAD, Head, PersonReader
 from .cpu_training import quicken
 from .encoder import WEIGHTS, find_weights
 from .errors import Errors, PiiError
-from .onnx_graph import PREFIX, encoder_graph
+from .onnx_graph import PREFIX, encoder_graph, encoder_state
 
 _SOME_NAMES = ("maria", "john", "anna", "garcia", "smith", "brown")  # placeholders begin at the mean of their pieces
 
@@ -77,12 +77,36 @@ def new_model(encoder: Path, *, seed: int = 46, dropout: float = 0.1, frozen: in
     heads (int): Of attention.
     RETURNS (ReaderModel): With placeholders at the mean of some names' pieces. RAISES (PiiError): E106 without weights.
     """
-    from curated_transformers.models.bert import BertConfig, BertEncoder
-    from curated_transformers.models.curated_transformer import CuratedTransformer
-
     torch.manual_seed(seed)
     vocabulary = read_vocabulary(encoder)
     state = read_weights(encoder)
+    known = [vocabulary.index(name) for name in _SOME_NAMES if name in vocabulary] or [0]
+    like = state[PREFIX + "embeddings.word_embeddings.weight"][known].mean(dim=0)
+    return _model(state, like, dropout=dropout, frozen=frozen, heads=heads)
+
+
+def from_reader(reader: PersonReader, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12) -> ReaderModel:
+    """A reader to go on training, as near as what it was rounded to: what ships has 8 bits.
+
+    reader (PersonReader): It, of its own vocabulary. Others as in `new_model`. RETURNS (ReaderModel): The same in torch.
+    """
+    torch.manual_seed(seed)
+    state = {name: torch.from_numpy(value) for name, value in encoder_state(reader.shim.graph).items()}
+    places = state[PREFIX + "embeddings.word_embeddings.weight"][torch.from_numpy(reader.placeholders)]
+    model = _model(state, places.mean(dim=0), dropout=dropout, frozen=frozen, heads=heads)
+    head = {name: torch.from_numpy(getattr(reader.head, name)) for name in HEAD}
+    with torch.no_grad():
+        model.placeholders.copy_(places)
+        for name, layer in (("attention", model.attention), ("hidden", model.hidden), ("output", model.output)):
+            layer.weight.copy_(head[name].reshape(layer.weight.shape))
+            layer.bias.copy_(head[f"{name}_bias"].reshape(layer.bias.shape))
+    return model
+
+
+def _model(state: dict[str, Tensor], like: Tensor, *, dropout: float, frozen: int, heads: int) -> ReaderModel:
+    from curated_transformers.models.bert import BertConfig, BertEncoder
+    from curated_transformers.models.curated_transformer import CuratedTransformer
+
     words, inner = state[PREFIX + "embeddings.word_embeddings.weight"], state[PREFIX + "layers.0.ffn.intermediate.weight"]
     width = words.shape[1]
     config = BertConfig(
@@ -94,8 +118,7 @@ def new_model(encoder: Path, *, seed: int = 46, dropout: float = 0.1, frozen: in
     wrapped.load_state_dict(state)
     quicken(wrapped, dropout=dropout)
     bert = wrapped.curated_encoder
-    known = [vocabulary.index(name) for name in _SOME_NAMES if name in vocabulary] or [0]
-    reader = ReaderModel(wrapped, width, words[known].mean(dim=0), dropout=dropout)
+    reader = ReaderModel(wrapped, width, like, dropout=dropout)
     for kept in (bert.embeddings.word_embeddings, *bert.layers[:frozen]):
         kept.requires_grad_(False)
     return reader

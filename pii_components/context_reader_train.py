@@ -17,6 +17,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ import torch
 from torch import Tensor, nn
 
 from .context_model import CLASSES
-from .context_reader import pieces_of
+from .context_reader import PersonReader, pieces_of
 from .context_reader_data import Settings, Text, batches, read_texts
-from .context_reader_model import ReaderModel, new_model, read_vocabulary, to_reader
+from .context_reader_model import ReaderModel, from_reader, new_model, read_vocabulary, to_reader
 
 logger = logging.getLogger(__name__)
 
@@ -140,7 +141,9 @@ def main() -> None:
         help="folder with train.spacy and dev.spacy; of several, dev of the first",
     )
     parser.add_argument("--encoder", type=Path, default=Path("assets/encoder"), help="weights to start from")
-    parser.add_argument("--source", type=Path, help="checkpoint.pt of an earlier training, to go on from its weights")
+    parser.add_argument(
+        "--source", type=Path, help="to go on from: checkpoint.pt of an earlier training, or the `reader` of a package"
+    )
     parser.add_argument("--out", type=Path, default=Path("training/reader"))
     parser.add_argument("--gpu-id", type=int, default=-1, help="0 for the first GPU")
     for name, default in asdict(Settings()).items():
@@ -151,7 +154,8 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
     nlp.add_pipe("pii_context")
-    vocabulary = read_vocabulary(args.encoder)
+    shipped = PersonReader.from_bytes(args.source.read_bytes()) if args.source and args.source.suffix != ".pt" else None
+    vocabulary = shipped.vocabulary if shipped else read_vocabulary(args.encoder)
     pieces = pieces_of(vocabulary)
     texts = [text for folder in args.corpus for text in read_texts(folder / "train.spacy", nlp, pieces, settings)]
     dev = read_texts(args.corpus[0] / "dev.spacy", nlp, pieces, settings)
@@ -162,8 +166,9 @@ def main() -> None:
         sum(t.blinded.n_persons for t in texts),
         len(dev),
     )
-    model = new_model(args.encoder, seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
-    if args.source:
+    made = partial(from_reader, shipped) if shipped else partial(new_model, args.encoder)
+    model = made(seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
+    if args.source and not shipped:
         model.load_state_dict(torch.load(args.source, map_location="cpu", weights_only=True)["model"])
     model = model.to("cpu" if args.gpu_id < 0 else f"cuda:{args.gpu_id}")
     told = train(model, texts, dev, settings, checkpoint=args.out / "checkpoint.pt")

@@ -28,10 +28,22 @@ UncutOpt = Annotated[
     bool, typer.Option("--uncut", help="Whole texts to train on, not stretches: for a last pass, with --scale 0.5 or less.")
 ]
 CrapiiOpt = Annotated[
-    bool, typer.Option("--crapii/--no-crapii", help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later.")
+    bool,
+    typer.Option(
+        "--crapii/--no-crapii", help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later."
+    ),
+]
+ScenesOpt = Annotated[
+    bool, typer.Option("--scenes/--no-scenes", help="Whether short texts go in, of which nearly every sentence names somebody.")
+]
+CarriersOpt = Annotated[
+    float, typer.Option("--carriers", min=0, help="Times as many carriers to train on; most of them name nobody.")
 ]
 PerturbedOpt = Annotated[
-    float, typer.Option("--perturbed", min=0, max=1, help="Share of the filled essays to train on that are perturbed (evaluate robustness).")
+    float,
+    typer.Option(
+        "--perturbed", min=0, max=1, help="Share of the filled essays to train on that are perturbed (evaluate robustness)."
+    ),
 ]
 NamesOpt = Annotated[bool, typer.Option("--names", help="List what looks like a name or a contact detail outside slots.")]
 QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
@@ -46,6 +58,8 @@ def build(
     scale: ScaleOpt = 1.0,
     uncut: UncutOpt = False,
     crapii: CrapiiOpt = True,
+    scenes: ScenesOpt = True,
+    carriers: CarriersOpt = 1.0,
     perturbed: PerturbedOpt = 0.0,
     quiet: QuietOpt = False,
     debug: DebugOpt = False,
@@ -63,7 +77,9 @@ def build(
             from ..evaluate.perturb_training import training_change
 
             change = training_change(perturbed)
-        stats, distribution = build_corpus(assets, out, seed=seed, scale=scale, uncut=uncut, crapii=crapii, change=change)
+        stats, distribution = build_corpus(
+            assets, out, seed=seed, scale=scale, uncut=uncut, crapii=crapii, scenes=scenes, carriers=carriers, change=change
+        )
         if not quiet:
             screen = console()
             screen.print(split_table(stats))

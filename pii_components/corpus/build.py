@@ -255,6 +255,8 @@ def build_corpus(
     scale: float = 1.0,
     uncut: bool = False,
     crapii: bool = True,
+    scenes: bool = True,
+    carriers: float = 1.0,
     change: Change | None = None,
 ) -> tuple[Counts, dict[str, Counts]]:
     """Write train, dev and test as DocBins, `stats.json` and `distribution.json`: how often each label, role, form and region was filled in.
@@ -265,12 +267,14 @@ def build_corpus(
     uncut (bool): Whole texts to train on, not stretches of them: slower by the token, and what tells a role often stands far from the name.
         With them goes dev_worn.spacy, the dev essays with names that are worn.
     crapii (bool): Whether what lies in crapii/ goes in; False where those essays are to be held out later.
+    scenes (bool): Whether short texts go in, of which nearly every sentence names somebody.
+    carriers (float): Times as many carriers in train: a detector that sees few texts without people sees people everywhere.
     change (Callable[[Filled, random.Random], Filled] | None): Done to each filled essay of train and dev_worn, never of dev and test.
     RETURNS (tuple[Counts, dict[str, Counts]]): Per split: documents, tokens, documents without spans, spans that were masked since they
         do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value (`synthesis.Tally`).
     RAISES (PiiError): E603, if there are no essays.
     """
-    templates, fragments = read_templates(assets), read_fragments(assets)
+    templates, fragments = read_templates(assets, scenes=scenes), read_fragments(assets)
     if not templates:
         raise PiiError(Errors.E603, path=str(assets))
     table = name_table()
@@ -279,11 +283,12 @@ def build_corpus(
     stats, distribution = {}, {}
     for split in SPLITS:
         base, tally = RECIPES[split], Tally()
+        of_carriers = scale * (carriers if split == "train" else 1.0)
         recipe = replace(
             base,
             fillings=max(1, round(base.fillings * scale)),
-            carriers=round(base.carriers * scale),
-            clean_carriers=round(base.clean_carriers * scale),
+            carriers=round(base.carriers * of_carriers),
+            clean_carriers=round(base.clean_carriers * of_carriers),
             cut=not uncut,
         )
         blocks = {

@@ -197,9 +197,10 @@ def template_files(folder: Path) -> dict[Path, Callable[[], list[Template]]]:
     return {**essays, **scenes}
 
 
-def read_templates(folder: Path) -> list[Template]:
-    """RETURNS (list[Template]): Every essay in `folder/essays` and every short text in `folder/scenes`, sorted by id."""
-    return sorted((one for read in template_files(folder).values() for one in read()), key=lambda template: template.id)
+def read_templates(folder: Path, *, scenes: bool = True) -> list[Template]:
+    """RETURNS (list[Template]): Every essay in `folder/essays` and, if `scenes`, every short text in `folder/scenes`, sorted by id."""
+    reads = [read for path, read in template_files(folder).items() if scenes or path.parent.name != "scenes"]
+    return sorted((one for read in reads for one in read()), key=lambda template: template.id)
 
 
 def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:

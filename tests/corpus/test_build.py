@@ -62,6 +62,29 @@ def test_uncut_texts_are_as_long_as_those_of_dev(built, assets, tmp_path):
     assert length(uncut["train"]) > 1.5 * length(stats["train"])
 
 
+def test_carriers_are_added_to_train_only_and_short_texts_left_out(assets, tmp_path):
+    folder = tmp_path / "assets"
+    shutil.copytree(assets, folder)
+    (folder / "persuade").mkdir()
+    words = "We went to the lake and it was cold . Nobody swam but we looked at the boats for an hour . "
+    rows = [{"id": f"c{n}", "text": f"{n} {words * 12}"} for n in range(400)]
+    (folder / "persuade" / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf8")
+    (folder / "scenes").mkdir()
+    short = "%%\nid: s_{0}\n---\nI met {{{{friend.full}}}} at gate {0}, and we spoke of the rain there.\n"
+    (folder / "scenes" / "s.txt").write_text("".join(short.format(n) for n in range(40)), "utf8")
+    made = {
+        name: build_corpus(folder, tmp_path / name, seed=1, scale=0.02, uncut=True, **how)[0]
+        for name, how in {"plain": {}, "more": {"carriers": 4.0}, "essays": {"scenes": False}}.items()
+    }
+    assert made["more"]["train"]["documents"] > made["plain"]["train"]["documents"] + 40
+    assert all(made["more"][split] == made["plain"][split] for split in ("dev", "test"))
+    texts = {
+        name: " ".join(d.text for d in DocBin().from_disk(tmp_path / name / "train.spacy").get_docs(spacy.blank("en").vocab))
+        for name in made
+    }
+    assert "we spoke of the rain" in texts["plain"] and "we spoke of the rain" not in texts["essays"]
+
+
 def test_the_same_seed_builds_the_same_corpus(built, assets, tmp_path):
     out, stats, distribution = built
     assert build_corpus(assets, tmp_path, seed=1, scale=0.2) == (stats, distribution)
