@@ -285,14 +285,20 @@ class PiiContext(Saved, Pipe):
             found += self._written(seen.people, person, role, reason)
         return found
 
-    def _written(self, people: People, person: Sequence[int], role: str, reason: str, score: float = -1.0) -> list[Candidate]:
-        """A person's mentions with a role. score (float): Takes the place of the detector's, if 0 or more."""
+    def _written(
+        self, people: People, person: Sequence[int], role: str, reason: str, score: float = -1.0, likely: str = ""
+    ) -> list[Candidate]:
+        """A person's mentions with a role.
+
+        score (float): Takes the place of the detector's, if 0 or more. likely (str): Another role that is likelier; empty if none is.
+        """
         found = []
         for i in person:
-            here = any(e.role == role for e in people.evidence[i])
+            here = any(e.role == (likely or role) for e in people.evidence[i])
             note = reason if here or len(person) == 1 else f"{reason} (another mention)"
             cand = people.cands[i]
-            found.append(replace(cand, label=label_for_role(role), reason=note, score=cand.score if score < 0 else score))
+            taken = cand.score if score < 0 else score
+            found.append(replace(cand, label=label_for_role(role), reason=note, score=taken, likely=likely))
         return found
 
     def _decided_by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
@@ -317,7 +323,13 @@ class PiiContext(Saved, Pipe):
             believed = p[:-1] if read is None else (p[:-1] + roles_of(read[n : n + 1])[0]) / 2.0
             role = max(roles, key=lambda r: float(believed[ROLES.index(r)]))
             score = private if role in PRIVATE else float(believed[ROLES.index(role)])
-            found += self._written(seen.people, person, role, reason_for(role, w.evidence, w.model), min(score, 1.0))
+            # Who is hidden only because nobody is sure keeps the likeliest role: the label says what is done, the role who it is.
+            likely = max(ROLES, key=lambda r: float(believed[ROLES.index(r)])) if role in PRIVATE else role
+            reason = reason_for(likely, w.evidence, w.model)
+            if likely in PRIVATE or role not in PRIVATE:
+                found += self._written(seen.people, person, role, reason, min(score, 1.0))
+            else:
+                found += self._written(seen.people, person, role, f"{reason}; hidden, to be safe", min(score, 1.0), likely)
         return found
 
 

@@ -53,6 +53,7 @@ class Errors(metaclass=_Codes):
     E305 = "pii_context got {got} numbers for a person and its classifier reads {wanted}; the encoder is not the one that it was trained on."
     E306 = "There is no person to train pii_context's classifier on; give essays with labelled names."
     E307 = "The reader of pii_context cannot be used: its file is broken or its pieces lack placeholders. Train one: `weasel run train-reader`."
+    E308 = "Readers of pii_context can be averaged only if there are some, and all have one form and one vocabulary: go on from one to get another."
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'

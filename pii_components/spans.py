@@ -16,7 +16,7 @@ from spacy.tokens import Doc, Span
 
 from .alignment import OffsetMap
 from .errors import Errors, PiiError
-from .labels import LABELS, PRIORITY, role_of
+from .labels import LABELS, PRIORITY, ROLES, is_name, role_of
 
 SPANS_KEY = "pii"
 # Source of what was copied from a mention found elsewhere in the document.
@@ -33,6 +33,7 @@ class Candidate:
     source (str): "model", a rule's id, "roster" or "propagation".
     reason (str): One short line that a data steward can read.
     roles (tuple[float, ...]): For names, one probability per role in the order of `labels.ROLES`; else empty.
+    likely (str): Of a name that is hidden since nobody is sure, the likeliest role; empty if it is the one in the label.
     """
 
     start: int
@@ -42,6 +43,7 @@ class Candidate:
     source: str = ""
     reason: str = ""
     roles: tuple[float, ...] = ()
+    likely: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
@@ -53,12 +55,12 @@ class Candidate:
 
     @property
     def role(self) -> str:
-        """RETURNS (str): The role of a name; the empty string for other labels."""
-        return role_of(self.label)
+        """RETURNS (str): The likeliest role of a name; the empty string for other labels."""
+        return self.likely or role_of(self.label)
 
     def with_label(self, label: str, *, reason: str = "") -> "Candidate":
         """RETURNS (Candidate): The same span with another label, and another reason if one is given."""
-        return replace(self, label=label, reason=reason or self.reason)
+        return replace(self, label=label, reason=reason or self.reason, likely="")
 
 
 def install_extensions() -> None:
@@ -115,10 +117,16 @@ def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
             source=span._.pii_source,
             reason=span._.pii_reason,
             roles=tuple(roles[i]) if roles is not None and i < len(roles) else (),
+            likely=_likely(span),
         )
         for i, span in enumerate(group)
     ]
     return sorted(found, key=lambda c: (c.start, c.end))
+
+
+def _likely(span: Span) -> str:
+    role = span._.pii_role
+    return role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
 
 
 def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY) -> None:

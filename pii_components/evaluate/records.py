@@ -26,6 +26,7 @@ class Entity:
     start (int): First character. end (int): Character after the last one, exclusive.
     label (str): One of `labels.LABELS`, or a system's own.
     text (str): The characters; empty where they are not known.
+    role (str): The likeliest role of a name, where it is another than the one in its label; empty elsewhere.
     """
 
     document: str
@@ -33,6 +34,7 @@ class Entity:
     end: int
     label: str
     text: str = field(default="", repr=False)
+    role: str = ""
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:

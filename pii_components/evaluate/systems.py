@@ -18,10 +18,11 @@ from typing import Any, Protocol, runtime_checkable
 
 import spacy
 from spacy.language import Language
+from spacy.tokens import Span
 
 from ..errors import Errors, PiiError
-from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, URL_PERSONAL, is_name
-from ..spans import SPANS_KEY
+from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, URL_PERSONAL, is_name, role_of
+from ..spans import SPANS_KEY, install_extensions
 from .records import Entity, GoldDocument
 
 BATCH_SIZE = 16
@@ -150,11 +151,13 @@ class PipelineSystem:
         return cls(nlp, protects, name, describe_pipeline(nlp))
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
+        install_extensions()
         for gold, doc in zip(documents, self.nlp.pipe((d.text for d in documents), batch_size=self.batch_size), strict=True):
-            spans = [(span.start_char, span.end_char, span.label_) for span in doc.spans.get(SPANS_KEY, ())]
-            if not self.keep_roles:
-                spans = [(start, end, crapii_label(label, self.protects)) for start, end, label in spans]
-            yield [entity_of(gold, *span) for span in spans]
+            spans = doc.spans.get(SPANS_KEY, ())
+            if self.keep_roles:
+                yield [entity_of(gold, s.start_char, s.end_char, s.label_, role=other_role(s)) for s in spans]
+            else:
+                yield [entity_of(gold, s.start_char, s.end_char, crapii_label(s.label_, self.protects)) for s in spans]
 
 
 def crapii_label(label: str, protects: Callable[[str], bool]) -> str:
@@ -282,9 +285,15 @@ def describe_pipeline(nlp: Language) -> dict[str, Any]:
     return {"model": f"{meta['lang']}_{meta['name']}", "model_version": meta["version"], "components": list(nlp.pipe_names)}
 
 
-def entity_of(gold: GoldDocument, start: int, end: int, label: str) -> Entity:
+def entity_of(gold: GoldDocument, start: int, end: int, label: str, *, role: str = "") -> Entity:
     """RETURNS (Entity): A prediction in a document, with its text."""
-    return Entity(gold.id, start, end, label, gold.text[start:end])
+    return Entity(gold.id, start, end, label, gold.text[start:end], role)
+
+
+def other_role(span: Span) -> str:
+    """RETURNS (str): The role of a name, if it is another than the one in its label."""
+    role = str(span._.pii_role or "")
+    return role if is_name(span.label_) and role != role_of(span.label_) else ""
 
 
 def package_version(package: str) -> str:
