@@ -5,6 +5,7 @@
     ('NAME_CITED', 'STUDENT', '')
 
 A person's name carries its role in its label (`NAME_<ROLE>`), so that one string travels through DocBin, Presidio and a report.
+A name that is hidden only to be safe is NAME_STUDENT or NAME_CONNECTED all the same; `span._.pii_role` has its likeliest role then.
 Sources: CRAPII (seeds/crapii_paper.txt, section 2.2) for the direct and indirect labels; ETS's procedure for instructors and
 connected people.
 """
