@@ -324,12 +324,10 @@ class PiiContext(Saved, Pipe):
             role = max(roles, key=lambda r: float(believed[ROLES.index(r)]))
             score = private if role in PRIVATE else float(believed[ROLES.index(role)])
             # Who is hidden only because nobody is sure keeps the likeliest role: the label says what is done, the role who it is.
-            likely = max(ROLES, key=lambda r: float(believed[ROLES.index(r)])) if role in PRIVATE else role
-            reason = reason_for(likely, w.evidence, w.model)
-            if likely in PRIVATE or role not in PRIVATE:
-                found += self._written(seen.people, person, role, reason, min(score, 1.0))
-            else:
-                found += self._written(seen.people, person, role, f"{reason}; hidden, to be safe", min(score, 1.0), likely)
+            likely = ROLES[int(believed.argmax())] if role in PRIVATE else role
+            unsure = likely != role
+            reason = reason_for(likely, w.evidence, w.model) + ("; hidden, to be safe" if unsure else "")
+            found += self._written(seen.people, person, role, reason, min(score, 1.0), likely if unsure else "")
         return found
 
 
