@@ -24,6 +24,7 @@ from .validators import VALIDATORS, not_a_phone
 
 RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
 _PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
+_VERY_SURE = 0.9  # of a model about an address that by its form is unlikely to be anybody's
 _PARTING = frozenset('"“”„«»|;')
 _JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
 # A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.
@@ -85,7 +86,7 @@ def _clean_url(page: Page, candidate: Candidate, verdicts: Sequence[Verdict]) ->
     for verdict in verdicts:
         if verdict.hit.start < hit.end and hit.start < verdict.hit.end:
             tokens = page.tokens(verdict.hit.start, verdict.hit.end)
-            if verdict.personal == "no" or tokens is None:
+            if verdict.personal == "no" or tokens is None or (verdict.personal == "unlikely" and candidate.score < _VERY_SURE):
                 return None
             return replace(candidate, start=tokens[0], end=tokens[1], reason=candidate.reason or verdict.reason)
     return trim(page.doc, candidate) if re.search(r"(?i)://\S|\bwww\.\w|\w\.[a-z]{2,}/", hit.value) else None

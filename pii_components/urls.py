@@ -15,12 +15,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from .context_words import in_table, is_glued
 from .patterns import RuleSet, SiteRule
 from .shapes import Hit, split_host
 from .tokenization import SURE_TLD
 
 _SURE = frozenset(SURE_TLD.split("|"))
 _WINDOW = 160
+_OWN_ENDINGS = frozenset(("me", "name", "blog", "page", "bio", "tel"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,8 @@ class Verdict:
     """What is known about one web address.
 
     hit (Hit): The address without what is not part of it.
-    personal (str): "yes" (protect), "unsure" (no rule speaks: what the model says counts) or "no" (public).
+    personal (str): "yes" (protect), "unsure" (no rule speaks: what the model says counts), "unlikely" (the home page of a site that nobody's
+        name is in: only a model that is very sure counts) or "no" (public).
     score (float): 0 to 1. source (str): Id of the deciding pattern. reason (str): One line.
     """
 
@@ -130,4 +133,17 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
         return Verdict(hit, "yes", score, "url-holds-name", "web address that holds a name of this document")
     if own and "cited" not in near and sure | (split_host(host)[2] in _SURE):
         return Verdict(hit, "yes", score, own.id, own.reason)
-    return Verdict(hit, "unsure")
+    return Verdict(hit, "unlikely" if is_home_page(host, rest) else "unsure")
+
+
+def is_home_page(host: str, rest: str) -> bool:
+    """Whether an address leads to the front of a whole site that bears nobody's name: a company's, a newspaper's, a tool's.
+
+    host (str), rest (str): From `parse_url`.
+    RETURNS (bool): Never for a subdomain ("ana.example.com"), an ending for people (.me), or a domain that holds a frequent name.
+    """
+    sub, domain, suffix = split_host(host)
+    if sub or rest.strip("/") or suffix in _OWN_ENDINGS:
+        return False
+    words = re.split(r"[^a-z]+", domain.lower())
+    return not any(len(word) > 2 and (in_table(word) or is_glued(word)) for word in words)

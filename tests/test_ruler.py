@@ -223,8 +223,12 @@ PROPOSED = [
     ("my page here", "my page", "URL_PERSONAL", []),
     ("on https://www.coursera.org/learn/x now", "https://www.coursera.org/learn/x", "URL_PERSONAL", []),
     ("a menu.Keep it", "menu.Keep", "URL_PERSONAL", []),
+    ("read it at https://www.sunnycrafts.com/ today", "https://www.sunnycrafts.com/", "URL_PERSONAL", []),
     ("so , then", ",", "USERNAME", []), ("about 12 people", "12", "PHONE_NUM", []),
     # kept
+    ("look at www.katievaughan.com now", "www.katievaughan.com", "URL_PERSONAL", [("www.katievaughan.com", "URL_PERSONAL")]),
+    ("look at http://sunnycrafts.me now", "http://sunnycrafts.me", "URL_PERSONAL", [("http://sunnycrafts.me", "URL_PERSONAL")]),
+    ("look at shop.sunnycrafts.com now", "shop.sunnycrafts.com", "URL_PERSONAL", [("shop.sunnycrafts.com", "URL_PERSONAL")]),
     ("see https://example.com/page ok", "https://example.com/page", "URL_PERSONAL",
      [("https://example.com/page", "URL_PERSONAL")]),
     ("number 20481234 is mine", "20481234", "ID_NUM", [("20481234", "ID_NUM")]),
@@ -251,6 +255,16 @@ PROPOSED = [
 @pytest.mark.parametrize(("text", "words", "label", "expected"), PROPOSED)
 def test_proposals_of_the_model(nlp, ruler, text, words, label, expected):
     assert after(ruler, propose(nlp, text, (words, label))) == expected
+
+
+def test_a_home_page_needs_a_model_that_is_very_sure(nlp, ruler):
+    doc = nlp.make_doc("look at www.sunnycrafts.com now")
+    kept = {}
+    for score in (0.6, 0.95):
+        write_spans(doc, [Candidate(2, 3, "URL_PERSONAL", score=score, source="model")])
+        kept[score] = [c.label for c in ruler.find_spans(doc)]
+    assert kept == {0.6: [], 0.95: ["URL_PERSONAL"]}
+    assert found(nlp, "my website www.sunnycrafts.com") == [("www.sunnycrafts.com", "URL_PERSONAL")]
 
 
 def test_agreement_keeps_the_rule_and_the_higher_score(nlp, ruler):
