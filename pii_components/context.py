@@ -38,13 +38,14 @@ from .context_examined import Examined
 from .context_features import READER, People, Weighed, roles_of, token_vectors
 from .context_find import find_by_cue
 from .context_model import PersonModel, shares
-from .context_persons import Mention, link, parse_form, respell
+from .context_persons import Mention, link, parse_form
 from .context_propagate import Known, propagate
 from .context_reach import settle
 from .context_reader import PersonReader
 from .context_repair import repair
 from .context_saved import Saved
 from .context_settings import ContextSettings
+from .context_spelling import respell
 from .context_view import DocView, Place
 from .context_words import story_pattern
 from .labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role

@@ -18,6 +18,7 @@ from .context_cues import NOT_NAME, CueRules
 from .context_figures import figures
 from .context_persons import Form
 from .context_settings import ContextSettings
+from .context_spelling import is_near_table
 from .context_view import Place
 from .context_words import in_table, words
 from .labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
@@ -164,9 +165,11 @@ def name_logit(
         total += settings.support_position
     if "beset" in place.zones:
         total += settings.support_beset
-    tabled = form.full and all(in_table(word) for word in form.words)
+    tabled = form.full and all(in_table(word) or is_near_table(word) for word in form.words)
     if not denied and tabled and not all(words().is_common(word) for word in form.words):
         total += settings.support_table
+    if not denied and any(is_near_table(word) for word in form.words):
+        total += settings.support_slip
     if roster and form.words and all(word in roster for word in form.words):
         total += settings.support_roster
     return total - denied

@@ -12,18 +12,15 @@ Rules, in this order:
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
-from rapidfuzz.distance import OSA
-
-from .context_words import in_table, is_initial
+from .context_words import is_initial
 from .context_words import words as word_lists
 from .context_worn import rejoin
 from .labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
 from .surrogates.names import fold
 
-_LEAST_LETTERS = 5  # of a word that may be one slip away from another
 KEPT = (CITED, CHARACTER)  # roles that stay as they are in every shipped profile
 
 
@@ -94,25 +91,6 @@ def parse_form(tokens: Sequence[str]) -> Form:
     if not found and not initials:
         found = [fold(token) for token in tokens if any(c.isalpha() for c in token)]
     return Form(tuple(found), tuple(initials), comma and len(found) + len(initials) > 1)
-
-
-def respell(forms: Sequence[Form]) -> list[Form]:
-    """Lone names that are written wrong once: "Meenakhsi" beside "Meenakshi Rao" is she.
-
-    forms (Sequence[Form]): All of a text. RETURNS (list[Form]): The same, a bare word that is no known name and one slip away from one word of
-        a full name (two, from eight letters on) as that word. A name that is in the table may be that of somebody else, and stays.
-    """
-    full = {word for form in forms if form.full for word in form.words if len(word) >= _LEAST_LETTERS}
-    return [_respelled(form, full) if form.single and form.words[0] not in full else form for form in forms]
-
-
-def _respelled(form: Form, known: Set[str]) -> Form:
-    word = form.words[0]
-    if not known or len(word) < _LEAST_LETTERS or in_table(word) or word_lists().is_common(word):
-        return form
-    slips = 1 + (len(word) >= 8)
-    near = [other for other in known if OSA.distance(word, other, score_cutoff=slips) <= slips and {word[0], word[1]} & {other[0]}]
-    return replace(form, words=(near[0],)) if len(near) == 1 else form
 
 
 def same_person(a: Form, b: Form) -> bool:

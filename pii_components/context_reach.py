@@ -1,9 +1,9 @@
 """Whom the trained classifier of `pii_context` was made for, and what its word about the others counts.
 
 It learned from essays, chats and texts with worn names, most of which are words of Latin letters that stand in tables. In conversations, for a
-name that stands in no table, since it has a slip in it or few bear it, and for one in a script of its own, letter by letter or with digits in it,
-what does not look at names says as much as it does: the rules, and the reader, where there is one. Strange names and people of conversations are
-never "no name".
+name that stands in no table, since it has a slip in it or few bear it, for one of three words or more, which may be two people's, and for one in
+a script of its own, letter by letter or with digits in it, what does not look at names says as much as it does: the rules, and the reader, where
+there is one. Strange names and people of conversations are never "no name".
 """
 
 import re
@@ -13,6 +13,7 @@ import numpy
 
 from .context_features import People, Weighed
 from .context_find import FORM_SOURCES
+from .context_spelling import is_near_table
 from .context_view import DocView
 from .context_words import in_table, words
 from .spans import PROPAGATION
@@ -25,6 +26,7 @@ SPEAKERS = frozenset((
 _UNSEEN = frozenset((PROPAGATION, *FORM_SOURCES))
 _UNLIKE = re.compile(r"\d|[^\W\d_A-Za-zÀ-ÖØ-öø-ɏʰ-˿Ḁ-ỿ]")
 _LETTERS_APART = 3
+_MANY = 3
 
 
 def settle(
@@ -37,14 +39,15 @@ def settle(
     view (DocView): The document. people (People): Everybody in it. person (Sequence[int]): This one's mentions.
     weighed (Weighed): What speaks for each role of this one.
     RETURNS (numpy.ndarray): Shape `(6,)`. Without "no name" for whom the classifier was not made, for names copied from others or found by
-        their form, of which it has seen too few, and for who signs, posts or speaks; with half of it where a sign touches the name.
+        their form, of which it has seen too few, and for who signs, posts or speaks; with half of it where a sign touches the name, or a
+        slip is in it.
     """
     strange = any(is_strange(view, people, i) for i in person)
     sure = strange or bool(view.turns) or any(e.id in SPEAKERS for e in weighed.evidence)
     none = 0.0 if sure or all(people.cands[i].source in _UNSEEN for i in person) else float(chances[-1])
-    if all("beset" in people.places[i].zones for i in person):
+    if all("beset" in people.places[i].zones for i in person) or is_misspelled(people, person):
         none /= 2.0 - none
-    trust = 0.5 if strange or view.turns or is_rare(people, person) else 1.0
+    trust = 0.5 if strange or view.turns or is_rare(people, person) or is_many(people, person) else 1.0
     roles = chances[:-1] / max(float(chances[:-1].sum()), 1e-9)
     return numpy.append((1.0 - none) * (trust * roles + (1.0 - trust) * blind), none)
 
@@ -53,6 +56,16 @@ def is_rare(people: People, person: Sequence[int]) -> bool:
     """RETURNS (bool): Whether somebody has a name that stands in no table and is no English word."""
     fullest = max((people.forms[i] for i in person), key=lambda form: len(form.words))
     return any(len(word) > 1 and not in_table(word) and not words().is_common(word) for word in fullest.words)
+
+
+def is_many(people: People, person: Sequence[int]) -> bool:
+    """RETURNS (bool): Whether somebody is only ever called by three words or more, which may be two people's names side by side."""
+    return all(len(people.forms[i].words) >= _MANY for i in person)
+
+
+def is_misspelled(people: People, person: Sequence[int]) -> bool:
+    """RETURNS (bool): Whether a word of somebody's name is one slip away from a frequent one."""
+    return any(is_near_table(word) for i in person for word in people.forms[i].words)
 
 
 def is_strange(view: DocView, people: People, i: int) -> bool:

@@ -38,6 +38,7 @@ class ContextSettings:
         first and last name both in the name table, for a name of the class list. Cues add their weight, at most `support_cue`.
     support_cue (float): See above. support_beset (float): Added where an emoji, or a full stop without a space, touches the name: the model
         is less sure of such.
+    support_slip (float): Added where a word of the name is one slip away from a frequent name.
     common_word (float): Taken from a lone word that is English and no frequent name ("The", "Customers").
     header_place (float): Taken from a lone word in the header beside "University", "City", "for" or "in", without a cue.
     story_cue (bool): Whether a text needs a sign of a story, a persona or an exercise for anyone in it to be a CHARACTER; without one the
@@ -71,6 +72,7 @@ class ContextSettings:
     support_roster: float = 6.0
     support_cue: float = 2.5
     support_beset: float = 1.5
+    support_slip: float = 1.5
     common_word: float = 3.0
     header_place: float = 4.0
     header_lines: int = 16

@@ -54,6 +54,7 @@ class Errors(metaclass=_Codes):
     E306 = "There is no person to train pii_context's classifier on; give essays with labelled names."
     E307 = "The reader of pii_context cannot be used: its file is broken or its pieces lack placeholders. Train one: `weasel run train-reader`."
     E308 = "Readers of pii_context can be averaged only if there are some, and all have one form and one vocabulary: go on from one to get another."
+    E309 = "Detectors can be averaged only if there are some, and all have the same components and models of one form: go on from one to get another."
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'

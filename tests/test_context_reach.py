@@ -7,7 +7,7 @@ import spacy
 from pii_components.context_evidence import Evidence
 from pii_components.context_features import People, Weighed
 from pii_components.context_persons import parse_form
-from pii_components.context_reach import is_rare, is_strange, settle
+from pii_components.context_reach import is_many, is_misspelled, is_rare, is_strange, settle
 from pii_components.context_settings import ContextSettings
 from pii_components.context_view import DocView
 from pii_components.labels import NAME_STUDENT
@@ -68,13 +68,27 @@ def test_the_classifier_decides_of_names_in_essays(name):
     assert numpy.allclose(settled(name), BY_MODEL)
 
 
-@pytest.mark.parametrize("name", ["Makrvus", "Ana Lopvez", "Qtisvi"])
+@pytest.mark.parametrize("name", ["Mqkrvzus", "Ana Qtisvi", "Qtisvi"])
 def test_whose_name_stands_in_no_table_is_half_for_what_does_not_look_at_names(name):
     _, people, _ = person(name)
     assert is_rare(people, [0])
     found = settled(name)
     assert found[-1] == pytest.approx(BY_MODEL[-1])
     assert numpy.allclose(found[:-1], 0.35 * (ROLES_ONLY + BLIND) / 2)
+
+
+def test_of_a_name_with_a_slip_in_it_half_of_no_name_is_believed():
+    _, people, _ = person("Ana Gonzalze")
+    assert is_misspelled(people, [0]) and not is_misspelled(person("Ana Gonzalez")[1], [0])
+    none = BY_MODEL[-1]
+    assert settled("Ana Gonzalze")[-1] == pytest.approx(none / (2 - none))
+
+
+def test_three_words_may_be_two_peoples_names():
+    assert numpy.allclose(settled("Ana Maria Lopez")[:-1], 0.35 * (ROLES_ONLY + BLIND) / 2)
+    _, people, _ = person("Ana Maria Lopez")
+    people.forms.append(person("Ana Lopez")[1].forms[0])
+    assert is_many(people, [0]) and not is_many(people, [0, 1])
 
 
 def test_a_fuller_mention_tells_that_the_name_is_rare():

@@ -3,8 +3,9 @@
 import pytest
 
 from pii_components.context import PiiContext
-from pii_components.context_persons import parse_form, respell
+from pii_components.context_persons import parse_form
 from pii_components.context_settings import ContextSettings
+from pii_components.context_spelling import is_near_table, respell
 from pii_components.context_view import DocView
 from pii_components.labels import NAME_CITED, NAME_STUDENT
 from tests.test_context import NLP, marked
@@ -20,7 +21,10 @@ PROSE = "The group adopted the view of one of us after a vote and went home.\n"
         (f"References\nPopper (1959). The logic.\n5. Conclusion\n{PROSE}", [1]),
         (f"3. Literature\nThe theory is old and good.\n4. Who isn't there\n{PROSE}", [1]),
         # Entries are numbered too.
-        ("3. References\n1. Popper K. The logic\n2. Kuhn T. The structure\n3. Rawls J. Justice\n4. Arendt, H. The life\n", [1, 2, 3, 4]),
+        (
+            "3. References\n1. Popper K. The logic\n2. Kuhn T. The structure\n3. Rawls J. Justice\n4. Arendt, H. The life\n",
+            [1, 2, 3, 4],
+        ),
         ("References\n1. Popper\n2. Kuhn\n3. Rawls\n", [1, 2, 3]),
         ("References\nPopper, K. (1959). The logic.\nData and Society (2019). A report.\n", [1, 2]),
     ],
@@ -39,22 +43,42 @@ def test_where_a_list_of_sources_ends(text: str, inside: list[int]) -> None:
         (["Evgeny Karimov", "Vgny"], "vgny"),  # too short
         (["Norman Jansen", "Janssen"], "janssen"),  # a name of its own
         (["Anika Challenger", "Challenge"], "challenge"),  # an English word
-        (["Evgeny", "Evgny"], "evgny"),  # nobody's full name
+        (["Evgeny", "Evgny"], "evgeny"),  # a first name alone
+        (["Evgeny", "Evgny Karimov"], "evgeny karimov"),  # in a full name
+        (["Meenakshi Rao", "Meenakhsi Roa"], "meenakshi roa"),  # too short to tell, or a name of its own
     ],
 )
 def test_a_name_written_wrong_is_the_one_it_is_meant_for(names: list[str], read: str) -> None:
     forms = respell([parse_form(name.split()) for name in names])
-    assert forms[1].words == (read,)
+    assert forms[1].words == tuple(read.split())
     assert forms[0] == parse_form(names[0].split())
+
+
+def test_one_of_two_misspellings_stands_for_both() -> None:
+    forms = respell([parse_form([word]) for word in ("Prszybilla", "Prszybila", "Oyelaran")])
+    assert forms[0] == forms[1] != forms[2]
+
+
+@pytest.mark.parametrize(
+    ("word", "near"),
+    [("jonathna", True), ("gonzalze", True), ("maria", False), ("window", False), ("zzyzx", False), ("jhn", False)],
+)
+def test_a_slip_away_from_a_frequent_name(word: str, near: bool) -> None:
+    assert is_near_table(word) == near
 
 
 def test_a_misspelled_name_shares_the_evidence_of_its_person() -> None:
     context = PiiContext(settings={"min_score": 0.9})
     doc = context(marked("By [[Meenakshi Rao]]\n\nOur group met late. [[.6:Meenakhsi]] is of the view that it failed.\n"))
-    assert [(span.text, span.label_) for span in doc.spans["pii"]] == [("Meenakshi Rao", NAME_STUDENT), ("Meenakhsi", NAME_STUDENT)]
+    assert [(span.text, span.label_) for span in doc.spans["pii"]] == [
+        ("Meenakshi Rao", NAME_STUDENT),
+        ("Meenakhsi", NAME_STUDENT),
+    ]
 
 
-@pytest.mark.parametrize("behind, label", [("(A04451276M)", NAME_STUDENT), ("(ID: 204-812-33)", NAME_STUDENT), ("(2014)", NAME_CITED)])
+@pytest.mark.parametrize(
+    "behind, label", [("(A04451276M)", NAME_STUDENT), ("(ID: 204-812-33)", NAME_STUDENT), ("(2014)", NAME_CITED)]
+)
 def test_a_number_behind_a_name(behind: str, label: str) -> None:
     doc = PiiContext()(marked(f"We also worked with [[Lyn Pilapil]] {behind} on the second chart of it all.\n", "CITED"))
     assert [span.label_ for span in doc.spans["pii"]] == [label]

@@ -1,0 +1,101 @@
+"""Names that are written wrong: which word of a text is another one with a slip in it, and which is a frequent name with one.
+
+    "Meenakhsi" beside "Meenakshi Rao"    ->  read as Meenakshi: she is meant
+    "Lpoez", "Lopze"                      ->  read as one word, if no table holds either
+    is_near_table("Meenakhsi")            ->  True
+
+Only words that stand in no table of names and are no English words are doubted, so "Marie" beside "Maria Lopez" stays somebody else.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from rapidfuzz.distance import OSA
+
+from .context_persons import Form
+from .context_words import in_table
+from .context_words import words as word_lists
+from .surrogates.names import name_table
+
+_LEAST, _WHOLE, _LONG = 4, 5, 8  # letters of the word, of the longer of both, and of one that may have two slips
+# Rarity up to which a name of the table is one that somebody may have meant, of short names and of longer ones: any five letters are near some name.
+_SHORT, _FREQUENT_SHORT, _FREQUENT = 5, 6, 8
+
+
+def respell(forms: Sequence[Form]) -> list[Form]:
+    """The forms of a text, doubtful words as what was meant.
+
+    forms (Sequence[Form]): All of a text.
+    RETURNS (list[Form]): The same; a word that is no known name and one slip away from one other word of the names (two, from eight letters
+        on) as that word. Which of two is right is told by the table, then by how often each stands there.
+    """
+    count = Counter(word for form in forms for word in form.words)
+    doubtful = [word for word in count if _is_doubtful(word)]
+    if not doubtful or len(count) < 2:
+        return list(forms)
+    in_full = {word for form in forms if form.full for word in form.words}
+    meant: dict[str, str] = {}
+    # Those that are most likely right first; a word follows one that stands, never one that follows another.
+    order = sorted(count, key=lambda word: (_is_doubtful(word), -count[word], word not in in_full))
+    rank = {word: n for n, word in enumerate(order)}
+    for word in sorted(doubtful, key=lambda word: rank[word]):
+        near = [
+            other
+            for other in order[: rank[word]]
+            if other not in meant
+            and _is_name(other)
+            and (other in in_full or in_table(other) or len(word) > _SHORT)
+            and is_slip(word, other)
+        ]
+        if len(near) == 1:
+            meant[word] = near[0]
+    if not meant:
+        return list(forms)
+    return [replace(form, words=tuple(meant.get(word, word) for word in form.words)) for form in forms]
+
+
+def _is_doubtful(word: str) -> bool:
+    return len(word) >= _LEAST and word.isalpha() and not in_table(word) and not word_lists().is_common(word)
+
+
+def _is_name(word: str) -> bool:
+    return in_table(word) or not word_lists().is_common(word)
+
+
+def is_slip(word: str, other: str) -> bool:
+    """RETURNS (bool): Whether one can be the other with a letter changed, dropped, added or two swapped; with two of these in long ones."""
+    longer = max(len(word), len(other))
+    if min(len(word), len(other)) < _LEAST or longer < _WHOLE or not {word[0], word[1]} & {other[0], other[1]}:
+        return False
+    slips = 1 + (longer >= _LONG)
+    return OSA.distance(word, other, score_cutoff=slips) <= slips
+
+
+@lru_cache(maxsize=4096)
+def is_near_table(word: str) -> bool:
+    """RETURNS (bool): Whether a word, folded, is one slip away from a frequent name and is none itself, and no English word either."""
+    if not _is_doubtful(word):
+        return False
+    return any(len(name) >= _WHOLE and OSA.distance(word, name, score_cutoff=1) <= 1 for name in _names_like(word))
+
+
+def _names_like(word: str) -> Iterable[str]:
+    """RETURNS (Iterable[str]): Frequent names of nearly its length that begin as it does, or with its second letter."""
+    by_start = _by_start()
+    for first in dict.fromkeys(word[:2]):
+        for size in (len(word) - 1, len(word), len(word) + 1):
+            yield from by_start.get((first, size), ())
+
+
+@lru_cache(maxsize=1)
+def _by_start() -> dict[tuple[str, int], list[str]]:
+    table = name_table()
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    for given in (True, False):
+        short, names = set(table.frequent(_FREQUENT_SHORT, given=given)), table.frequent(_FREQUENT, given=given)
+        for name in names:
+            if len(name) > _SHORT or name in short:
+                found.setdefault((name[0], len(name)), {})[name] = None
+    return {key: list(names) for key, names in found.items()}
