@@ -22,6 +22,8 @@ from .labels import NAME_CITED, is_name
 from .ner_loss import UNLABELLED_KEY
 from .spans import SPANS_KEY, Candidate
 
+# Names that a detector found and nobody labelled (`context_reader_carriers`).
+FOUND_KEY = "pii_found"
 _SPECIAL = 1000  # ids below are BERT's own, punctuation and placeholders
 _MASK_PIECE = 103
 
@@ -61,8 +63,12 @@ class Text:
 
 
 def people_of_gold(context: PiiContext, gold: Doc, rng: random.Random, *, strangers: float) -> list[Candidate]:
-    """RETURNS (list[Candidate]): The names of a labelled text, and in a share of the texts up to three capitalised words that are none."""
+    """RETURNS (list[Candidate]): The names of a labelled text, and in a share of the texts up to three capitalised words that are none. Where a
+    detector's names stand beside the gold, these instead."""
     found = [Candidate(s.start, s.end, s.label_, 0.99, "model") for s in gold.spans.get(SPANS_KEY, ()) if is_name(s.label_)]
+    if FOUND_KEY in gold.spans:
+        found += [Candidate(s.start, s.end, s.label_, 0.5, "model") for s in gold.spans[FOUND_KEY]]
+        return sorted(found, key=lambda c: c.start)
     if rng.random() >= strangers:
         return found
     taken = {i for s in gold.spans.get(SPANS_KEY, ()) for i in range(s.start, s.end)}
