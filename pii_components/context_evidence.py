@@ -165,7 +165,8 @@ def name_logit(
         total += settings.support_position
     if "beset" in place.zones:
         total += settings.support_beset
-    tabled = form.full and all(in_table(word) or is_near_table(word) for word in form.words)
+    several = form.full or (form.words and form.initials)
+    tabled = several and all(in_table(word) or is_near_table(word) for word in form.words)
     if not denied and tabled and not all(words().is_common(word) for word in form.words):
         total += settings.support_table
     if not denied and any(is_near_table(word) for word in form.words):

@@ -35,7 +35,8 @@ class ContextSettings:
     figure_full, figure_surname (float): For a public or literary figure by full name, or by a surname with further evidence.
     form_given, form_surname (float): Against CITED for a person called by a given name only; for CITED by a bare surname only.
     support_position, support_table, support_roster (float): Added to a weak name's own log-odds for a line of its own, for
-        first and last name both in the name table, for a name of the class list. Cues add their weight, at most `support_cue`.
+        first and last name both in the name table (or an initial and a name of it), for a name of the class list. Cues add their weight,
+        at most `support_cue`.
     support_cue (float): See above. support_beset (float): Added where an emoji, or a full stop without a space, touches the name: the model
         is less sure of such.
     support_slip (float): Added where a word of the name is one slip away from a frequent name.
