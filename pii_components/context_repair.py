@@ -19,6 +19,7 @@ from .spans import Candidate
 from .surrogates.names import name_table
 
 _SEEN, _WHOLE_SCORE = 0.3, 0.9
+_LEAST_WHOLE, _LONGEST_SHORTENED = 3, 5  # letters of a name that is written out, and of one that a full stop may shorten ("Thos.")
 _MOST = 6  # words that a name can grow to
 _STOP = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 
@@ -45,16 +46,24 @@ def repair(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
-    """A name that runs over a line break is two."""
+    """A name that runs over a line break or the end of a sentence is two."""
     parts, start = [], c.start
     for i in range(c.start, c.end):
-        if _STOP.search(view.words[i]) and i not in view.torn:
+        if (_STOP.search(view.words[i]) and i not in view.torn) or _ends_sentence(view, c, i):
             if i > start:
                 parts.append(replace(c, start=start, end=i))
             start = i + 1
     if start < c.end:
         parts.append(replace(c, start=start, end=c.end))
     return parts
+
+
+def _ends_sentence(view: DocView, c: Candidate, i: int) -> bool:
+    """Whether token i is the full stop in "... said Ilse. Marwan laughed"; not that of an initial or of "Md. Rahman"."""
+    if view.words[i] != "." or not c.start < i < c.end - 1 or view.gap(i - 1) or not view.gap(i):
+        return False
+    before = view.words[i - 1]
+    return before.isalpha() and len(before) >= _LEAST_WHOLE and (in_table(before) or len(before) > _LONGEST_SHORTENED)
 
 
 def _whole(view: DocView, names: list[Candidate]) -> list[Candidate]:

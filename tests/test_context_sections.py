@@ -82,3 +82,17 @@ def test_a_misspelled_name_shares_the_evidence_of_its_person() -> None:
 def test_a_number_behind_a_name(behind: str, label: str) -> None:
     doc = PiiContext()(marked(f"We also worked with [[Lyn Pilapil]] {behind} on the second chart of it all.\n", "CITED"))
     assert [span.label_ for span in doc.spans["pii"]] == [label]
+
+
+@pytest.mark.parametrize(
+    "name, parts",
+    [
+        ("Ilse. Marwan", ["Ilse", "Marwan"]),
+        ("Ana Lopez. Budi Santoso", ["Ana Lopez", "Budi Santoso"]),
+        ("Thos. Miller", ["Thos. Miller"]),
+        ("J. R. Ashdown", ["J. R. Ashdown"]),
+    ],
+)
+def test_a_full_stop_between_two_sentences_parts_two_names(name: str, parts: list[str]) -> None:
+    doc = PiiContext(settings={"find": False, "propagate": False})(marked(f"It was said by [[.95:{name}]] on that day.\n"))
+    assert [span.text for span in doc.spans["pii"]] == parts
