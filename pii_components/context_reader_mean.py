@@ -8,11 +8,10 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-import torch
-
 from .context_reader import PersonReader
 from .context_reader_model import ReaderModel, from_reader, to_reader
 from .errors import Errors, PiiError
+from .torch_mean import average_into_first
 
 
 def mean_of(readers: Sequence[PersonReader], *, heads: int = 12) -> ReaderModel:
@@ -21,13 +20,10 @@ def mean_of(readers: Sequence[PersonReader], *, heads: int = 12) -> ReaderModel:
     readers (Sequence[PersonReader]): Of one form and vocabulary. heads (int): Of attention.
     RETURNS (ReaderModel): With the mean of their weights. RAISES (PiiError): E308, if they differ in form or vocabulary, or there are none.
     """
-    models = [from_reader(reader, heads=heads) for reader in readers]
-    states = [model.state_dict() for model in models]
-    shapes = [{name: tuple(value.shape) for name, value in state.items()} for state in states]
-    if not readers or any(shape != shapes[0] for shape in shapes) or any(r.vocabulary != readers[0].vocabulary for r in readers):
+    if not readers or any(r.vocabulary != readers[0].vocabulary for r in readers):
         raise PiiError(Errors.E308)
-    mean = {name: torch.stack([state[name].float() for state in states]).mean(dim=0) for name in states[0]}
-    models[0].load_state_dict({name: value.to(states[0][name].dtype) for name, value in mean.items()})
+    models = [from_reader(reader, heads=heads) for reader in readers]
+    average_into_first(models, error=Errors.E308)
     return models[0]
 
 

@@ -59,8 +59,12 @@ def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
 
 
 def _ends_sentence(view: DocView, c: Candidate, i: int) -> bool:
-    """Whether token i is the full stop in "... said Ilse. Marwan laughed"; not that of an initial or of "Md. Rahman"."""
+    """Whether token i is the full stop in "... said Ilse. Marwan laughed"; not that of an initial or of "Md. Rahman", nor of a line that begins
+    with the name ("Ana. Lopez" as a heading): no sentence was there to end."""
     if view.words[i] != "." or not c.start < i < c.end - 1 or view.gap(i - 1) or not view.gap(i):
+        return False
+    line_start, _ = view.lines[view.line_of(view.starts[c.start])]
+    if not view.text[line_start : view.starts[c.start]].strip():
         return False
     before = view.words[i - 1]
     return before.isalpha() and len(before) >= _LEAST_WHOLE and (in_table(before) or len(before) > _LONGEST_SHORTENED)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import combinations
 
 from rapidfuzz.distance import OSA
 
@@ -20,6 +21,7 @@ from .context_words import words as word_lists
 from .surrogates.names import name_table
 
 _LEAST, _WHOLE, _LONG = 4, 5, 8  # letters of the word, of the longer of both, and of one that may have two slips
+_MOST = 30  # letters of a name that is compared with others: each has half the square of that many neighbours
 # Rarity up to which a name of the table is one that somebody may have meant, of short names and of longer ones: any five letters are near some name.
 _SHORT, _FREQUENT_SHORT, _FREQUENT = 5, 6, 8
 
@@ -40,28 +42,45 @@ def respell(forms: Sequence[Form]) -> list[Form]:
     # Those that are most likely right first; a word follows one that stands, never one that follows another.
     order = sorted(count, key=lambda word: (_is_doubtful(word), -count[word], word not in in_full))
     rank = {word: n for n, word in enumerate(order)}
+    alike = _by_letters_left(word for word in order if _LEAST <= len(word) <= _MOST and _is_name(word))
     for word in sorted(doubtful, key=lambda word: rank[word]):
-        near = [
+        near = {
             other
-            for other in order[: rank[word]]
-            if other not in meant
-            and _is_name(other)
+            for letters in _letters_left(word)
+            for other in alike.get(letters, ())
+            if rank[other] < rank[word]
+            and other not in meant
             and (other in in_full or in_table(other) or len(word) > _SHORT)
             and is_slip(word, other)
-        ]
+        }
         if len(near) == 1:
-            meant[word] = near[0]
+            meant[word] = near.pop()
     if not meant:
         return list(forms)
     return [replace(form, words=tuple(meant.get(word, word) for word in form.words)) for form in forms]
 
 
 def _is_doubtful(word: str) -> bool:
-    return len(word) >= _LEAST and word.isalpha() and not in_table(word) and not word_lists().is_common(word)
+    return _LEAST <= len(word) <= _MOST and word.isalpha() and not in_table(word) and not word_lists().is_common(word)
 
 
 def _is_name(word: str) -> bool:
     return in_table(word) or not word_lists().is_common(word)
+
+
+def _letters_left(word: str) -> set[str]:
+    """RETURNS (set[str]): A word with as many letters out as it may have slips, or fewer: of two that are that near one of these is the same
+    (the deletions of SymSpell)."""
+    slips = 1 + (len(word) + 2 >= _LONG)
+    return {"".join(kept) for out in range(slips + 1) for kept in combinations(word, len(word) - out)}
+
+
+def _by_letters_left(names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for letters in _letters_left(name):
+            found.setdefault(letters, []).append(name)
+    return found
 
 
 def is_slip(word: str, other: str) -> bool:

@@ -15,6 +15,7 @@ from spacy.language import Language
 from thinc.api import Model
 
 from .errors import Errors, PiiError
+from .torch_mean import average_into_first
 
 
 def average(pipelines: Sequence[Language]) -> Language:
@@ -45,23 +46,7 @@ def _average(models: Sequence[Model[Any, Any]]) -> None:
                     raise PiiError(Errors.E309)
                 first.set_param(name, first.ops.asarray(numpy.mean(values, axis=0, dtype="f8").astype(values[0].dtype)))
         for shims in zip(*(layer.shims for layer in same), strict=True):
-            _average_torch([shim._model for shim in shims])
-
-
-def _average_torch(modules: Sequence[Any]) -> None:
-    """Write the mean of PyTorch's weights into the first module; whole numbers stay as they are there."""
-    import torch
-
-    states = [module.state_dict() for module in modules]
-    shapes = [{name: tuple(value.shape) for name, value in state.items()} for state in states]
-    if any(shape != shapes[0] for shape in shapes):
-        raise PiiError(Errors.E309)
-    mean = {
-        name: torch.stack([state[name].double() for state in states]).mean(dim=0).to(value.dtype)
-        for name, value in states[0].items()
-        if value.is_floating_point()
-    }
-    modules[0].load_state_dict({**states[0], **mean})
+            average_into_first([shim._model for shim in shims], error=Errors.E309)
 
 
 def main() -> None:

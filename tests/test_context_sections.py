@@ -1,11 +1,14 @@
 """`pii_context`: where a list of sources ends, names that are written wrong once, and numbers behind names."""
 
+import random
+
 import pytest
 
+from pii_components import context_spelling
 from pii_components.context import PiiContext
 from pii_components.context_persons import parse_form
 from pii_components.context_settings import ContextSettings
-from pii_components.context_spelling import is_near_table, respell
+from pii_components.context_spelling import is_near_table, is_slip, respell
 from pii_components.context_view import DocView
 from pii_components.labels import NAME_CITED, NAME_STUDENT
 from tests.test_context import NLP, marked
@@ -54,6 +57,21 @@ def test_a_name_written_wrong_is_the_one_it_is_meant_for(names: list[str], read:
     assert forms[0] == parse_form(names[0].split())
 
 
+def test_the_words_of_a_long_list_are_not_each_compared_with_every_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(46)
+    parts = ["ka", "ri", "mo", "ten", "wu", "sha", "vol", "pe", "ne", "qua", "dri", "zil", "tho", "mar", "bek", "yun"]
+    forms = [parse_form(["".join(rng.choices(parts, k=4)), "".join(rng.choices(parts, k=4))]) for _ in range(1000)]
+    compared = []
+
+    def counted(word: str, other: str) -> bool:
+        compared.append((word, other))
+        return is_slip(word, other)
+
+    monkeypatch.setattr(context_spelling, "is_slip", counted)
+    assert respell(forms) != forms  # some are alike by chance
+    assert len(compared) < 20 * len(forms)  # of four million pairs
+
+
 def test_one_of_two_misspellings_stands_for_both() -> None:
     forms = respell([parse_form([word]) for word in ("Prszybilla", "Prszybila", "Oyelaran")])
     assert forms[0] == forms[1] != forms[2]
@@ -96,3 +114,8 @@ def test_a_number_behind_a_name(behind: str, label: str) -> None:
 def test_a_full_stop_between_two_sentences_parts_two_names(name: str, parts: list[str]) -> None:
     doc = PiiContext(settings={"find": False, "propagate": False})(marked(f"It was said by [[.95:{name}]] on that day.\n"))
     assert [span.text for span in doc.spans["pii"]] == parts
+
+
+def test_a_full_stop_in_a_line_that_begins_with_the_name_parts_nothing() -> None:
+    doc = PiiContext(settings={"find": False, "propagate": False})(marked("On bridges\n[[.95:Ana. Lopez]]\nIt was said on that day.\n"))
+    assert [span.text for span in doc.spans["pii"]] == ["Ana. Lopez"]
