@@ -20,42 +20,22 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from .context_cues import CueRules, read_cues
-from .context_evidence import (
-    Evidence,
-    decide,
-    folded_words,
-    is_addressed,
-    logit,
-    mention_evidence,
-    model_scores,
-    name_logit,
-    own_scores,
-    person_evidence,
-    reason_for,
-    weigh_header,
-)  # fmt: skip
+from .context_evidence import decide, folded_words, reason_for
+from .context_examine import CUE_PREFIX, Examiner
 from .context_examined import Examined
-from .context_features import READER, People, Weighed, roles_of, token_vectors
-from .context_find import find_by_cue
+from .context_features import READER, People, roles_of, token_vectors
 from .context_model import PersonModel, shares
-from .context_persons import Mention, link, parse_form
-from .context_propagate import Known, propagate
 from .context_reach import settle
 from .context_reader import PersonReader
-from .context_repair import repair
 from .context_saved import Saved
 from .context_settings import ContextSettings
-from .context_spelling import respell
-from .context_view import DocView, Place
-from .context_words import story_pattern
+from .context_view import DocView
 from .labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
 from .operating import BALANCED, OPERATING_POINT
 from .spans import PROPAGATION, SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
 
-CUE_PREFIX = "cue:"
 # Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
 PRIVATE = (STUDENT, CONNECTED)
-_ROUNDS = 5  # dropping a name changes what others see beside them; five rounds settle it, and a sixth never came
 
 
 @Language.factory(
@@ -107,7 +87,7 @@ class PiiContext(Saved, Pipe):
     def _load(self) -> None:
         self.settings = ContextSettings.from_dict(self.cfg["settings"])
         self.rules: CueRules = read_cues(self.cfg["cues"])
-        self._limit = logit(self.settings.min_score)
+        self._examiner = Examiner(self.settings, self.rules, self.roster)
 
     def set_roster(self, names: Sequence[str]) -> None:
         """Use a class list: a weak name that stands on it is kept. It is not saved with the pipeline.
@@ -115,6 +95,7 @@ class PiiContext(Saved, Pipe):
         names (Sequence[str]): Full names, in any order of their parts.
         """
         self.roster = folded_words(names)
+        self._examiner = Examiner(self.settings, self.rules, self.roster)
 
     def __call__(self, doc: Doc) -> Doc:
         """Decide the names of one document.
@@ -168,7 +149,7 @@ class PiiContext(Saved, Pipe):
 
     def _found(self, doc: Doc, seen: Examined | None, read: numpy.ndarray | None) -> list[Candidate]:
         if seen is None:
-            return [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
+            return self._read(doc)
         named = self._decided(seen) if self.classifier is None else self._decided_by_model(self.classifier, seen, doc, read)
         return sorted([*seen.others, *named], key=lambda c: c.start)
 
@@ -177,62 +158,15 @@ class PiiContext(Saved, Pipe):
 
         doc (Doc): Stays as it is. RETURNS (Examined | None): None for a text of white space.
         """
-        view = DocView(doc, self.settings)
-        # What an earlier run of this component added is found again, so that running twice changes nothing.
-        base = [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
-        if not view.filled:
-            return None
-        cache: dict[Place, list[Evidence]] = {}
-        people = People([], [], [], [], [])
-        for _ in range(_ROUNDS):
-            if self.settings.repair:
-                base = repair(view, base)
-            added = find_by_cue(view, base, self.rules) if self.settings.find else []
-            people = self._gathered(view, [*(c for c in base if is_name(c.label)), *added], cache)
-            kept = self._accepted(people)
-            dropped = {(c.start, c.end) for c, keep in zip(people.cands, kept, strict=True) if not keep}
-            if not dropped:
-                break
-            base = [c for c in base if (c.start, c.end) not in dropped]
-            added = [c for c in added if (c.start, c.end) not in dropped]
-        else:
-            people = self._gathered(view, [*(c for c in base if is_name(c.label)), *added], cache)
-        others = [c for c in base if not is_name(c.label)]
-        if self.settings.propagate and people.cands:
-            more = propagate(view, _known(view, people), [*others, *people.cands])
-            if more:
-                people = self._gathered(view, [*people.cands, *(cand for cand, _ in more)], cache)
-        weighed = [self._weighed(people, person) for person in people.persons]
-        return Examined(view, others, people, weighed, self._tells(view, weighed))
-
-    def _gathered(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> People:
-        """Gather forms, places, evidence and persons of some names."""
-        cands = sorted(cands, key=lambda c: c.start)
-        forms = respell([parse_form(view.words[c.start : c.end]) for c in cands])
-        places = view.places(cands)
-        evidence = []
-        for place in places:
-            if place not in cache:
-                cache[place] = mention_evidence(place, self.rules, self.settings)
-            evidence.append(cache[place])
-        evidence = weigh_header(places, evidence, self.settings)
-        mentions = [
-            Mention(
-                i,
-                c.start,
-                form,
-                own_scores(e),
-                signs=bool(place.zones & {"header", "lead", "signoff"}) or any(x.anchor for x in e),
-                addressed=is_addressed(e),
-            )
-            for i, (c, form, place, e) in enumerate(zip(cands, forms, places, evidence, strict=True))
-        ]
-        persons = link(mentions, margin=self.settings.split_margin, signed=self.settings.split_signed)
-        return People(cands, forms, places, evidence, persons)
+        return self._examiner.examine(doc, self._read(doc))
 
     def people(self, view: DocView, cands: Sequence[Candidate]) -> People:
         """RETURNS (People): Some names of a document, and whose they are. view (DocView): It. cands (Sequence[Candidate]): The names."""
-        return self._gathered(view, cands, {})
+        return self._examiner.people(view, cands)
+
+    def _read(self, doc: Doc) -> list[Candidate]:
+        """What earlier components found; what an earlier run of this one added is found again, so that running twice changes nothing."""
+        return [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
 
     def read(self, docs: Sequence[Doc], seen: Sequence[Examined | None]) -> list[numpy.ndarray | None]:
         """What the reader says of everybody.
@@ -247,34 +181,6 @@ class PiiContext(Saved, Pipe):
             for n, rows in zip(named, self.reader.read(texts), strict=True):
                 found[n] = rows
         return found
-
-    def _own(self, people: People, i: int) -> float:
-        """The log-odds that a mention by itself is a name."""
-        parts = people.cands[i], people.forms[i], people.places[i], people.evidence[i]
-        return name_logit(*parts, settings=self.settings, roster=self.roster)
-
-    def _accepted(self, people: People) -> list[bool]:
-        """Whether each name is kept: strong enough by itself, or by the link to a mention that is."""
-        own = [self._own(people, i) >= self._limit for i in range(len(people.cands))]
-        kept = list(own)
-        for person in people.persons:
-            if any(own[i] for i in person):
-                anchored = any(e.anchor for i in person for e in people.evidence[i])
-                for i in person:
-                    denied = any(e.role not in ROLES for e in people.evidence[i])
-                    kept[i] = own[i] or not denied or (anchored and people.forms[i].full)
-        return kept
-
-    def _weighed(self, people: People, person: Sequence[int]) -> Weighed:
-        cands = [people.cands[i] for i in person]
-        evidence = person_evidence(
-            cands, [people.forms[i] for i in person], [people.evidence[i] for i in person], self.settings
-        )
-        return Weighed(evidence, model_scores(cands, self.settings), max(self._own(people, i) for i in person))
-
-    def _tells(self, view: DocView, weighed: Sequence[Weighed]) -> bool:
-        told = any(e.role == CHARACTER and e.weight > 0 for w in weighed for e in w.evidence)
-        return told or story_pattern().search(view.text.lower()) is not None
 
     def _decided(self, seen: Examined) -> list[Candidate]:
         """The names with their roles and reasons, by the sums of evidence."""
@@ -341,11 +247,3 @@ def _with_roles(c: Candidate) -> Candidate:
     if not is_name(c.label) or len(c.roles) == len(ROLES):
         return c
     return replace(c, roles=tuple(0.6 if role == c.role else 0.1 for role in ROLES))
-
-
-def _known(view: DocView, names: People) -> list[Known]:
-    person_of = {i: n for n, person in enumerate(names.persons) for i in person}
-    return [
-        Known(c, form, person_of[i], tuple(w for w in view.words[c.start : c.end] if w[:1].isalpha()))
-        for i, (c, form) in enumerate(zip(names.cands, names.forms, strict=True))
-    ]

@@ -15,7 +15,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from .context_view import MASK, Place
+from .context_lines import MASK
+from .context_view import Place
 from .errors import Errors, PiiError
 from .labels import ROLES
 

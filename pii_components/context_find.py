@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from .context_cues import Cue, CueRules, beginnings
+from .context_lines import MASK
 from .context_turns import TURN_ZONES
-from .context_view import JOINERS, MASK, DocView
+from .context_view import JOINERS, DocView
 from .context_words import case_style, in_table, is_glued, is_initial, is_word, words
 from .labels import NAME_LABELS, ROLES, STUDENT, label_for_role
 from .spans import Candidate, free_of

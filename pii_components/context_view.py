@@ -15,7 +15,6 @@ normalised (see normalize.py): a zero-width space in a name, or beside one, hide
 those of this text; candidates are tokens, so nobody needs the way back.
 """
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,50 +23,27 @@ from functools import cached_property, lru_cache
 from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
+from .context_lines import (
+    MASK,
+    first_sentence,
+    has_words,
+    is_bibliography_entry,
+    is_lead,
+    is_running,
+    is_small,
+    last_sentence,
+    under_bibliography,
+)
 from .context_settings import ContextSettings
 from .context_turns import find_turns
 from .context_worn import Worn, native_runs, read_leet, read_worn
 from .normalize import is_invisible, is_ornament, normalize_token
 from .spans import Candidate
 
-MASK = "\ue0f0"  # private use: stands for a name in what patterns see
 JOINERS = ("-", "‐", "‑", "'", "’", "_", "´", "`")  # signs that hold the parts of a name together
 WINDOW = 130  # characters that a pattern sees on either side
 CUT = "ǂ"  # a letter no one writes: says that the line goes on before the window, so that "^" does not match there
 _LEAD = 90  # characters of a first line in which a name may still be a header
-_BIBLIOGRAPHY = re.compile(
-    r"[\W\d_]*(?:list of )?(?:references?|works? cited|bibliography|literature(?: cited)?|sources?(?: cited)?|citations?"
-    r"|further reading|reference list|referencias|bibliograf[ií]a|endnotes|footnotes|notes and references)"
-    r"(?: and [a-z]+)?\W*\Z",
-    re.IGNORECASE,
-)
-_AFTER_BIBLIOGRAPHY = re.compile(
-    # "5.0 DISCUSSION", "3.1 Data"; entries of a list are numbered 1., 2., 3.
-    r"\s*\d{1,2}\.\d{1,2}\.?\s+[^\W\d_]"
-    r"|[\W\d]*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration"
-    r"|submitted|sincerely|regards|thank|student|name|signature|place|date|word count)\b"
-    r"|[\W\d]*(?:introduction|background|methods?|methodology|data|results?|findings|analysis|discussion|limitations|conclusions?|recommendations?"
-    r"|problems encountered|summary|reflection)\W*\Z",
-    re.IGNORECASE,
-)
-# "4. Who is not there" after "3. Literature"; entries of a list hold commas, years and full stops.
-_SECTION = re.compile(r"\W*(\d{1,2})(?:\.\d{1,2})?[.)]?\s+[^\W\d_][^\d,.:;]*[?!]?\s*\Z")
-_NUMBER = r"\W*(?:\[?\d{1,3}[\].)]*\s+)?"
-_INITIALS = r"(?:,? (?:[A-Z]\.[ -]?){1,3})?"
-_YEAR = r"(?:1[5-9]|20)\d\d"
-_BIB_LINE = re.compile(
-    # Last, I., & Last, I. (2010). Title    Last, First. "Title."
-    rf"{_NUMBER}{MASK}{_INITIALS}(?:(?:, |,? and |,? & |,? &amp; |; |, \.\.\. ){MASK}{_INITIALS}|,? et al\.?)*[.,]?"
-    rf" (?:\({_YEAR}[a-z]?[,)]|{_YEAR}[a-z]?[.,]|\(n\.d\.\)|[“\"«].{{3,160}}[.,]?[”\"»])"
-    # Last, First. Title. Publisher, 2010
-    rf"|{_NUMBER}{MASK}(?:, (?:ed|eds|trans)\.)?[.,] [^.]{{3,120}}\. (?:[^.:]{{2,60}}: )?[^.,]{{2,60}}, {_YEAR}"
-)
-# A full stop ends a sentence unless a title, an initial or an abbreviation stands before it.
-_SENTENCE_END = re.compile(
-    r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)"
-)
-_WORD = re.compile(r"[^\W\d_]+")
-_LABEL = re.compile(r"\W*\w{1,20}:\s")
 _GLUE = frozenset(".,;:!?|")
 
 
@@ -205,18 +181,7 @@ class DocView:
     @cached_property
     def under_bibliography(self) -> frozenset[int]:
         """RETURNS (frozenset[int]): Lines under a heading such as "References", up to a heading of another kind."""
-        found: list[int] = []
-        inside, number = False, ""
-        for n in self.filled:
-            line = self.text[slice(*self.lines[n])]
-            section = _SECTION.match(line) if len(line) < 60 else None
-            if len(line) < 60 and _BIBLIOGRAPHY.match(line):
-                inside, number = True, section[1] if section else ""
-            elif inside:
-                follows = section is not None and number != "" and int(section[1]) == int(number) + 1
-                inside = not (follows or (len(line) < 60 and _AFTER_BIBLIOGRAPHY.match(line)))
-                found += [n] if inside else []
-        return frozenset(found)
+        return frozenset(under_bibliography((n, self.text[slice(*self.lines[n])]) for n in self.filled))
 
     def places(self, names: Sequence[Candidate]) -> list[Place]:
         """What stands beside each name.
@@ -287,8 +252,8 @@ class DocView:
             before=before,
             after=after,
             line_before=line_above[-WINDOW:],
-            sentence_before=_last_sentence(before),
-            sentence_after=_first_sentence(after),
+            sentence_before=last_sentence(before),
+            sentence_after=first_sentence(after),
         )
 
     def _zones(self, n: int, start: int, before: str, after: str, line: str, *, turn: bool) -> frozenset[str]:
@@ -302,21 +267,21 @@ class DocView:
             line = before + MASK + after
         if not any(c.isalnum() or c == MASK for c in before):
             zones.add("opens")
-        if not _WORD.search(line.replace(MASK, " ")):
+        if not has_words(line.replace(MASK, " ")):
             zones.add("alone")
-        if _is_small(line):
+        if is_small(line):
             zones.add("small")
         if n in self.header:
             zones.add("header")
             if n in self.filled[:3]:
                 zones.add("top")
-        elif n == self.filled[0] and start < self.lines[n][0] + _LEAD and _is_lead(before, after):
+        elif n == self.filled[0] and start < self.lines[n][0] + _LEAD and is_lead(before, after):
             zones.add("lead")
         if n in self.signoff:
             zones.add("signoff")
         if n == self.filled[-1]:
             zones.add("last")
-        if _BIB_LINE.match(line) or (n in self.under_bibliography and not ("alone" in zones and n in self.filled[-3:])):
+        if is_bibliography_entry(line) or (n in self.under_bibliography and not ("alone" in zones and n in self.filled[-3:])):
             zones.add("bibliography")
         if (before.count('"') + before.count("“") - before.count("”")) % 2 == 1:
             zones.add("quoted")
@@ -331,42 +296,3 @@ def _shown(word: str) -> str:
     if is_ornament(word):
         return ""
     return word if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word) else normalize_token(word)
-
-
-def is_running(line: str) -> bool:
-    """RETURNS (bool): Whether a line is running text and not a heading, a label or a name."""
-    lower = sum(word[0].islower() for word in _WORD.findall(line[:400]))
-    stripped = line.rstrip()
-    if len(stripped) > 120 and lower >= 3:
-        return True
-    return (
-        lower >= 7 or (lower >= 3 and stripped.endswith((".", "!", "?", ".”", '."'))) or (lower >= 4 and stripped.endswith(":"))
-    )
-
-
-def _is_small(line: str) -> bool:
-    """Whether a line is in lower case throughout, the label of a speaker left out."""
-    label = _LABEL.match(line)
-    rest = line[label.end() :] if label else line
-    return not any(c.isupper() for c in rest) and sum(c.islower() for c in rest) >= 12
-
-
-def _is_lead(before: str, after: str) -> bool:
-    """Whether a name on a first line that runs on stands like a header: only headings before it, no predicate after it."""
-    small = ("by", "and", "of", "the", "on", "in", "for")
-    if re.search(r"[.!?] ", before) or any(word[0].islower() and word not in small for word in _WORD.findall(before)):
-        return False
-    follows = rf"\s{{2,}}|\s*[-–—|:/_(]|\s*[,.]?\s+(?!I\b)[A-Z\d]|\s*[.,]?\s*\Z|,? ?(?:and |& )?{MASK}"
-    return re.match(follows, after) is not None
-
-
-def _last_sentence(text: str) -> str:
-    at = 0
-    for match in _SENTENCE_END.finditer(text.lower()):
-        at = match.end()
-    return text[at:] if at <= len(text) else ""
-
-
-def _first_sentence(text: str) -> str:
-    match = _SENTENCE_END.search(text.lower())
-    return text[: match.start()] if match else text
