@@ -142,6 +142,7 @@ class Errors(metaclass=_Codes):
     E603 = "{path} holds no essays; give a folder with essays/*.txt and fragments/*.txt."
     E604 = "{path} is not there; make it with: weasel run corpus"
     E605 = "clean_share is {value}; use a number from 0 to 1."
+    E611 = "{file}, line {line}: needs a labelled stretch, JSON with text, start, end (characters) and label, such as B-NAME_STUDENT or O."
     E610 = "{path} in the assets folder cannot be used: {reason}."
     E620 = "Form '{form}' is not one that is {done}; use one of: {allowed}."
     E621 = "The form of {what} cannot be told from its name or content; name it with {option}: {allowed}."

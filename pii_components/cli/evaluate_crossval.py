@@ -48,6 +48,9 @@ ReaderOpt = Annotated[str, typer.Option("--reader", help="Reader of pii_context,
 MoreOpt = Annotated[
     list[str], typer.Option("--more", help="A .spacy file with labelled texts of ours, chats say, whose people the classifier is fitted to first.")
 ]
+AlsoOpt = Annotated[
+    list[str], typer.Option("--also", help="A .spacy file of other real texts, as pii_components.corpus.windows writes: all folds learn from it.")
+]
 ThreadsOpt = Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")]
 
 
@@ -70,6 +73,7 @@ def crossval(
     reader: ReaderOpt = "",
     detector: DetectorOpt = "",
     more: MoreOpt = [],  # noqa: B006  (typer copies it)
+    also: AlsoOpt = [],  # noqa: B006
     threads: ThreadsOpt = 2,
     profile: ProfileOpt = "crapii",
     names: NamesOpt = "table",
@@ -90,7 +94,7 @@ def crossval(
         from ..packaging import ENCODERS, TORCH
 
         refuse_early(out)
-        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy", *(Path(file) for file in (reader, *more) if file)):
+        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy", *(Path(file) for file in (reader, *more, *also) if file)):
             if not path.exists():
                 raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
         if encoder not in ENCODERS:
@@ -99,7 +103,7 @@ def crossval(
         done = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
             min_precision=min_precision, protect=protect, encoder=encoder, reader=Path(reader) if reader else None,
-            more=tuple(map(Path, more)), detector=detector, n_resamples=resamples,
+            more=tuple(map(Path, more)), also=tuple(map(Path, also)), detector=detector, n_resamples=resamples,
             seed=seed or SEED,
         )  # fmt: skip
         run, others, details = done.run(
@@ -110,6 +114,7 @@ def crossval(
         shown += f" --protect {protect:g}" if classifier else " --no-classifier"
         shown += f" --encoder {encoder}" if encoder != TORCH else ""
         shown += "".join(f" --more {Path(file).name}" for file in more) + (f" --detector {Path(detector).name}" if detector else "")
+        shown += "".join(f" --also {Path(file).parent.name}/{Path(file).name}" for file in also)
         shown += f" --reader {Path(reader).name}" if reader else ""
         job.finish(
             [run],

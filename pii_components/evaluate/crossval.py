@@ -210,6 +210,7 @@ def decide(
     *,
     protects: Callable[[str], bool],
     min_precision: float,
+    also: Sequence[PersonExample] = (),
     choices: Sequence[Choice] = CHOICES,
 ) -> Decided:
     """Fit classifiers for each fold on the others, choose one and its threshold there, and find the entities of the fold.
@@ -218,7 +219,8 @@ def decide(
 
     folds (Sequence[Fold]): From `examine_fold`. extra (Sequence[PersonExample]): Persons of other essays, for every classifier.
     protects (Callable[[str], bool]): Whether a label is hidden. min_precision (float): Choices below it are not made while another reaches
-        it. choices (Sequence[Choice]): What there is to choose from, those of one classifier together.
+        it. also (Sequence[PersonExample]): Persons of other real texts, for every classifier beside those of the folds.
+        choices (Sequence[Choice]): What there is to choose from, those of one classifier together.
     RETURNS (Decided): Held-out results.
     """
     found: list[list[list[Entity]]] = [[] for _ in choices]  # per choice and fold
@@ -226,7 +228,7 @@ def decide(
     scored_by: list[list[list[tuple[Entity, float | None]]]] = [[] for _ in choices]
     columns = [CLASSES.index(role) for role in PRIVATE]
     for n, fold in enumerate(folds):
-        others = [p for k, other in enumerate(folds) if k != n for p in other.persons]
+        others = [*(p for k, other in enumerate(folds) if k != n for p in other.persons), *also]
         for (l2, extra_l2), group in groupby(range(len(choices)), key=lambda i: (choices[i].l2, choices[i].extra_l2)):
             classifier = train(others, extra=extra, l2=l2, extra_l2=extra_l2)
             scored = find_scored(fold, classifier, protects)

@@ -4,7 +4,7 @@ import json
 import logging
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from ..corpus.formats.record import LabelledText
 from ..corpus.readers import read_labelled
 from ..labels import NAME_STUDENT
 from ..packaging import TORCH, assemble
+from ..spans import SPANS_KEY
 from .calibration import reliability
 from .crossval import (
     CHOICES,
@@ -61,6 +62,7 @@ class CrossValidation:
     encoder: str = TORCH
     reader: Path | None = None
     more: tuple[Path, ...] = ()
+    also: tuple[Path, ...] = ()
     detector: str = ""
     n_resamples: int = N_RESAMPLES
     seed: int = SEED
@@ -88,7 +90,7 @@ class CrossValidation:
         essays = list(read_labelled(gold))
         more = list(read_labelled(apart)) if apart else []
         blank = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
-        ours = self._replay(blank)
+        ours = [*self._replay(blank), *self._also(blank)]
         number = [fold_of(essay.text, self.n_folds) for essay in essays]
         models = []
         for n in range(self.n_folds):
@@ -116,15 +118,16 @@ class CrossValidation:
         if not classifier:
             found = [entity for fold in folds for entity in find_with(fold.nlp, fold.cached, {}, protects=protects)]
             return self._as_run("rules", found, documents, {"folds": self.n_folds}, protects, (began, cpu)), None, {}
-        extra = self._persons_of_ours(settings)
+        nlp = self._ours_by(settings)
+        extra, also = self._persons_of_ours(nlp), self._persons_of(nlp, self.also)
         choices = (
             [replace(choice, protect=self.protect) for choice in CHOICES if choice.protect == THRESHOLDS[0]]
             if self.protect
             else CHOICES
         )
-        done = decide(folds, extra, protects=protects, min_precision=self.min_precision, choices=choices)
+        done = decide(folds, extra, also=also, protects=protects, min_precision=self.min_precision, choices=choices)
         entities, best = done.entities, done.best
-        everyone = [p for fold in folds for p in fold.persons]
+        everyone = [*(p for fold in folds for p in fold.persons), *also]
         fitted = train(everyone, extra=extra, l2=best.l2, extra_l2=best.extra_l2)
         self.work.mkdir(parents=True, exist_ok=True)
         (self.work / "classifier.npz").write_bytes(fitted.to_bytes())
@@ -133,6 +136,7 @@ class CrossValidation:
             "by_fold": [asdict(choice) for choice in done.by_fold],
             "persons": len(done.scores),
             "extra": len(extra),
+            "also": len(also),
         }
         (self.work / "chosen.json").write_text(json.dumps(told, indent=1) + "\n", "utf8")
         about = {"model": self.source.name, "folds": self.n_folds, "held_out": True, **told}
@@ -192,15 +196,23 @@ class CrossValidation:
         random.Random(5).shuffle(docs)
         return docs[: self.replay]
 
-    def _persons_of_ours(self, settings: dict[str, Any]) -> list[PersonExample]:
+    def _also(self, blank: Language) -> list[Doc]:
+        """RETURNS (list[Doc]): What every fold learns from besides; texts with a label are there twice, as essays are."""
+        docs = [doc for path in self.also for doc in DocBin().from_disk(path).get_docs(blank.vocab)]
+        return [doc for doc in docs for _ in range(2 if doc.spans[SPANS_KEY] else 1)]
+
+    def _persons_of_ours(self, nlp: Language) -> list[PersonExample]:
         """Persons of our own dev essays, also of those that are worn, and of `more`: the detector that it goes on from was not trained on them."""
-        nlp = self._ours_by(settings)
-        persons: list[PersonExample] = []
         worn = self.corpus / f"{WORN}.spacy"
-        for path in (self.corpus / "dev.spacy", *([worn] if worn.is_file() else []), *self.more):
+        return self._persons_of(nlp, [self.corpus / "dev.spacy", *([worn] if worn.is_file() else []), *self.more])
+
+    def _persons_of(self, nlp: Language, paths: Iterable[Path]) -> list[PersonExample]:
+        persons: list[PersonExample] = []
+        for path in paths:
             docs = list(DocBin().from_disk(path).get_docs(nlp.vocab))
             gold = [GoldDocument(str(n), doc.text) for n, doc in enumerate(docs)]
-            name = ("ours" if path.stem == "dev" else f"ours_{path.stem}") + ("_by_detector" if self.detector else "")
+            stem = path.parent.name if path.stem == "train" else path.stem
+            name = ("ours" if stem == "dev" else f"ours_{stem}") + ("_by_detector" if self.detector else "")
             persons += collect_cached(nlp, cached_or_found(nlp, gold, self._stored(name)), docs)
         return persons
 

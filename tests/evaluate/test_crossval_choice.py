@@ -4,10 +4,15 @@ import json
 
 import numpy
 import pytest
+import spacy
+from spacy.tokens import DocBin, Span
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
 from pii_components.evaluate.crossval import Choice, choose_careful
+from pii_components.evaluate.crossval_run import CrossValidation
+from pii_components.labels import NAME_STUDENT
+from pii_components.spans import SPANS_KEY
 
 LOW, MID, HIGH = Choice(30.0, 10.0, 0.1), Choice(30.0, 10.0, 0.3), Choice(30.0, 10.0, 0.6)
 OTHER = Choice(100.0, 10.0, 0.3)
@@ -45,3 +50,20 @@ def test_an_encoder_that_there_is_not_is_refused(tmp_path):
     done = CliRunner().invoke(app, ["evaluate", "crossval", str(tmp_path / "gold.json"), *options, "--encoder", "onnx-int4"])
     assert done.exit_code == 2 and "E519" in done.output and "onnx-int8" in done.output
     assert not (tmp_path / "work").exists()
+
+
+def test_other_real_texts_are_learned_from_by_every_fold(tmp_path):
+    """Those with a label twice, as essays are."""
+    blank = spacy.blank("en")
+    ours, named, other = (blank.make_doc(text) for text in ("one of ours", "Kim drew it", "nobody did"))
+    for doc in (ours, named, other):
+        doc.spans[SPANS_KEY] = [Span(doc, 0, 1, label=NAME_STUDENT)] if doc is named else []
+    for folder, docs in (("corpus", [ours]), ("windows", [named, other])):
+        (tmp_path / folder).mkdir()
+        DocBin(docs=docs).to_disk(tmp_path / folder / "train.spacy")
+    done = CrossValidation(
+        work=tmp_path / "work", source=tmp_path, config=tmp_path, corpus=tmp_path / "corpus", settings=tmp_path, n_folds=5, replay=150,
+        threads=1, min_precision=0.8, also=(tmp_path / "windows" / "train.spacy",),
+    )  # fmt: skip
+    assert [doc.text for doc in done._also(blank)] == [named.text, named.text, other.text]
+    assert [doc.text for doc in done._replay(blank)] == [ours.text]

@@ -272,3 +272,30 @@ def test_crossval_hands_on_what_it_vetoed(monkeypatch):
     assert done.entities == [p.entity for p in done.proposed if p.kept]
     assert [p.entity for p in done.proposed] == [p.entity for p in proposed]
     assert [p.kept for p in done.proposed] == [True, True, False, True, True, True, True, False, False, False]
+
+
+def test_persons_of_other_real_texts_stand_beside_those_of_the_folds(monkeypatch):
+    documents, _ = corpus([True] * 8, [True] * 8, [0.9] * 8)
+    nlp = spacy.blank("en")
+
+    def person(number):
+        return PersonExample(number, numpy.zeros(2, dtype="f4"), numpy.ones(len(CLASSES), dtype="f4"), 1)
+
+    folds = [
+        Fold(nlp, [Cached(doc, nlp.make_doc(doc.text), {}, numpy.zeros((0, 0)))], [person(n)]) for n, doc in enumerate(documents)
+    ]
+    fitted = []
+
+    class Classifier:
+        def predict(self, rows):
+            return numpy.full((len(rows), len(CLASSES)), 1 / len(CLASSES))
+
+    def train(persons, *, extra, l2, extra_l2):
+        fitted.append(([p.document for p in persons], [p.document for p in extra]))
+        return Classifier()
+
+    monkeypatch.setattr(crossval, "train", train)
+    monkeypatch.setattr(crossval, "find_scored", lambda *args: [])
+    choices = [crossval.Choice(1.0, 0.1, 0.2)]
+    crossval.decide(folds, [person(7)], also=[person(8)], protects=bool, min_precision=0.0, choices=choices)
+    assert fitted == [([1, 8], [7]), ([0, 8], [7])]
