@@ -109,6 +109,7 @@ VALID = [
     # personal web address
     ("https://www.linkedin.com/in/ana-lopez/", "", "URL_PERSONAL"),
     ("see linkedin.com/in/ana.", "linkedin.com/in/ana", "URL_PERSONAL"),
+    ("https://www.linkedin.com/ana_roth83", "", "URL_PERSONAL"), ("linkedin.com/ana-roth?trk=x", "", "URL_PERSONAL"),
     ("in.linkedin.com/in/ana", "", "URL_PERSONAL"), ("l\u0456nkedin.com/in/ana", "", "URL_PERSONAL"),
     ("https: //www.linkedin.com/in/ana", "", "URL_PERSONAL"),
     ("(https://github.com/analopez).", "https://github.com/analopez", "URL_PERSONAL"),
@@ -155,6 +156,7 @@ INVALID = [
     "https://en.wikipedia.org/wiki/Design", "https://www.coursera.org/learn/abc", "https://www.nasa.gov/x",
     "https://www.bbc.co.uk/news/1", "https://doi.org/10.1000/182",
     "https://github.com/features", "https://www.linkedin.com/company/acme", "https://www.youtube.com",
+    "https://www.linkedin.com/jobs/", "https://www.linkedin.com/school/north-hill/", "https://www.linkedin.com/in/", "https://www.linkedin.com",
     "https://www.wordpress.com", "my favourite site is google.com",
     "linkedin.com.example.ru/in/x", "notlinkedin.com/in/x", "https://www.instagram.com/explore/tags/x",
     "https://example.com/page",

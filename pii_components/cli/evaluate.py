@@ -24,6 +24,8 @@ from .evaluate_speed import EPILOG as SPEED_EPILOG
 from .evaluate_speed import speed
 from .evaluate_tables import EPILOG as TABLES_EPILOG
 from .evaluate_tables import tables
+from .evaluate_windows import EPILOG as WINDOWS_EPILOG
+from .evaluate_windows import windows
 
 evaluate_app = typer.Typer(
     help="Measure detection, and reproduce the published tables.",
@@ -41,6 +43,7 @@ evaluate_app.command("experiments", epilog=EXPERIMENTS_EPILOG)(experiments)
 evaluate_app.command("fairness", epilog=FAIRNESS_EPILOG)(fairness)
 evaluate_app.command("crossval", epilog=CROSSVAL_EPILOG)(crossval)
 evaluate_app.command("presidio", epilog=PRESIDIO_EPILOG)(presidio)
+evaluate_app.command("windows", epilog=WINDOWS_EPILOG)(windows)
 evaluate_app.command("release")(release)
 evaluate_app.command("links", epilog=LINKS_EPILOG)(links)
 evaluate_app.command("report")(report)

@@ -26,13 +26,17 @@ from ..labels import NAME_STUDENT
 from ..ner_loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY, Candidate
 from .build import CRAPII_ANNOTATED
+from .records import reason_of
 
 OUTSIDE = "O"
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A labelled stretch. start (int), end (int): Characters. label (str): NAME_STUDENT, or "O". inside (bool): Whether the name began before it."""
+    """A labelled stretch.
+
+    start (int), end (int): Characters. label (str): Of CRAPII, or "O". inside (bool): Whether the name or detail began before it.
+    """
 
     start: int
     end: int
@@ -45,23 +49,35 @@ def read_windows(path: Path) -> dict[str, list[Stretch]]:
 
     path (Path): JSON Lines with `text`, `start`, `end` and `label`, a label of CRAPII with or without "B-" and "I-", or "O".
     RETURNS (dict[str, list[Stretch]]): The stretches of each text, in the order of the file; a text that stands there twice has those of both.
-    RAISES (PiiError): E611, with the number of the line, for what is no such row.
+    RAISES (PiiError): E611, with the number of the line, for what is no such row; E501 for a file that cannot be read.
     """
     found: dict[str, list[Stretch]] = {}
-    with path.open(encoding="utf8") as stream:
-        for number, line in enumerate(stream, 1):
-            try:
-                row = json.loads(line)
-                text, start, end, label = row["text"], row["start"], row["end"], row["label"]
-                right = isinstance(text, str) and isinstance(label, str) and 0 <= int(start) < int(end) <= len(text)
-            except (ValueError, TypeError, KeyError):
-                right = False
-            if not right:
-                raise PiiError(Errors.E611, file=path.name, line=number)
-            kind = label.removeprefix("B-").removeprefix("I-")
-            if kind in (NAME_STUDENT, OUTSIDE):
-                found.setdefault(text, []).append(Stretch(start, end, kind, label.startswith("I-")))
+    try:
+        with path.open(encoding="utf8") as stream:
+            for number, line in enumerate(stream, 1):
+                text, stretch = _row(line, path.name, number)
+                found.setdefault(text, []).append(stretch)
+    except (OSError, UnicodeDecodeError) as err:
+        raise PiiError(Errors.E501, what=path.name, reason=reason_of(err)) from err
     return found
+
+
+def _row(line: str, file: str, number: int) -> tuple[str, Stretch]:
+    try:
+        row = json.loads(line)
+        text, start, end, label = row["text"], int(row["start"]), int(row["end"]), row["label"]
+        right = isinstance(text, str) and isinstance(label, str) and 0 <= start < end <= len(text)
+    except (ValueError, TypeError, KeyError):
+        right = False
+    if not right:
+        raise PiiError(Errors.E611, file=file, line=number)
+    return text, Stretch(start, end, label.removeprefix("B-").removeprefix("I-"), label.startswith("I-"))
+
+
+def of_names(windows: dict[str, list[Stretch]]) -> dict[str, list[Stretch]]:
+    """RETURNS (dict[str, list[Stretch]]): Texts with a stretch of a student's name or of nothing, with these stretches only."""
+    kept = {text: [stretch for stretch in found if stretch.label in (NAME_STUDENT, OUTSIDE)] for text, found in windows.items()}
+    return {text: found for text, found in kept.items() if found}
 
 
 def with_names(nlp: Language, text: str, stretches: Iterable[Stretch]) -> Doc:
@@ -120,7 +136,7 @@ def main() -> None:
     parser.add_argument("--pipeline", default="en_pii_edu", help="whose detector tells how far a name goes; it must not have seen them")
     parser.add_argument("--out", type=Path, required=True, help="folder to write train.spacy into")
     args = parser.parse_args()
-    texts = read_windows(args.windows)
+    texts = of_names(read_windows(args.windows))
     if not texts:
         raise PiiError(Errors.E611, file=args.windows.name, line=1)
     nlp = spacy.load(args.pipeline, exclude=["hips_surrogate"])

@@ -89,6 +89,10 @@ def markdown_table(reports: Sequence[Mapping[str, Any]], *, subset: str = "", co
         return control_table(reports)
     if reports and "groups" in reports[0]:
         return fairness_table(reports[0])
+    if reports and reports[0].get("kind") == "windows":
+        from .windows import windows_rows
+
+        return "\n".join(line for report in reports for line in lines_of(*windows_rows(report)))
     if reports and reports[0].get("kind") == "presidio":
         from .presidio_samples import presidio_rows
 

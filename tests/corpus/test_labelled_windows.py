@@ -13,7 +13,7 @@ from pii_components.context_model import CLASSES
 from pii_components.context_reader import pieces_of
 from pii_components.context_reader_data import FOUND_KEY, Settings, read_texts
 from pii_components.corpus import windows
-from pii_components.corpus.windows import Stretch, read_windows, with_names
+from pii_components.corpus.windows import Stretch, of_names, read_windows, with_names
 from pii_components.decoding import output_labels
 from pii_components.errors import PiiError
 from pii_components.labels import CONNECTED, EMAIL, LABELS, NAME_CITED, NAME_STUDENT, STUDENT
@@ -102,9 +102,11 @@ def row(word, label):
     return {"text": TEXT, "start": TEXT.index(word), "end": TEXT.index(word) + len(word), "label": label}
 
 
-def test_rows_of_one_text_are_together_and_details_are_left_out(tmp_path):
+def test_rows_of_one_text_are_together_and_names_can_be_had_alone(tmp_path):
     path = write(tmp_path / "w.jsonl", row("Ilse", "B-NAME_STUDENT"), row("Kim", "I-STREET_ADDRESS"), row("Porter", "O"))
-    assert read_windows(path) == {TEXT: [at("Ilse"), at("Porter", "O")]}
+    found = read_windows(path)
+    assert found == {TEXT: [at("Ilse"), at("Kim", "STREET_ADDRESS", inside=True), at("Porter", "O")]}
+    assert of_names(found) == {TEXT: [at("Ilse"), at("Porter", "O")]} and of_names({TEXT: [at("Kim", "EMAIL")]}) == {}
 
 
 @pytest.mark.parametrize(
