@@ -92,7 +92,8 @@ def markdown_table(reports: Sequence[Mapping[str, Any]], *, subset: str = "", co
     if reports and reports[0].get("kind") == "windows":
         from .windows import windows_rows
 
-        return "\n".join(line for report in reports for line in lines_of(*windows_rows(report)))
+        tables = [windows_rows(report) for report in reports]
+        return "\n".join(lines_of(tables[0][0], [row for _, part in tables for row in part]))
     if reports and reports[0].get("kind") == "presidio":
         from .presidio_samples import presidio_rows
 
