@@ -10,19 +10,18 @@ import argparse
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
-from .context import PiiContext
-from .context_reader_data import FOUND_KEY
+from .context_train import names_before
 from .corpus.build import rng_for, split_of, to_doc
 from .corpus.carriers import fill_carrier, iter_persuade, slots_in_llm_text
 from .corpus.synthesis import Filled
 from .errors import Errors, PiiError
 from .labels import NAME_CHARACTER, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT, is_name
+from .ner_loss import FOUND_KEY
 from .spans import SPANS_KEY
 from .surrogates.names import name_table
 
@@ -60,16 +59,10 @@ def with_found(nlp: Language, gold: Doc) -> Doc:
     nlp (Language): With `pii_context`. gold (Doc): A labelled text; changed in place.
     RETURNS (Doc): The same, with names that nobody labelled in `doc.spans["pii_found"]`.
     """
-    doc = nlp.make_doc(gold.text)
-    for name, pipe in nlp.pipeline:
-        if name == "pii_context":
-            break
-        doc = cast(Any, pipe)(doc)
-    seen = cast(PiiContext, nlp.get_pipe("pii_context")).examine(doc)
     labelled = gold.spans[SPANS_KEY]
     gold.spans[FOUND_KEY] = [
         Span(gold, c.start, c.end, label=c.label)
-        for c in (seen.people.cands if seen is not None else ())
+        for c in names_before(nlp, gold.text)
         if not any(s.start < c.end and c.start < s.end for s in labelled)
     ]
     return gold

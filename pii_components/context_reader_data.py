@@ -19,11 +19,9 @@ from .context_reader import cut
 from .context_train import classes_of
 from .context_view import DocView
 from .labels import NAME_CITED, is_name
-from .ner_loss import UNLABELLED_KEY
+from .ner_loss import FOUND_KEY, UNLABELLED_KEY
 from .spans import SPANS_KEY, Candidate
 
-# Names that a detector found and nobody labelled (`context_reader_carriers`).
-FOUND_KEY = "pii_found"
 _SPECIAL = 1000  # ids below are BERT's own, punctuation and placeholders
 _MASK_PIECE = 103
 

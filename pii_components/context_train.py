@@ -22,7 +22,7 @@ from .context_model import CLASSES, TRUST, PersonModel, fit
 from .errors import Errors, PiiError
 from .labels import CONNECTED, DETAIL_LABELS, STUDENT, is_name, role_of
 from .ner_loss import ANNOTATED, UNLABELLED_KEY
-from .spans import SPANS_KEY
+from .spans import SPANS_KEY, Candidate
 
 DOUBT = 0.15  # chosen on held-out real essays among 0, .15, .3 and .5: without it people who sign or head a text were lost
 
@@ -76,6 +76,17 @@ def collect(
                     found.append(PersonExample(number, row, allowed, len(person)))
         progress()
     return found
+
+
+def names_before(nlp: Language, text: str) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Names of a text as `pii_context` has them before it decides. nlp (Language): With it. text (str): The text."""
+    doc = nlp.make_doc(text)
+    for name, pipe in nlp.pipeline:
+        if name == "pii_context":
+            break
+        doc = cast(Any, pipe)(doc)
+    seen = cast(PiiContext, nlp.get_pipe("pii_context")).examine(doc)
+    return seen.people.cands if seen is not None else []
 
 
 def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray | None:

@@ -25,6 +25,8 @@ from .labels import LABELS
 from .spans import SPANS_KEY
 
 UNLABELLED_KEY = "pii_unlabelled"
+# Names that a detector found and nobody labelled; the reader of `pii_context` learns from what they may be.
+FOUND_KEY = "pii_found"
 ANNOTATED = "annotated"
 
 

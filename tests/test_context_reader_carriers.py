@@ -12,10 +12,11 @@ from spacy.tokens import DocBin
 from pii_components import context_reader_carriers as carriers
 from pii_components.context_model import CLASSES
 from pii_components.context_reader import pieces_of
-from pii_components.context_reader_data import FOUND_KEY, Settings, people_of_gold, read_texts
+from pii_components.context_reader_data import Settings, people_of_gold, read_texts
 from pii_components.corpus.build import split_of
 from pii_components.errors import PiiError
 from pii_components.labels import CHARACTER, CONNECTED, NAME_CITED, STUDENT
+from pii_components.ner_loss import FOUND_KEY
 from pii_components.spans import SPANS_KEY, Candidate, write_spans
 
 TEXTS = (

@@ -11,6 +11,7 @@ from ..evaluate.command import progress_bar, shown_command
 from ..evaluate.metrics import N_RESAMPLES
 from ..evaluate.tables import console
 from ..profiles import Profile
+from .evaluate_fairness import DebugOpt, OutOpt, PipelineOpt, ProfileOpt, QuietOpt, ResamplesOpt
 from .exit_codes import DONE
 from .guard import guard
 
@@ -19,12 +20,6 @@ EPILOG = "Exit codes: 0 done; 2 refused; 3 an unexpected error; 130 interrupted.
 WindowsArg = Annotated[
     Path, typer.Argument(metavar="WINDOWS", help="JSON Lines with text, start, end and label (B-NAME_STUDENT, O) of one token.")
 ]
-PipelineOpt = Annotated[str, typer.Option("--pipeline", help="Our pipeline, or another system, such as presidio-md.")]
-ProfileOpt = Annotated[str, typer.Option("--profile", help="Says which labels are hidden.")]
-OutOpt = Annotated[Path | None, typer.Option("--out", "-o", help="Metrics file (JSON).")]
-ResamplesOpt = Annotated[int, typer.Option("--resamples", min=1, help="Bootstrap resamples of the texts.")]
-QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
-DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
 
 
 def windows(

@@ -13,18 +13,16 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin, Span
 
-from ..context import PiiContext
-from ..context_reader_data import FOUND_KEY
+from ..context_train import names_before
 from ..errors import Errors, PiiError
 from ..labels import NAME_STUDENT
-from ..ner_loss import ANNOTATED, UNLABELLED_KEY
-from ..spans import SPANS_KEY, Candidate
+from ..ner_loss import ANNOTATED, FOUND_KEY, UNLABELLED_KEY
+from ..spans import SPANS_KEY
 from .build import CRAPII_ANNOTATED
 from .records import reason_of
 
@@ -87,13 +85,7 @@ def with_names(nlp: Language, text: str, stretches: Iterable[Stretch]) -> Doc:
     RETURNS (Doc): Students in `doc.spans["pii"]`, all names of the detector that nobody labelled in `doc.spans["pii_found"]`, and all of which
         nothing is known in `doc.spans["pii_unlabelled"]`.
     """
-    doc, gold = nlp.make_doc(text), nlp.make_doc(text)
-    for name, pipe in nlp.pipeline:
-        if name == "pii_context":
-            break
-        doc = cast(Any, pipe)(doc)
-    seen = cast(PiiContext, nlp.get_pipe("pii_context")).examine(doc)
-    names: list[Candidate] = seen.people.cands if seen is not None else []
+    gold, names = nlp.make_doc(text), names_before(nlp, text)
     students: list[Span] = []
     known: set[int] = set()
     for stretch in stretches:
