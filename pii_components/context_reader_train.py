@@ -6,7 +6,8 @@
 
 One decision per (document, person), as it is used. People whose gold leaves several roles open (CRAPII marks students and says nothing of
 others) are learned from by what is left open. Some capitalised words that are no names are made placeholders, too, so that the reader knows
-"no name". Checkpoints after each epoch; a run that was broken off goes on from the last one.
+"no name". Checkpoints after each epoch; a run that was broken off goes on from the last one. With a larger reader as a teacher
+(`context_reader_teacher`) what that one says of the same batch is learned, too (Hinton et al. 2015, arXiv:1503.02531).
 """
 
 import argparse
@@ -30,6 +31,7 @@ from .context_model import CLASSES
 from .context_reader import PersonReader, pieces_of
 from .context_reader_data import Settings, Text, batches, read_texts
 from .context_reader_model import ReaderModel, from_reader, new_model, read_vocabulary, to_reader
+from .context_reader_teacher import new_teacher
 
 logger = logging.getLogger(__name__)
 
@@ -40,13 +42,27 @@ def loss_of(logits: Tensor, allowed: Tensor) -> Tensor:
     return -torch.logsumexp(chances.masked_fill(allowed == 0, -1e9), dim=1).mean()
 
 
+def distillation_loss(logits: Tensor, taught: Tensor, temperature: float) -> Tensor:
+    """RETURNS (Tensor): Mean divergence of the student from its teacher, times the square of the temperature. Both: shape `(n, 6)`, logits."""
+    wanted = torch.log_softmax(taught / temperature, dim=1)
+    chances = torch.log_softmax(logits / temperature, dim=1)
+    return nn.functional.kl_div(chances, wanted, reduction="batchmean", log_target=True) * temperature**2
+
+
 def train(
-    model: ReaderModel, texts: Sequence[Text], dev: Sequence[Text], settings: Settings, *, checkpoint: Path | None = None
+    model: ReaderModel,
+    texts: Sequence[Text],
+    dev: Sequence[Text],
+    settings: Settings,
+    *,
+    checkpoint: Path | None = None,
+    teacher: ReaderModel | None = None,
 ) -> list[dict[str, Any]]:
     """Learn.
 
     model (ReaderModel): Changed in place. texts (Sequence[Text]): To learn from. dev (Sequence[Text]): Looked at after each epoch, not chosen by.
     settings (Settings): How. checkpoint (Path | None): A file that is written after each epoch, and gone on from where it is there.
+    teacher (ReaderModel | None): Reads the same batches, with the same pieces hidden; `Settings.alpha` of the loss is to say what it says.
     RETURNS (list[dict[str, Any]]): Per epoch loss, seconds, and the figures of `accuracy` on `dev`.
     """
     device = model.placeholders.device.type
@@ -62,6 +78,8 @@ def train(
             model.load_state_dict(state["model"])
             optimizer.load_state_dict(state["optimizer"])
             step, told = state["step"], state["told"]
+    if teacher is not None:
+        teacher.eval()
     for epoch in range(len(told), settings.epochs):
         rng = random.Random(f"{settings.seed}|{epoch}")
         torch.manual_seed(rng.getrandbits(32))
@@ -74,6 +92,10 @@ def train(
                 group["lr"] = rate * share
             logits = model(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed))
             loss = loss_of(logits, batch.allowed)
+            if teacher is not None:
+                with torch.no_grad():
+                    taught = teacher(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed))
+                loss = (1 - settings.alpha) * loss + settings.alpha * distillation_loss(logits, taught, settings.temperature)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
@@ -144,6 +166,12 @@ def main() -> None:
     parser.add_argument(
         "--source", type=Path, help="to go on from: checkpoint.pt of an earlier training, or the `reader` of a package"
     )
+    parser.add_argument(
+        "--mpnet", type=Path, help="folder of an MPNet; alone, it is trained as a teacher: only checkpoint.pt is written"
+    )
+    parser.add_argument(
+        "--taught-by", type=Path, help="with --mpnet: checkpoint.pt of a teacher, to learn from while it reads the same batches"
+    )
     parser.add_argument("--out", type=Path, default=Path("training/reader"))
     parser.add_argument("--gpu-id", type=int, default=-1, help="0 for the first GPU")
     for name, default in asdict(Settings()).items():
@@ -166,13 +194,22 @@ def main() -> None:
         sum(t.blinded.n_persons for t in texts),
         len(dev),
     )
+    device = "cpu" if args.gpu_id < 0 else f"cuda:{args.gpu_id}"
+    larger = new_teacher(args.mpnet, vocabulary, seed=settings.seed, dropout=settings.dropout) if args.mpnet else None
+    teaching = larger is not None and args.taught_by is None
     made = partial(from_reader, shipped) if shipped else partial(new_model, args.encoder)
-    model = made(seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
-    if args.source and not shipped:
-        model.load_state_dict(torch.load(args.source, map_location="cpu", weights_only=True)["model"])
-    model = model.to("cpu" if args.gpu_id < 0 else f"cuda:{args.gpu_id}")
-    told = train(model, texts, dev, settings, checkpoint=args.out / "checkpoint.pt")
-    (args.out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())
+    model: ReaderModel = (
+        larger
+        if larger is not None and teaching
+        else made(seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
+    )
+    for learned, file in ((model, args.source if not shipped else None), (larger, args.taught_by)):
+        if learned is not None and file is not None:
+            learned.load_state_dict(torch.load(file, map_location=device, weights_only=True)["model"])
+    teacher = None if teaching or larger is None else larger.to(device)
+    told = train(model.to(device), texts, dev, settings, checkpoint=args.out / "checkpoint.pt", teacher=teacher)
+    if not teaching:
+        (args.out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())
     (args.out / "told.json").write_text(
         json.dumps({"settings": asdict(settings), "texts": len(texts), "epochs": told}, indent=1) + "\n", "utf8"
     )

@@ -26,6 +26,7 @@ from spacy.util import SimpleFrozenList
 from .labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from .normalize import NormalizedView
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
+from .ruler_contacts import in_contact_lines
 from .ruler_hidden import with_hidden
 from .ruler_merge import Page, clean_candidate, merge, repeated
 from .ruler_native import with_native
@@ -147,6 +148,7 @@ class PiiRuler(SpanRuler):
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
         found += find_torn(page, self.rules.regexes, proposals, regions=self.cfg["phone_regions"])
+        found += in_contact_lines(page, [*proposals, *found])
         found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
         whole = join_address(page, join_torn(page, proposals))
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]

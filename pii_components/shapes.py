@@ -148,3 +148,8 @@ class Intervals:
         """RETURNS (bool): Whether one stretch holds all of start to end (exclusive)."""
         i = bisect_right(self._starts, start) - 1
         return i >= 0 and end <= self._ends[i]
+
+    def touch(self, start: int, end: int) -> bool:
+        """RETURNS (bool): Whether one stretch holds any of start to end (exclusive)."""
+        i = bisect_right(self._ends, start)
+        return i < len(self._starts) and self._starts[i] < end

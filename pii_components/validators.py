@@ -121,6 +121,20 @@ def _id_number(hit: Hit, _: Context) -> Hit | None:
     return hit if _NUMBER_WORD.search(hit.cue) or len(digits) >= 5 else None
 
 
+def _id_mixed(hit: Hit, _: Context) -> Hit | None:
+    """What no word and no amount looks like: letters and digits, letters whose case changes four times, three groups of digits."""
+    kinds = ["9" if char.isdigit() else "A" if char.isupper() else "a" for char in hit.value if char.isalnum()]
+    groups = re.findall(r"\d+", hit.value)
+    turns = sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
+    if len(kinds) < 4 or is_publication(hit) or is_date(hit.value) or is_years(hit.value):
+        return None
+    if "9" not in kinds:
+        return hit if turns >= 4 and hit.value.isalpha() else None
+    if len(set(kinds)) == 1:
+        return hit if len(groups) >= 3 and len(kinds) >= 5 else None
+    return hit if kinds.count("9") >= 3 or (turns >= 4 and hit.value.isalnum()) else None
+
+
 def _id_unless_date(hit: Hit, _: Context) -> Hit | None:
     if re.sub(r"\D", "", hit.value) == hit.value and is_date(hit.value):
         return None
@@ -232,6 +246,7 @@ VALIDATORS: dict[str, Validator] = {
     "phone_shape": _phone_shape,
     "phone_cued": _phone_cued,
     "id_number": _id_number,
+    "id_mixed": _id_mixed,
     "id_unless_date": _id_unless_date,
     "id_beside_name": _id_beside_name,
     "spread": _spread,

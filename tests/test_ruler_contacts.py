@@ -1,0 +1,105 @@
+"""User names among contact details, and ID numbers that are not plain digits."""
+
+import pytest
+import spacy
+
+from pii_components.labels import ID_NUM, USERNAME
+
+NLP = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+NLP.add_pipe("pii_ruler")
+
+
+def found(text, label):
+    doc = NLP(text)
+    return [span.text for span in doc.spans["pii"] if span.label_ == label]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("Ana Reyes | ana@example.org | anar97 | 555-014-2233", ["anar97"]),
+        ("ana@example.org; anar97", ["anar97"]),
+        ("ana@example.org - an_reyes", ["an_reyes"]),
+        ("ana@example.org, AnaReyes9\t(202) 555-0143", ["AnaReyes9"]),
+        ("Contact: +1 202 555 0143 / anar97", ["anar97"]),
+        ("Ana Reyes, ana@example.org\nanar97; Lisbon", ["anar97"]),
+        ("ana@example.org • @anar97 • section 4", ["@anar97"]),
+    ],
+)
+def test_user_names_among_contact_details(text, names):
+    assert found(text, USERNAME) == names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ana@example.org, grade10, ENG101, Bio101 - room12",
+        "ana@example.org | draft_2 | essay_final | week3",
+        "I wrote to ana@example.org, and anar97 was what she played as, which nobody in the whole group had known before",
+        "Ana Reyes | anar97 | Lisbon",
+        "ana@example.org",
+        "ana@example.org\n\nThe tools were python3, numpy2 and some others; they ran, as he says, on any old machine in the room - anyway",
+        "Results: group1; group2; group3",
+        " | ; , - ",
+    ],
+)
+def test_what_is_no_list_of_contact_details_or_no_user_name(text):
+    assert found(text, USERNAME) == []
+
+
+def test_what_is_known_stays_what_it_is():
+    doc = NLP("ana97@example.org | http://ana97.example.net/ana97 | 555-014-2233")
+    assert USERNAME not in {span.label_ for span in doc.spans["pii"]}
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("roll number: AbQxTr; Lisbon", "AbQxTr"),
+        ("Roll no. 12,34,56,7 - Lisbon", "12,34,56,7"),
+        ("student number: qR7Zt2", "qR7Zt2"),
+        ("id no: 44,1,20,9", "44,1,20,9"),
+        ("Roll # Xy9aB|42", "Xy9aB|42"),
+        ("registration number 12,345,678.", "12,345,678"),
+        ("Candidate number = TW:92841", "TW:92841"),
+    ],
+)
+def test_ids_of_letters_and_groups(text, value):
+    assert found(text, ID_NUM) == [value]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I have no id number. Then we went home",
+        "see the id no JavaScript can read",
+        "Interviewee number: 12 people answered",
+        "The student number 2 said so",
+        "roll number: 1990-1995",
+        "candidate no: McDonald",
+        "the student number rose 3,4,5 times",
+        "the pin code: abcdef",
+        "The registration code of 12,5 percent",
+    ],
+)
+def test_words_years_and_amounts_are_no_ids(text):
+    assert found(text, ID_NUM) == []
+
+
+def test_a_class_list_is_read_in_linear_time():
+    import time
+
+    from pii_components.normalize import NormalizedView
+    from pii_components.ruler_contacts import in_contact_lines
+    from pii_components.ruler_merge import Page
+    from pii_components.spans import read_spans
+
+    def seconds(n):
+        doc = NLP("".join(f"Ana Reyes | ana{k}@example.org | anar{k} | 4b\n" for k in range(n)))
+        page, known = Page(doc, NormalizedView(doc.text)), [c for c in read_spans(doc) if c.label != USERNAME]
+        began = time.process_time()
+        assert len(in_contact_lines(page, known)) == n
+        return time.process_time() - began
+
+    seconds(50)
+    assert seconds(3000) < 40 * max(seconds(300), 0.005)
