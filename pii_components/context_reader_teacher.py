@@ -15,6 +15,7 @@ from torch.nn.functional import gelu, scaled_dot_product_attention
 
 from .context_reader_model import _SOME_NAMES, ReaderModel, read_vocabulary
 from .cpu_training import SequenceDropout
+from .errors import Errors, PiiError
 
 _SPECIAL = {"[CLS]": "<s>", "[SEP]": "</s>", "[PAD]": "<pad>", "[MASK]": "<mask>"}
 _FAR = -1e4
@@ -62,8 +63,14 @@ def new_teacher(encoder: Path, vocabulary: list[str], *, seed: int = 46, dropout
     encoder (Path): Folder of an MPNet with its `vocab.txt`. vocabulary (list[str]): Of the reader that will learn, uncased WordPiece.
     seed (int): Of what is drawn. dropout (float): See `TeacherModel`. frozen (int): Lowest layers that are kept as they are.
     RETURNS (TeacherModel): With placeholders at the mean of some names' pieces. Position biases and word vectors are kept as they are.
+    RAISES (PiiError): E106 without its files, E005 without transformers.
     """
-    from transformers import MPNetModel
+    if not (encoder / "vocab.txt").is_file() or not (encoder / "config.json").is_file():
+        raise PiiError(Errors.E106, path=str(encoder), names="config.json and vocab.txt")
+    try:
+        from transformers import MPNetModel
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="transformers", what="a teacher", extra="encoders") from err
 
     torch.manual_seed(seed)
     mpnet: Any = MPNetModel.from_pretrained(str(encoder), add_pooling_layer=False, local_files_only=True)

@@ -1,6 +1,7 @@
 """A larger reader to learn from: MPNet's own vectors, and what a student takes over of its teacher."""
 
 import copy
+import sys
 
 import pytest
 
@@ -8,8 +9,11 @@ torch = pytest.importorskip("torch")
 
 from pii_components.context_blind import PLACEHOLDERS  # noqa: E402
 from pii_components.context_model import CLASSES  # noqa: E402
+from pii_components.context_reader import PersonReader  # noqa: E402
 from pii_components.context_reader_data import Settings, batches  # noqa: E402
+from pii_components.context_reader_model import to_reader  # noqa: E402
 from pii_components.context_reader_train import distillation_loss, train  # noqa: E402
+from pii_components.errors import PiiError  # noqa: E402
 from tests.test_context_reader import corpus, encoder, learned, pipeline  # noqa: E402, F401
 
 
@@ -94,3 +98,31 @@ def test_a_teacher_learns_from_the_same_batches(mpnet, learned):  # noqa: F811
     batch = next(batches(dev, None, Settings()))
     logits = teacher(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed))
     assert logits.shape == (len(batch.allowed), len(CLASSES)) and torch.isfinite(logits).all()
+
+
+def test_both_steps_by_the_command(mpnet, encoder, corpus, tmp_path, monkeypatch):  # noqa: F811
+    from pii_components import context_reader_train as training
+
+    made = training.new_model
+    monkeypatch.setattr(training, "new_model", lambda *args, **kwargs: made(*args, **kwargs, heads=2))
+    monkeypatch.setattr(training, "to_reader", lambda *args: to_reader(*args, heads=2))
+    common = ["train", "--corpus", str(corpus), "--encoder", str(encoder), "--mpnet", str(mpnet), "--epochs", "1"]
+    monkeypatch.setattr(sys, "argv", [*common, "--out", str(tmp_path / "teacher")])
+    training.main()
+    assert sorted(path.name for path in (tmp_path / "teacher").iterdir()) == ["checkpoint.pt", "told.json"]
+    taught = ["--taught-by", str(tmp_path / "teacher" / "checkpoint.pt"), "--out", str(tmp_path / "reader")]
+    monkeypatch.setattr(sys, "argv", [*common, *taught])
+    training.main()
+    assert PersonReader.from_bytes((tmp_path / "reader" / "reader").read_bytes()).head.output.shape == (len(CLASSES), 384)
+
+
+def test_what_is_missing_is_told(tmp_path, mpnet, monkeypatch):
+    from pii_components.context_reader_teacher import new_teacher
+
+    with pytest.raises(PiiError) as error:
+        new_teacher(tmp_path, ["[PAD]"])
+    assert error.value.code == "E106"
+    monkeypatch.setitem(sys.modules, "transformers", None)
+    with pytest.raises(PiiError) as error:
+        new_teacher(mpnet, ["[PAD]"])
+    assert error.value.code == "E005"
