@@ -244,7 +244,24 @@ def merge(
             rule = rules[partners[0]]
             kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
     whole = resolve_overlaps([*kept, *rules])
+    whole = resolve_overlaps([*whole, *_remains(page.doc, [c for c in kept if c.label == STREET_ADDRESS], whole)])
     return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
+
+
+def _remains(doc: Doc, addresses: Sequence[Candidate], whole: Sequence[Candidate]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Of each address that lost against others, stretches of two tokens or more that none of these covers."""
+    taken = {token for c in whole for token in range(c.start, c.end)}
+    found: list[Candidate] = []
+    for cand in addresses:
+        start = cand.start
+        for end in range(cand.start, cand.end + 1):
+            if end < cand.end and end not in taken:
+                continue
+            rest = trim(doc, replace(cand, start=start, end=end)) if end > start else None
+            if rest is not None and rest.end - rest.start > 1:
+                found.append(rest)
+            start = end + 1
+    return found
 
 
 def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:

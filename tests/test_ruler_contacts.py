@@ -3,7 +3,8 @@
 import pytest
 import spacy
 
-from pii_components.labels import ID_NUM, USERNAME
+from pii_components.labels import ID_NUM, STREET_ADDRESS, USERNAME
+from pii_components.spans import Candidate, write_spans
 
 NLP = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
 NLP.add_pipe("pii_ruler")
@@ -50,6 +51,19 @@ def test_what_is_no_list_of_contact_details_or_no_user_name(text):
 def test_what_is_known_stays_what_it_is():
     doc = NLP("ana97@example.org | http://ana97.example.net/ana97 | 555-014-2233")
     assert USERNAME not in {span.label_ for span in doc.spans["pii"]}
+
+
+def test_what_an_id_leaves_of_an_address_stays_an_address():
+    """The model's address began within the number before it."""
+    doc = NLP.make_doc("roll # Xy9aB|42, 7 Juniper Lane, Ashford; Lisbon")
+    words = [token.text for token in doc]
+    begin, end = words.index("Juniper") - 3, words.index("Ashford") + 1
+    write_spans(doc, [Candidate(begin, end, STREET_ADDRESS, 0.6, "model")])
+    ruled = NLP.get_pipe("pii_ruler")(doc)
+    assert [(s.text, s.label_) for s in ruled.spans["pii"]] == [
+        ("Xy9aB|42", ID_NUM),
+        ("7 Juniper Lane, Ashford", STREET_ADDRESS),
+    ]
 
 
 @pytest.mark.parametrize(
