@@ -148,10 +148,10 @@ class PiiRuler(SpanRuler):
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
         found += find_torn(page, self.rules.regexes, proposals, regions=self.cfg["phone_regions"])
-        found += in_contact_lines(page, [*proposals, *found])
-        found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
         whole = join_address(page, join_torn(page, proposals))
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
+        found += in_contact_lines(page, [*cleaned, *found])
+        found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
         merged = with_hidden(page, merge(page, cleaned, found, cued), self.cfg["phone_regions"])
         return with_native(doc, merged) if self.cfg.get("native_names", False) else merged

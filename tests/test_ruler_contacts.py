@@ -3,7 +3,7 @@
 import pytest
 import spacy
 
-from pii_components.labels import ID_NUM, STREET_ADDRESS, USERNAME
+from pii_components.labels import EMAIL, ID_NUM, STREET_ADDRESS, USERNAME
 from pii_components.spans import Candidate, write_spans
 
 NLP = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
@@ -51,6 +51,16 @@ def test_what_is_no_list_of_contact_details_or_no_user_name(text):
 def test_what_is_known_stays_what_it_is():
     doc = NLP("ana97@example.org | http://ana97.example.net/ana97 | 555-014-2233")
     assert USERNAME not in {span.label_ for span in doc.spans["pii"]}
+
+
+def test_what_the_model_took_for_something_else_is_found():
+    """It saw an e-mail address, which has no such form and is dropped."""
+    doc = NLP.make_doc("Ana Reyes | ana@example.org | anar97")
+    write_spans(doc, [Candidate(len(doc) - 1, len(doc), EMAIL, 0.8, "model")])
+    assert [(s.text, s.label_) for s in NLP.get_pipe("pii_ruler")(doc).spans["pii"]] == [
+        ("ana@example.org", EMAIL),
+        ("anar97", USERNAME),
+    ]
 
 
 def test_what_an_id_leaves_of_an_address_stays_an_address():
