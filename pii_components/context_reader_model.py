@@ -15,7 +15,7 @@ from .encoder import WEIGHTS, find_weights
 from .errors import Errors, PiiError
 from .onnx_graph import PREFIX, encoder_graph, encoder_state
 
-_SOME_NAMES = ("maria", "john", "anna", "garcia", "smith", "brown")  # placeholders begin at the mean of their pieces
+SOME_NAMES = ("maria", "john", "anna", "garcia", "smith", "brown")  # placeholders begin at the mean of their pieces
 
 
 class ReaderModel(nn.Module):
@@ -80,7 +80,7 @@ def new_model(encoder: Path, *, seed: int = 46, dropout: float = 0.1, frozen: in
     torch.manual_seed(seed)
     vocabulary = read_vocabulary(encoder)
     state = read_weights(encoder)
-    known = [vocabulary.index(name) for name in _SOME_NAMES if name in vocabulary] or [0]
+    known = [vocabulary.index(name) for name in SOME_NAMES if name in vocabulary] or [0]
     like = state[PREFIX + "embeddings.word_embeddings.weight"][known].mean(dim=0)
     return _model(state, like, dropout=dropout, frozen=frozen, heads=heads)
 

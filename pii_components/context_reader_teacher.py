@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
-from .context_reader_model import _SOME_NAMES, ReaderModel, read_vocabulary
+from .context_reader_model import SOME_NAMES, ReaderModel, read_vocabulary
 from .cpu_training import SequenceDropout
 from .errors import Errors, PiiError
 
@@ -77,7 +77,7 @@ def new_teacher(encoder: Path, vocabulary: list[str], *, seed: int = 46, dropout
     number = {piece: n for n, piece in enumerate(read_vocabulary(encoder))}
     unknown = number["[UNK]"]
     translation = torch.tensor([number.get(_SPECIAL.get(piece, piece), unknown) for piece in vocabulary])
-    known = [number[name] for name in _SOME_NAMES if name in number] or [unknown]
+    known = [number[name] for name in SOME_NAMES if name in number] or [unknown]
     like = mpnet.embeddings.word_embeddings.weight[known].mean(dim=0).detach()
     kept: tuple[nn.Module, ...] = (mpnet.embeddings.word_embeddings, mpnet.encoder.relative_attention_bias)
     for part in (*kept, *mpnet.encoder.layer[:frozen]):

@@ -177,6 +177,8 @@ def main() -> None:
     for name, default in asdict(Settings()).items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
     args = parser.parse_args()
+    if args.taught_by and not args.mpnet:
+        parser.error("--taught-by needs --mpnet: the folder that the teacher was made of")
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     args.out.mkdir(parents=True, exist_ok=True)
@@ -195,7 +197,11 @@ def main() -> None:
         len(dev),
     )
     device = "cpu" if args.gpu_id < 0 else f"cuda:{args.gpu_id}"
-    larger = new_teacher(args.mpnet, vocabulary, seed=settings.seed, dropout=settings.dropout) if args.mpnet else None
+    larger = (
+        new_teacher(args.mpnet, vocabulary, seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
+        if args.mpnet
+        else None
+    )
     teaching = larger is not None and args.taught_by is None
     made = partial(from_reader, shipped) if shipped else partial(new_model, args.encoder)
     model: ReaderModel = (

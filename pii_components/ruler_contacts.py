@@ -2,7 +2,7 @@
 
     Ana Reyes | ana@example.org | anar97 | 555-0142        anar97: USERNAME
 
-Such a line is a list: short parts between signs, one of them, or one of the next line, a detail that a rule or the model is sure of. In
+Such a line is a list: short parts between signs, one of them, or one of the next line, a detail that a rule or the model has found. In
 running text nothing is found.
 """
 
@@ -118,7 +118,7 @@ def in_contact_lines(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
     taken = Intervals((start, end) for start, end, _ in spans)
     lines = [line.span() for line in _LINE.finditer(text)]
     told = [bisect_left(details, start) < bisect_left(details, end) for start, end in lines]
-    lists = [_as_list(text, start, end) for start, end in lines]
+    lists = [_as_list(text, *line) if any(told[max(0, n - 1) : n + 2]) else [] for n, line in enumerate(lines)]
     for n, parts in enumerate(lists):
         beside = any(told[k] and (lists[k] or k == n) for k in range(max(0, n - 1), min(n + 2, len(lines))))
         for start, end in parts if beside else ():

@@ -116,6 +116,18 @@ def test_both_steps_by_the_command(mpnet, encoder, corpus, tmp_path, monkeypatch
     assert PersonReader.from_bytes((tmp_path / "reader" / "reader").read_bytes()).head.output.shape == (len(CLASSES), 384)
 
 
+def test_a_teacher_without_its_folder_is_refused(tmp_path, monkeypatch, capsys):
+    from pii_components import context_reader_train as training
+
+    monkeypatch.setattr(
+        sys, "argv", ["train", "--corpus", str(tmp_path), "--taught-by", "checkpoint.pt", "--out", str(tmp_path / "out")]
+    )
+    with pytest.raises(SystemExit) as stop:
+        training.main()
+    assert stop.value.code == 2 and "--mpnet" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_is_missing_is_told(tmp_path, mpnet, monkeypatch):
     from pii_components.context_reader_teacher import new_teacher
 
