@@ -187,6 +187,14 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
     return found
 
 
+def _free(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Stretches of a candidate whose tokens are not taken, without white space and punctuation around them."""
+    ends = [i for i in range(cand.start, cand.end) if i in taken]
+    stretches = zip([cand.start, *(i + 1 for i in ends)], [*ends, cand.end], strict=True)
+    pieces = (trim(doc, replace(cand, start=start, end=end)) for start, end in stretches if start < end)
+    return [piece for piece in pieces if piece is not None]
+
+
 def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candidate]) -> list[Candidate]:
     """Cut the tokens of details out of names.
 
@@ -197,20 +205,10 @@ def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candi
     taken = {i for detail in details for i in range(detail.start, detail.end)}
     kept: list[Candidate] = []
     for cand in candidates:
-        free = [i for i in range(cand.start, cand.end) if i not in taken]
-        if len(free) == cand.end - cand.start:
+        if taken.isdisjoint(range(cand.start, cand.end)):
             kept.append(cand)
             continue
-        runs: list[list[int]] = []
-        for i in free:
-            if runs and runs[-1][-1] == i - 1:
-                runs[-1].append(i)
-            else:
-                runs.append([i])
-        for run in runs:
-            piece = trim(doc, replace(cand, start=run[0], end=run[-1] + 1))
-            if piece is not None and any(c.isalpha() for i in range(piece.start, piece.end) for c in doc[i].text):
-                kept.append(piece)
+        kept += [p for p in _free(doc, cand, taken) if any(c.isalpha() for i in range(p.start, p.end) for c in doc[i].text)]
     return kept
 
 
@@ -251,17 +249,7 @@ def merge(
 def _remains(doc: Doc, addresses: Sequence[Candidate], whole: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): Of each address that lost against others, stretches of two tokens or more that none of these covers."""
     taken = {token for c in whole for token in range(c.start, c.end)}
-    found: list[Candidate] = []
-    for cand in addresses:
-        start = cand.start
-        for end in range(cand.start, cand.end + 1):
-            if end < cand.end and end not in taken:
-                continue
-            rest = trim(doc, replace(cand, start=start, end=end)) if end > start else None
-            if rest is not None and rest.end - rest.start > 1:
-                found.append(rest)
-            start = end + 1
-    return found
+    return [piece for cand in addresses for piece in _free(doc, cand, taken) if piece.end - piece.start > 1]
 
 
 def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:
