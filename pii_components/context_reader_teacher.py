@@ -3,9 +3,11 @@
     teacher = new_teacher(Path("encoders/all-mpnet-base-v2"), vocabulary)      # vocabulary: of the reader that will learn from it
 
 It takes the batches of the small reader as they are, pieces are translated, so that one text gives both the same people. It does not ship.
-`transformers` is needed (the extra `encoders`).
+`transformers` is needed (the extra `encoders`). `MeanModel` asks several readers, such as it and the one that goes on learning.
 """
 
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,20 @@ class TeacherModel(ReaderModel):
         x = layer.attention.LayerNorm(x + self.layer_dropout(attention.o(seen)))
         inner = gelu(layer.intermediate.dense(x))
         return layer.output.LayerNorm(x + self.layer_dropout(layer.output.dense(inner)))  # type: ignore[no-any-return]
+
+
+class MeanModel(nn.Module):
+    """Several readers as one: the mean of the probabilities that they give."""
+
+    def __init__(self, readers: Sequence[nn.Module]) -> None:
+        """readers (Sequence[nn.Module]): Of the same pieces, one at least."""
+        super().__init__()
+        self.readers = nn.ModuleList(readers)
+
+    def forward(self, pieces: Tensor, lengths: Tensor, spans: Tensor, owners: Tensor, n_persons: int) -> Tensor:
+        """Arguments of `ReaderModel.forward`. RETURNS (Tensor): Logarithms of the mean, which are logits, shape `(n_persons, 6)`."""
+        said = [torch.log_softmax(reader(pieces, lengths, spans, owners, n_persons), dim=1) for reader in self.readers]
+        return torch.logsumexp(torch.stack(said), dim=0) - math.log(len(said))
 
 
 def new_teacher(encoder: Path, vocabulary: list[str], *, seed: int = 46, dropout: float = 0.1, frozen: int = 0) -> TeacherModel:

@@ -11,6 +11,7 @@ others) are learned from by what is left open. Some capitalised words that are n
 """
 
 import argparse
+import copy
 import json
 import logging
 import os
@@ -31,7 +32,7 @@ from .context_model import CLASSES
 from .context_reader import PersonReader, pieces_of
 from .context_reader_data import Settings, Text, batches, read_texts
 from .context_reader_model import ReaderModel, from_reader, new_model, read_vocabulary, to_reader
-from .context_reader_teacher import new_teacher
+from .context_reader_teacher import MeanModel, new_teacher
 
 logger = logging.getLogger(__name__)
 
@@ -56,13 +57,13 @@ def train(
     settings: Settings,
     *,
     checkpoint: Path | None = None,
-    teacher: ReaderModel | None = None,
+    teacher: nn.Module | None = None,
 ) -> list[dict[str, Any]]:
     """Learn.
 
     model (ReaderModel): Changed in place. texts (Sequence[Text]): To learn from. dev (Sequence[Text]): Looked at after each epoch, not chosen by.
     settings (Settings): How. checkpoint (Path | None): A file that is written after each epoch, and gone on from where it is there.
-    teacher (ReaderModel | None): Reads the same batches, with the same pieces hidden; `Settings.alpha` of the loss is to say what it says.
+    teacher (nn.Module | None): Reads the same batches, with the same pieces hidden; `Settings.alpha` of the loss is to say what it says.
     RETURNS (list[dict[str, Any]]): Per epoch loss, seconds, and the figures of `accuracy` on `dev`.
     """
     device = model.placeholders.device.type
@@ -172,6 +173,11 @@ def main() -> None:
     parser.add_argument(
         "--taught-by", type=Path, help="with --mpnet: checkpoint.pt of a teacher, to learn from while it reads the same batches"
     )
+    parser.add_argument(
+        "--and-source",
+        action="store_true",
+        help="with --taught-by: the reader of --source teaches, too; the mean of what both say",
+    )
     parser.add_argument("--out", type=Path, default=Path("training/reader"))
     parser.add_argument("--gpu-id", type=int, default=-1, help="0 for the first GPU")
     for name, default in asdict(Settings()).items():
@@ -179,6 +185,8 @@ def main() -> None:
     args = parser.parse_args()
     if args.taught_by and not args.mpnet:
         parser.error("--taught-by needs --mpnet: the folder that the teacher was made of")
+    if args.and_source and not (args.taught_by and args.source):
+        parser.error("--and-source needs --taught-by and --source")
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     args.out.mkdir(parents=True, exist_ok=True)
@@ -212,7 +220,9 @@ def main() -> None:
     for learned, file in ((model, args.source if not shipped else None), (larger, args.taught_by)):
         if learned is not None and file is not None:
             learned.load_state_dict(torch.load(file, map_location=device, weights_only=True)["model"])
-    teacher = None if teaching or larger is None else larger.to(device)
+    teacher: nn.Module | None = None if teaching or larger is None else larger.to(device)
+    if teacher is not None and args.and_source:
+        teacher = MeanModel([teacher, copy.deepcopy(model).to(device)])
     told = train(model.to(device), texts, dev, settings, checkpoint=args.out / "checkpoint.pt", teacher=teacher)
     if not teaching:
         (args.out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())

@@ -3,6 +3,7 @@
 import copy
 import sys
 
+import numpy
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -12,6 +13,7 @@ from pii_components.context_model import CLASSES  # noqa: E402
 from pii_components.context_reader import PersonReader  # noqa: E402
 from pii_components.context_reader_data import Settings, batches  # noqa: E402
 from pii_components.context_reader_model import to_reader  # noqa: E402
+from pii_components.context_reader_teacher import MeanModel  # noqa: E402
 from pii_components.context_reader_train import distillation_loss, train  # noqa: E402
 from pii_components.errors import PiiError  # noqa: E402
 from tests.test_context_reader import corpus, encoder, learned, pipeline  # noqa: E402, F401
@@ -51,6 +53,22 @@ def test_without_a_share_of_the_loss_a_teacher_changes_nothing(learned):  # noqa
     train(alone, texts, dev, settings)
     train(taught, texts, dev, settings, teacher=copy.deepcopy(teacher))
     assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(alone.parameters(), taught.parameters(), strict=True))
+
+
+def test_several_teachers_say_the_mean_of_their_probabilities(learned):  # noqa: F811
+    _, reader, _, _, (_, dev) = learned
+    other = copy.deepcopy(reader)
+    with torch.no_grad():
+        other.output.bias += 5 * torch.arange(float(len(CLASSES)))
+    batch = next(batches(dev, None, Settings()))
+    asked = (batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed))
+    with torch.no_grad():
+        said = [torch.softmax(model.eval()(*asked), dim=1) for model in (reader, other)]
+        both = MeanModel([reader, other])(*asked)
+        alone = MeanModel([other])(*asked)
+    assert not torch.allclose(said[0], said[1], atol=0.05)
+    assert torch.allclose(both.exp(), (said[0] + said[1]) / 2, atol=1e-5)
+    assert torch.allclose(alone.exp(), said[1], atol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -113,18 +131,38 @@ def test_both_steps_by_the_command(mpnet, encoder, corpus, tmp_path, monkeypatch
     taught = ["--taught-by", str(tmp_path / "teacher" / "checkpoint.pt"), "--out", str(tmp_path / "reader")]
     monkeypatch.setattr(sys, "argv", [*common, *taught])
     training.main()
-    assert PersonReader.from_bytes((tmp_path / "reader" / "reader").read_bytes()).head.output.shape == (len(CLASSES), 384)
+    first = tmp_path / "reader" / "reader"
+    assert PersonReader.from_bytes(first.read_bytes()).head.output.shape == (len(CLASSES), 384)
+
+    asked = []
+    went_on = training.from_reader
+    monkeypatch.setattr(training, "from_reader", lambda *args, **kwargs: went_on(*args, **kwargs, heads=2))
+    monkeypatch.setattr(training, "MeanModel", lambda readers: asked.append(readers) or MeanModel(readers))
+    both = ["--source", str(first), "--and-source", *taught[:2], "--alpha", "1", "--out", str(tmp_path / "both")]
+    monkeypatch.setattr(sys, "argv", [*common, *both])
+    training.main()
+    (large, source), learner = asked[0], PersonReader.from_bytes((tmp_path / "both" / "reader").read_bytes())
+    assert type(large).__name__ == "TeacherModel" and not large.training and not source.training
+    before = PersonReader.from_bytes(first.read_bytes()).head.output
+    assert numpy.allclose(source.output.weight.detach().numpy(), before, atol=1e-6)  # what it was, while the other one learns
+    assert not numpy.allclose(learner.head.output, before, atol=1e-6)
 
 
-def test_a_teacher_without_its_folder_is_refused(tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    ("given", "missing"),
+    [
+        (["--taught-by", "checkpoint.pt"], "--mpnet"),
+        (["--and-source", "--source", "reader"], "--taught-by"),
+        (["--and-source", "--mpnet", "mpnet", "--taught-by", "checkpoint.pt"], "--source"),
+    ],
+)
+def test_a_teacher_that_lacks_something_is_refused(given, missing, tmp_path, monkeypatch, capsys):
     from pii_components import context_reader_train as training
 
-    monkeypatch.setattr(
-        sys, "argv", ["train", "--corpus", str(tmp_path), "--taught-by", "checkpoint.pt", "--out", str(tmp_path / "out")]
-    )
+    monkeypatch.setattr(sys, "argv", ["train", "--corpus", str(tmp_path), *given, "--out", str(tmp_path / "out")])
     with pytest.raises(SystemExit) as stop:
         training.main()
-    assert stop.value.code == 2 and "--mpnet" in capsys.readouterr().err
+    assert stop.value.code == 2 and missing in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
