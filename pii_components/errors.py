@@ -55,6 +55,11 @@ class Errors(metaclass=_Codes):
     E307 = "The reader of pii_context cannot be used: its file is broken or its pieces lack placeholders. Train one: `weasel run train-reader`."
     E308 = "Readers of pii_context can be averaged only if there are some, and all have one form and one vocabulary: go on from one to get another."
     E309 = "Detectors can be averaged only if there are some, and all have the same components and models of one form: go on from one to get another."
+    E310 = (
+        "Gold holds {size} probabilities of others for {held} labels; the model has {n} tokens here and {labels} labels: write it anew with "
+        "pii_components.ner_taught, by detectors of the same labels and tokenizer."
+    )
+    E311 = "{n} teachers, alpha {alpha}, temperature {temperature}: there must be a teacher, alpha must be 0 to 1, temperature above 0."
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
