@@ -26,6 +26,7 @@ from spacy.util import SimpleFrozenList
 from .labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from .normalize import NormalizedView
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
+from .ruler_addresses import addresses
 from .ruler_contacts import in_contact_lines
 from .ruler_hidden import with_hidden
 from .ruler_merge import Page, clean_candidate, merge, repeated
@@ -150,6 +151,7 @@ class PiiRuler(SpanRuler):
         found += find_torn(page, self.rules.regexes, proposals, regions=self.cfg["phone_regions"])
         whole = join_address(page, join_torn(page, proposals))
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
+        found += addresses(page, [*cleaned, *found])
         found += in_contact_lines(page, [*cleaned, *found])
         found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
