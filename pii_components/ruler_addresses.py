@@ -57,29 +57,35 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
     lines = [line.span() for line in _LINE.finditer(text) if not line.group().isspace()]
     firsts = [start for start, _ in lines]
     spans = [(*page.chars(c.start, c.end), c) for c in known]
-    details = [(start, end) for start, end, c in spans if c.label in _DETAILS]
-    proposed = [(start, end) for start, end, c in spans if c.label == STREET_ADDRESS]
-    told = {_line_of(firsts, start) for start, _ in details}
+    told = {_line_of(firsts, start) for start, _, c in spans if c.label in _DETAILS}
     named = {_line_of(firsts, start) for start, _, c in spans if is_name(c.label) and c.label != NAME_CITED}
-    taken = {i for start, end in details for i in range(start, end)}
+    proposed = [(start, end) for start, end, c in spans if c.label == STREET_ADDRESS]
     found: list[Candidate] = []
     for n, (low, high) in enumerate(lines):
-        if _DIGIT.search(text, low, high) is None:
+        inside = [(start, end) for start, end in proposed if low <= start < high]
+        if not inside and _DIGIT.search(text, low, high) is None:
             continue
         near = range(n - _NEAR, n + _NEAR + 1)
         tokens = [(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text, low, high)]
-        for first, street in _streets(tokens):
+        seen = [pair for pair in (_tokens_of(tokens, *ends) for ends in inside) if pair is not None]
+        for first, street in (*_streets(tokens), *seen):
             start, cue = tokens[first][0], _CUE.search(text[max(low, tokens[first][0] - 60) : tokens[first][0]]) is not None
-            last = _further(tokens, street, listed=not cue)
-            town = _town_of(text, *lines[n + 1]) if last == len(tokens) - 1 and n + 1 < len(lines) else 0
-            end = max(tokens[last][1], town)
             begins = high - low <= _LONGEST and (first == 0 or tokens[first - 1][2] in _PARTS)
+            last = _further(tokens, street, listed=begins and not cue)
+            town = _town_of(text, *lines[n + 1]) if begins and last == len(tokens) - 1 and n + 1 < len(lines) else 0
+            end = max(tokens[last][1], town)
             beside = not told.isdisjoint(near) or ((town or last > street) and not named.isdisjoint(near))
-            seen = any(a < end and start < b for a, b in proposed)
+            known_here = any(a < end and start < b for a, b in inside)
             where = page.tokens(start, end)
-            if where is not None and (cue or seen or (begins and beside)) and taken.isdisjoint(range(start, end)):
+            if where is not None and (cue or known_here or (begins and beside)):
                 found.append(_whole(Candidate(*where, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"), known))
     return found
+
+
+def _tokens_of(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
+    """RETURNS (tuple[int, int] | None): First and last token of a line that these characters hold."""
+    held = [n for n, token in enumerate(tokens) if start <= token[0] and token[1] <= end]
+    return (held[0], held[-1]) if held else None
 
 
 def _line_of(firsts: Sequence[int], at: int) -> int:

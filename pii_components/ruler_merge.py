@@ -232,6 +232,9 @@ def merge(
     for cand in details:
         touched = sorted({at[token] for token in range(cand.start, cand.end) if token in at})
         partners = [i for i in touched if rules[i].label == cand.label]
+        holders = [rules[i] for i in touched if rules[i].label == STREET_ADDRESS]
+        if cand.label in (ID_NUM, PHONE_NUM) and any(h.start <= cand.start and cand.end <= h.end for h in holders):
+            continue  # its postal code
         for i in partners:
             rules[i] = replace(rules[i], score=max(rules[i].score, cand.score))
         if not partners:
@@ -242,7 +245,7 @@ def merge(
             rule = rules[partners[0]]
             kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
     whole = resolve_overlaps([*kept, *rules])
-    whole = resolve_overlaps([*whole, *_remains(page.doc, [c for c in kept if c.label == STREET_ADDRESS], whole)])
+    whole = resolve_overlaps([*whole, *_remains(page.doc, [c for c in (*kept, *rules) if c.label == STREET_ADDRESS], whole)])
     return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
 
 

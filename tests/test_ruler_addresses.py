@@ -3,7 +3,7 @@
 import pytest
 import spacy
 
-from pii_components.labels import NAME_CITED, NAME_STUDENT, STREET_ADDRESS
+from pii_components.labels import ID_NUM, NAME_CITED, NAME_STUDENT, STREET_ADDRESS
 from pii_components.ruler_addresses import SOURCE
 from pii_components.spans import Candidate, read_spans, write_spans
 
@@ -113,3 +113,19 @@ def test_what_the_model_called_a_name_gives_way_and_its_address_is_taken_in():
     assert out[1].source == SOURCE
     longer = "Ana Reyes | Flat B at 14 Maple Street | ana@example.org"
     assert found(longer, ("Flat B at 14", STREET_ADDRESS)) == ["Flat B at 14 Maple Street"]
+
+
+def test_what_the_model_found_of_an_address_is_completed():
+    text = "Ana Reyes | Lindenpark 8, Köln | ana@example.org"
+    assert found(text, ("Lindenpark 8", STREET_ADDRESS)) == ["Lindenpark 8, Köln"]
+    text = "The house at Lindenpark 8, Ana wrote to me, was sold."
+    assert found(text, ("Lindenpark 8", STREET_ADDRESS)) == ["Lindenpark 8"]
+
+
+def test_a_number_in_an_address_that_was_taken_for_an_id_costs_no_part_of_it():
+    text = "Ana Reyes | Lindenstraße 8, 50674 Köln | ana@example.org"
+    doc = NLP.make_doc(text)
+    span = doc.char_span(text.index("50674"), text.index(" Köln"))
+    write_spans(doc, [Candidate(span.start, span.end, ID_NUM, 0.9, "model")])
+    hidden = {token.text for span in NLP.get_pipe("pii_ruler")(doc).spans["pii"] for token in span}
+    assert {"Lindenstraße", "8", "50674", "Köln"} <= hidden
