@@ -36,6 +36,7 @@ _CUE = re.compile(
 _PARTS = frozenset("|;•·,–—-/:\t")  # noqa: RUF001
 # What may follow an address in a sentence; a name before another word is somebody who does something.
 _FOLLOWS = frozenset("with and in near where which since for above behind next but until when because".split())  # noqa: SIM905
+_BARS = frozenset("|;•·")
 _SIGNS = frozenset(", : . # º ° n n. no no. nr nr. num num.".split())  # noqa: SIM905
 
 Token = tuple[int, int, str]
@@ -72,8 +73,11 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
             start, cue = tokens[first][0], _CUE.search(text[max(low, tokens[first][0] - 60) : tokens[first][0]]) is not None
             begins = high - low <= _LONGEST and (first == 0 or tokens[first - 1][2] in _PARTS)
             last = _further(tokens, street, listed=begins and not cue)
-            town = _town_of(text, *lines[n + 1]) if begins and last == len(tokens) - 1 and n + 1 < len(lines) else 0
-            end = max(tokens[last][1], town)
+            below = lines[n + 1 : n + 2] if last == len(tokens) - 1 else _part_behind(tokens, last)
+            town = _town_of(text, *below[0]) if begins and below else 0
+            end = max(
+                tokens[last][1] - tokens[last][2].endswith("."), town
+            )  # of "St." a token is one with its full stop anyway
             beside = not told.isdisjoint(near) or ((town or last > street) and not named.isdisjoint(near))
             known_here = any(a < end and start < b for a, b in inside)
             where = page.tokens(start, end)
@@ -86,6 +90,15 @@ def _tokens_of(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int]
     """RETURNS (tuple[int, int] | None): First and last token of a line that these characters hold."""
     held = [n for n, token in enumerate(tokens) if start <= token[0] and token[1] <= end]
     return (held[0], held[-1]) if held else None
+
+
+def _part_behind(tokens: Sequence[Token], last: int) -> list[tuple[int, int]]:
+    """RETURNS (list[tuple[int, int]]): Characters of the next part of a list, "4050-262 Porto" behind "Rua do Sol, 77 |"; one or none."""
+    if tokens[last + 1][2] not in _BARS:
+        return []
+    ends = (n for n in range(last + 2, len(tokens)) if tokens[n][2] in _BARS)
+    part = tokens[last + 2 : next(ends, len(tokens))]
+    return [(part[0][0], part[-1][1])] if part else []
 
 
 def _line_of(firsts: Sequence[int], at: int) -> int:
@@ -180,11 +193,11 @@ def _further(tokens: Sequence[Token], street: int, *, listed: bool) -> int:
             last, codes = behind - 1, True
         elif (comma or codes) and _is_capital(word):
             end = at
-            while end + 1 < len(tokens) and end - at < 4 and _in_name(tokens[end + 1][2]):
+            while end + 1 < len(tokens) and end - at < 4 and not _ends(tokens[end][2]) and _in_name(tokens[end + 1][2]):
                 end += 1
             while tokens[end][2].lower() in _words("small"):
                 end -= 1
-            follows = tokens[end + 1][2] if end + 1 < len(tokens) else "."
+            follows = tokens[end + 1][2] if end + 1 < len(tokens) and not _ends(tokens[end][2]) else "."
             if not (listed or not follows[0].isalpha() or follows.lower() in _FOLLOWS):
                 break
             last, codes = end, False
@@ -211,6 +224,11 @@ def _town_of(text: str, low: int, high: int) -> int:
     long = len(code) > 4 or (len(code) == 4 and 0 in codes)  # "English 1012" is none either
     fits = len(codes) <= 2 and long and not dated and 0 < len(words) <= 6 and all(_in_name(word) for word in words)
     return tokens[-1][1] if fits else 0
+
+
+def _ends(word: str) -> bool:
+    """Whether a word ends a sentence; "St." does not."""
+    return word.endswith(".") and len(word) > 5
 
 
 def _is_capital(word: str) -> bool:

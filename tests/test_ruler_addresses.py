@@ -99,6 +99,18 @@ def test_the_line_of_the_town_goes_with_it():
     assert found(text.replace("4050-262 Porto", "The year 1984 in Porto was hot")) == ["14 Rua das Flores"]
 
 
+def test_the_town_may_be_the_next_part_of_a_list():
+    assert found("Ana Reyes | Rua do Sol, 77 | 4050-262 Porto | ana@example.org") == ["Rua do Sol, 77 | 4050-262 Porto"]
+    assert found("Ana Reyes | Rua do Sol, 77 | Essay 2 | ana@example.org") == ["Rua do Sol, 77"]
+    assert found("ana@example.org | Rua do Sol, 77 |") == ["Rua do Sol, 77"]
+
+
+def test_the_full_stop_of_a_sentence_is_no_part_of_it():
+    assert found("Home address: 14 Maple Street. Springfield") == ["14 Maple Street"]
+    assert found("Home address: 14 Maple St., Springfield. The end") == ["14 Maple St., Springfield"]
+    assert found("He lives at 14 Maple Street.", ("14 Maple Street", STREET_ADDRESS)) == ["14 Maple Street"]
+
+
 def test_what_the_model_called_a_name_gives_way_and_its_address_is_taken_in():
     text = "Ana Reyes | 14 Rua das Flores, Porto | ana@example.org"
     known = [("Ana Reyes", NAME_STUDENT), ("Flores", NAME_STUDENT), ("14 Rua", STREET_ADDRESS)]
