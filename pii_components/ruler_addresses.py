@@ -29,13 +29,14 @@ _TOKEN = re.compile(r"c/|\d[\w/-]*|[^\W\d_]+\d\w*|[^\W\d_]+(?:['’.-][^\W\d_]+)
 _HOUSE = re.compile(r"\d{1,5}[A-Za-z]?(?:[-/]\d{1,4}[A-Za-z]?)*")
 _CODE = re.compile(r"\d{4,6}(?:-\d{3,4})?|\d{2}-\d{3}|[A-Za-z]{1,2}\d[A-Za-z\d]?|[A-Za-z]\d[A-Za-z]|\d[A-Za-z]{2}|\d[A-Za-z]\d")
 _CUE = re.compile(
-    r"(?i)(?:\b(?:i|we|he|she|they|family|parents|who|and)\s+(?:(?:still|now|both|all|have|has|had|used\s+to)\s+)*"
+    r"(?i)(?:\b(?:i|we|family|parents)\s+(?:(?:still|now|both|all|have|has|had|used\s+to)\s+)*"
     r"(?:live[sd]?|living|resid(?:e|es|ed|ing)|stay(?:s|ed)?|moved|grew\s+up)\s+(?:(?:on|at|in|to)\s+)+(?:(?:number|no\.?|house)\s+)?"
     r"|\b(?:address(?:\s+is)?|anschrift|adresse|dirección|direccion|domicilio|endereço|endereco|morada|indirizzo|adres)\s*[:=–-]?\s+)$"  # noqa: RUF001
 )
 _PARTS = frozenset("|;•·,–—-/:\t")  # noqa: RUF001
 # What may follow an address in a sentence; a name before another word is somebody who does something.
 _FOLLOWS = frozenset("with and in near where which since for above behind next but until when because".split())  # noqa: SIM905
+_SHORT = frozenset(("blvd.", "pkwy.", "cres.", "bldg."))
 _BARS = frozenset("|;•·")
 _SIGNS = frozenset(", : . # º ° n n. no no. nr nr. num num.".split())  # noqa: SIM905
 
@@ -178,6 +179,8 @@ def _further(tokens: Sequence[Token], street: int, *, listed: bool) -> int:
     """RETURNS (int): The last token of the address: flat, postal code, town, country. listed (bool): In a list, not in a sentence."""
     last, codes = street, False
     for _ in range(_MOST_PARTS):
+        if _ends(tokens[last][2]):
+            break
         at = last + 1
         comma = at < len(tokens) and tokens[at][2] == ","
         at += comma
@@ -227,8 +230,8 @@ def _town_of(text: str, low: int, high: int) -> int:
 
 
 def _ends(word: str) -> bool:
-    """Whether a word ends a sentence; "St." does not."""
-    return word.endswith(".") and len(word) > 5
+    """Whether a word ends a sentence; "St." and "Blvd." do not."""
+    return word.endswith(".") and len(word) > 4 and word.lower() not in _SHORT
 
 
 def _is_capital(word: str) -> bool:

@@ -65,6 +65,7 @@ def test_behind_words_for_where_somebody_lives(text, address):
         "The detective of 221 Baker Street solves it all. Write to ana@example.org",
         "In 1923 Wall Street fell, and 500 people took the road. Mail me: ana@example.org",
         "221 Baker Street\n\nA story of two friends who live in London.",
+        "She lives at 221 Baker Street, as he does.",
         "They meet at 14 Maple Street, Springfield, in chapter 3.",
         "ana@example.org\nChapter 3 Way of the World\nWeek 2 Drive",
         "Via email 3 times, ana@example.org",
@@ -107,6 +108,8 @@ def test_the_town_may_be_the_next_part_of_a_list():
 
 def test_the_full_stop_of_a_sentence_is_no_part_of_it():
     assert found("Home address: 14 Maple Street. Springfield") == ["14 Maple Street"]
+    assert found("I live at 14 Barn Road. Number 41 is a dentist.") == ["14 Barn Road"]
+    assert found("Home address: 14 Maple Blvd., Springfield. The end") == ["14 Maple Blvd., Springfield"]
     assert found("Home address: 14 Maple St., Springfield. The end") == ["14 Maple St., Springfield"]
     assert found("He lives at 14 Maple Street.", ("14 Maple Street", STREET_ADDRESS)) == ["14 Maple Street"]
 
