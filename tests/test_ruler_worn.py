@@ -45,7 +45,8 @@ TORN = [
     # halves that are whole: a year, a date, a list, a count, another address
     ("Student ID: 20481234\n2023 was", [("20481234", ID_NUM)]), ("Student ID: 20481234\n12 May 2023", [("20481234", ID_NUM)]),
     ("Student ID: 20481234\n2. My essay", [("20481234", ID_NUM)]), ("Student ID: 20481234\n500 words", [("20481234", ID_NUM)]),
-    ("Phone: 312-555-0143\n14 Mill Road", [("312-555-0143", PHONE_NUM)]), ("in 2019\n1500 people came", []), ("1 200\n300 400", []),
+    ("Phone: 312-555-0143\n14 Mill Road", [("312-555-0143", PHONE_NUM), ("14 Mill Road", STREET_ADDRESS)]),
+    ("in 2019\n1500 people came", []), ("1 200\n300 400", []),
     ("Student ID: 20481234\nana.lopez@uni.edu\n(202) 555-0143", [("20481234", ID_NUM), ("ana.lopez@uni.edu", EMAIL), ("(202) 555-0143", PHONE_NUM)]),
     ("to ana@uni.edu.\nthe end", [("ana@uni.edu", EMAIL)]), ("it was 312-55\n5-0 in the end", []),
 ]
