@@ -32,15 +32,19 @@ def said_by(nlp: Language, texts: Sequence[str], *, batch_size: int = 16) -> Ite
     nlp (Language): With `pii_ner`. texts (Sequence[str]): Any. batch_size (int): Texts at once.
     YIELDS (numpy.ndarray): Probabilities of each text, shape `(n_tokens, n_outputs)`. RAISES (PiiError): E706 without `pii_ner`.
     """
-    if NER not in nlp.pipe_names:
-        raise PiiError(Errors.E706, pipeline=nlp.meta["name"], component=NER, pipes=", ".join(nlp.pipe_names))
-    ner = cast(Any, nlp.get_pipe(NER))
+    ner = _detector(nlp)
     before = [cast(Any, proc) for _, proc in nlp.pipeline[: list(nlp.pipe_names).index(NER)]]
     for some in minibatch(texts, size=batch_size):
         docs = [nlp.make_doc(text) for text in some]
         for proc in before:
             docs = list(proc.pipe(docs, batch_size=batch_size))
         yield from (ner.model.ops.to_numpy(scores) for scores in ner.predict(docs))
+
+
+def _detector(nlp: Language) -> Any:
+    if NER not in nlp.pipe_names:
+        raise PiiError(Errors.E706, pipeline=nlp.meta["name"], component=NER, pipes=", ".join(nlp.pipe_names))
+    return nlp.get_pipe(NER)
 
 
 def teach(docs: Sequence[Doc], teachers: Sequence[Language], *, alpha: float = ALPHA, temperature: float = TEMPERATURE) -> None:
@@ -52,8 +56,8 @@ def teach(docs: Sequence[Doc], teachers: Sequence[Language], *, alpha: float = A
     """
     if not teachers or not 0 <= alpha <= 1 or temperature <= 0:
         raise PiiError(Errors.E311, n=len(teachers), alpha=alpha, temperature=temperature)
-    labels = [cast(Any, nlp.get_pipe(NER)).labels if NER in nlp.pipe_names else None for nlp in teachers]
-    if any(found is not None and found != labels[0] for found in labels):
+    labels = [_detector(nlp).labels for nlp in teachers]
+    if any(found != labels[0] for found in labels):
         raise PiiError(Errors.E309)
     texts = list(dict.fromkeys(doc.text for doc in docs))
     sums: list[numpy.ndarray] = []
@@ -67,7 +71,7 @@ def teach(docs: Sequence[Doc], teachers: Sequence[Language], *, alpha: float = A
     for doc in docs:
         if SPANS_KEY not in doc.spans:
             doc.spans[SPANS_KEY] = []
-        kept = as_taught(mean[doc.text], labels[0] or (), alpha=alpha, temperature=temperature)
+        kept = as_taught(mean[doc.text], labels[0], alpha=alpha, temperature=temperature)
         doc.spans[SPANS_KEY].attrs[TAUGHT] = kept
 
 
