@@ -25,7 +25,7 @@ from .context_examine import CUE_PREFIX, Examiner
 from .context_examined import Examined
 from .context_features import READER, People, roles_of, token_vectors
 from .context_model import PersonModel, shares
-from .context_reach import settle
+from .context_reach import in_company, settle
 from .context_reader import PersonReader
 from .context_saved import Saved
 from .context_settings import ContextSettings
@@ -217,9 +217,12 @@ class PiiContext(Saved, Pipe):
         found = []
         rows = seen.rows(token_vectors(doc) if model.width else None, read)
         blind = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
-        for n, (person, w, p) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), strict=True)):
-            p = settle(p, blind[n], seen.view, seen.people, person, w)
-            private = sum(float(p[ROLES.index(role)]) for role in PRIVATE)
+        settled = [
+            settle(p, blind[n], seen.view, seen.people, person, w)
+            for n, (person, w, p) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), strict=True))
+        ]
+        chances = in_company([sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in settled], self.settings)
+        for n, (person, w, p, private) in enumerate(zip(seen.people.persons, seen.weighed, settled, chances, strict=True)):
             if private >= least:
                 roles: Sequence[str] = PRIVATE
             elif p[-1] > p[:-1].max():

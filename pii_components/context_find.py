@@ -27,7 +27,10 @@ _TOP, _END = 5, 3  # lines at the top and at the end that are looked at without 
 
 
 # Sources of names that their form shows, whatever stands beside them.
-FORM_SOURCES = frozenset(("cue:name_spaced", "cue:name_torn", "cue:name_native", "cue:name_leet", "cue:file_name", "native_name"))
+FORM_SOURCES = frozenset(
+    ("cue:name_spaced", "cue:name_torn", "cue:name_native", "cue:name_leet", "cue:file_name", "native_name")
+)
+_SMALL_WORD = re.compile(r"(?<![\w@/.-])[a-z]{4,}(?![\w@/])")
 _FILE_NAME = re.compile(
     r"(?<![\w/.@-])[^\W_][\w-]*_[\w-]*(?:\.[\w-]+){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
     re.IGNORECASE,
@@ -61,7 +64,7 @@ def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> l
             else:
                 starts = _ends_of(cue, lower)
             for at in starts:
-                span = _name_at(view, low + at, high, strict=cue.before is None)
+                span = _name_at(view, low + at, high, strict=cue.before is None, english=cue.english and _in_sentences(line))
                 if span and "small" in cue.zone and not _small_name(view, span):
                     continue
                 if span and free_of(cands, *span) and free_of(found, *span) and _zone_fits(view, n, cue, span):
@@ -78,6 +81,11 @@ def _small_name(view: DocView, span: tuple[int, int]) -> bool:
     """Without capitals to go by, only given names that are no English word count."""
     first, lists = view.words[span[0]], words()
     return case_style(first) == "lower" and len(first) > 3 and name_table().is_given(first) and not lists.is_common(first)
+
+
+def _in_sentences(line: str) -> bool:
+    """Whether words of a line begin with a small letter, so that a capital tells a name."""
+    return _SMALL_WORD.search(line) is not None
 
 
 def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
@@ -218,7 +226,7 @@ def _zone_fits(view: DocView, n: int, cue: Cue, span: tuple[int, int]) -> bool:
     return cue.before is not None or "alone" in place.zones or re.match(r"\s*[,(|<]", place.after) is not None
 
 
-def _name_at(view: DocView, char: int, high: int, *, strict: bool) -> tuple[int, int] | None:
+def _name_at(view: DocView, char: int, high: int, *, strict: bool, english: bool = False) -> tuple[int, int] | None:
     """The tokens of a name that starts at a character; None if what stands there does not look like one."""
     lists = words()
     start = bisect_left(view.starts, char)
@@ -270,5 +278,5 @@ def _name_at(view: DocView, char: int, high: int, *, strict: bool) -> tuple[int,
     if (count == 1 or strict or style != "title") and not known:
         return None
     if all(lists.is_common(view.words[i]) for i in range(start, end) if is_word(view.words[i])) and known < 2:
-        return None
+        return (start, end) if english and style == "title" and name_table().is_given(view.words[start]) else None
     return start, end

@@ -1,7 +1,7 @@
 """What a line of a text is: running text, the start of a header, a heading of sources, an entry of a bibliography; and its sentences.
 
-    is_running("We met on Monday and drew the map.")  ->  True
-    is_running("Reflection Ana Lopez")                 ->  False
+is_running("We met on Monday and drew the map.")  ->  True
+is_running("Reflection Ana Lopez")                 ->  False
 """
 
 import re
@@ -21,6 +21,12 @@ _AFTER_BIBLIOGRAPHY = re.compile(
     r"|submitted|sincerely|regards|thank|student|name|signature|place|date|word count)\b"
     r"|[\W\d]*(?:introduction|background|methods?|methodology|data|results?|findings|analysis|discussion|limitations|conclusions?|recommendations?"
     r"|problems encountered|summary|reflection)\W*\Z",
+    re.IGNORECASE,
+)
+# Who hands it in, below the sources: of any length, with all that stands behind a name.
+_HANDED_IN = re.compile(
+    r"[\W\d]*(?:(?:submitted|prepared|presented|written|compiled|handed in|completed) by\b"
+    r"|(?:group|team)(?: members?)?\s*:|(?:student|learner)(?:'?s)?(?: names?| id)?\s*:|(?:full )?name\s*:)",
     re.IGNORECASE,
 )
 # "4. Who is not there" after "3. Literature"; entries of a list hold commas, years and full stops.
@@ -69,7 +75,7 @@ def under_bibliography(lines: Iterable[tuple[int, str]]) -> list[int]:
             inside, number = True, section[1] if section else ""
         elif inside:
             follows = section is not None and number != "" and int(section[1]) == int(number) + 1
-            inside = not (follows or (short and _AFTER_BIBLIOGRAPHY.match(line)))
+            inside = not (follows or _HANDED_IN.match(line) or (short and _AFTER_BIBLIOGRAPHY.match(line)))
             found += [n] if inside else []
     return found
 

@@ -8,7 +8,8 @@ Rules, in this order:
    initial of the other. So two full names with the same surname stay two people.
 2. A bare word belongs to a person who has it; if several do, to the one mentioned last before it, else to the first after it.
 3. A bare or initialled form whose own cues speak clearly for another role than that person's is somebody else ("Smith (2014)"
-   in an essay signed Ana Smith). Where doubt is left, the protected one is chosen.
+   in an essay signed Ana Smith). Where doubt is left, the protected one is chosen: "my colleague Farid" may suggest something, as
+   authors do, and is one person.
 """
 
 from collections import defaultdict
@@ -169,7 +170,7 @@ def link(mentions: Sequence[Mention], *, margin: float, signed: float | None = N
             if not wanted
             or not roles[n]
             or roles[n] == wanted
-            or (not clear and n in signers)
+            or (not clear and (n in signers or (roles[n] not in KEPT and _called_so(m.form, forms[n]))))
             or _addressed_teacher(m, wanted, roles[n], [mentions[i] for i in groups[n]])
         ]
         if fitting:
@@ -239,6 +240,11 @@ def _nearest(m: Mention, numbers: list[int], groups: list[list[int]], mentions: 
         return (1, min((mentions[i].position for i in groups[n]), default=0))
 
     return min(numbers, key=key)
+
+
+def _called_so(form: Form, forms: set[Form]) -> bool:
+    """Whether somebody is called by this very word elsewhere, or has it for a first name: who is cited is not."""
+    return form.single and (form in forms or any(other.given == form.words[0] for other in forms))
 
 
 def _addressed_teacher(m: Mention, wanted: str, role: str, group: Sequence[Mention]) -> bool:

@@ -3,9 +3,11 @@
 It learned from essays, chats and texts with worn names, most of which are words of Latin letters that stand in tables. In conversations, for a
 name that stands in no table, since it has a slip in it or few bear it, for one of three words or more, which may be two people's, and for one in
 a script of its own, letter by letter or with digits in it, what does not look at names says as much as it does: the rules, and the reader, where
-there is one. Strange names and people of conversations are never "no name".
+there is one. Strange names and people of conversations are never "no name". And it judged each person alone: what the text holds of others
+counts after it.
 """
 
+import math
 import re
 from collections.abc import Sequence
 
@@ -13,6 +15,7 @@ import numpy
 
 from .context_features import People, Weighed
 from .context_find import FORM_SOURCES
+from .context_settings import ContextSettings
 from .context_spelling import is_near_table
 from .context_view import DocView
 from .context_words import in_table, words
@@ -50,6 +53,16 @@ def settle(
     trust = 0.5 if strange or view.turns or is_rare(people, person) or is_many(people, person) else 1.0
     roles = chances[:-1] / max(float(chances[:-1].sum()), 1e-9)
     return numpy.append((1.0 - none) * (trust * roles + (1.0 - trust) * blind), none)
+
+
+def in_company(chances: Sequence[float], settings: ContextSettings) -> list[float]:
+    """What is believed of everybody in a text, knowing what is believed of the others.
+
+    chances (Sequence[float]): Probability that a person is private, each judged alone. settings (ContextSettings): `alone`, `company`.
+    RETURNS (list[float]): The same, with `alone` taken from the log-odds of whoever is in a text with nobody else that is private for sure.
+    """
+    sure, weight = sum(chance >= settings.company for chance in chances), math.exp(settings.alone)
+    return [c if sure > (c >= settings.company) else c / (c + (1.0 - c) * weight) for c in chances]
 
 
 def is_rare(people: People, person: Sequence[int]) -> bool:

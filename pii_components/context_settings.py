@@ -46,6 +46,9 @@ class ContextSettings:
         model alone cannot tell an essay in the third person about the writer's own team from a tale, and unsure means protect.
     protect_recall, protect, protect_precision (float): With a trained classifier: probability that a person is private from which the
         name is, at the operating points `recall`, `balanced` and `precision`.
+    alone (float): With a trained classifier: taken from the log-odds that a person is private in a text in which nobody else is for sure.
+        Students' names come in company: with classmates, friends, a group.
+    company (float): Probability, 0 to 1, from which somebody else is private for sure.
     header_lines, signoff_lines (int): Most lines, blank ones not counted, that a header or a sign-off may have.
     repair, find, propagate (bool): Whether edges are mended, strong cues find names, found names are marked everywhere.
     """
@@ -82,12 +85,16 @@ class ContextSettings:
     protect_recall: float = 0.1
     protect: float = 0.3
     protect_precision: float = 0.7
+    alone: float = 0.0
+    company: float = 0.9
     repair: bool = True
     find: bool = True
     propagate: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("min_score", "model_floor", "mention_growth", "repeat", "protect_recall", "protect", "protect_precision"):
+        for name in (
+            "min_score", "model_floor", "mention_growth", "repeat", "protect_recall", "protect", "protect_precision", "company",
+        ):  # fmt: skip
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
                 raise PiiError(Errors.E301, name=name, value=value, allowed="a number from 0 to 1")

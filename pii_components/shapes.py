@@ -64,11 +64,13 @@ class Context:
 
 @cache
 def _suffixes() -> Callable[[str], Any]:
-    """The list of public suffixes as tldextract ships it: no network, no cache folder."""
+    """The list of public suffixes as tldextract ships it, and those of RFC 2606 that examples have: no network, no cache folder."""
     os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
     import tldextract
 
-    return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True)
+    return tldextract.TLDExtract(
+        cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True, extra_suffixes=("example", "test", "invalid")
+    )
 
 
 def split_host(host: str) -> tuple[str, str, str]:

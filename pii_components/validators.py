@@ -152,6 +152,11 @@ def _id_beside_name(hit: Hit, context: Context) -> Hit | None:
     return None
 
 
+def _id_groups_beside_name(hit: Hit, context: Context) -> Hit | None:
+    """As `_id_beside_name`, of three groups of digits or more, which a date may be, too."""
+    return None if is_date(hit.value) or is_years(hit.value) else _id_beside_name(hit, context)
+
+
 _CALLED = re.compile(
     r"(?i)(?<![^\W_])(?:id|no|nr|num|number|code|pin|exam|student|badge|card|phone|mobile|cell|tel|call|text|dial|ring|whatsapp|fax)\b"
 )
@@ -249,6 +254,7 @@ VALIDATORS: dict[str, Validator] = {
     "id_mixed": _id_mixed,
     "id_unless_date": _id_unless_date,
     "id_beside_name": _id_beside_name,
+    "id_groups_beside_name": _id_groups_beside_name,
     "spread": _spread,
     "username": _username,
     "url": _accept,
