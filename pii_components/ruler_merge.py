@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from .labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from .normalize import NormalizedView, normalize_token
 from .ruler_pieces import whole_group
-from .shapes import Context, Hit, Intervals, is_date, is_publication, is_years
+from .shapes import Context, Hit, Intervals, is_date, is_dated, is_publication, is_years
 from .spans import PROPAGATION, Candidate, resolve_overlaps
 from .urls import Verdict
 from .validators import VALIDATORS, not_a_phone
@@ -146,7 +146,7 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     if start and page.doc[start - 1].text == "(" and ")" in (text := page.doc[start : found.end].text) and "(" not in text:
         found = replace(found, start=start - 1)  # "(11) 98765-4321"
     hit = page.hit(found)
-    if sum(c.isdigit() for c in hit.value) < 3 or is_years(hit.value) or is_publication(hit):
+    if sum(c.isdigit() for c in hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit):
         return None
     return found
 

@@ -62,6 +62,9 @@ class Context:
     names: tuple[tuple[int, int], ...] = ()
 
 
+_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha|data|day|dt)\s?[:\-–=.]*\s*$")
+
+
 @cache
 def _suffixes() -> Callable[[str], Any]:
     """The list of public suffixes as tldextract ships it, and those of RFC 2606 that examples have: no network, no cache folder."""
@@ -99,6 +102,14 @@ def is_date(value: str) -> bool:
         except ValueError:
             continue
     return False
+
+
+def is_dated(hit: Hit) -> bool:
+    """RETURNS (bool): Whether six or eight digits in a row are a day, since a word right before them says so: "Date: 140319"."""
+    value = hit.value
+    if not re.fullmatch(r"\d{6}(?:\d\d)?", value) or not _DATE_WORD.search(hit.before(16)):
+        return False
+    return is_date(value) if len(value) == 8 else is_date(" ".join(re.findall("..", value)))
 
 
 def is_years(value: str) -> bool:

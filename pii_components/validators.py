@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from .shapes import Context, Hit, is_amount, is_date, is_publication, is_years
+from .shapes import Context, Hit, is_amount, is_date, is_dated, is_publication, is_years
 from .validators_email import email, email_capital, email_spaced, email_worded
 
 __all__ = ["VALIDATORS", "Context", "Hit", "Validator", "not_a_phone"]
@@ -136,7 +136,7 @@ def _id_mixed(hit: Hit, _: Context) -> Hit | None:
 
 
 def _id_unless_date(hit: Hit, _: Context) -> Hit | None:
-    if re.sub(r"\D", "", hit.value) == hit.value and is_date(hit.value):
+    if (re.sub(r"\D", "", hit.value) == hit.value and is_date(hit.value)) or is_dated(hit):
         return None
     return None if is_publication(hit) or is_amount(hit) else hit
 
