@@ -67,6 +67,8 @@ def _ends_sentence(view: DocView, c: Candidate, i: int) -> bool:
     if not view.text[line_start : view.starts[c.start]].strip():
         return False
     before = view.words[i - 1]
+    if before.isalpha() and before.casefold() == view.words[i + 1].casefold():  # "my seatmate Bo. Bo crashed"
+        return True
     return before.isalpha() and len(before) >= _LEAST_WHOLE and (in_table(before) or len(before) > _LONGEST_SHORTENED)
 
 

@@ -42,6 +42,11 @@ def test_an_english_word_is_a_name_where_the_text_says_so(text: str, names: list
     assert found(text) == names
 
 
+def test_a_short_name_at_the_end_of_a_sentence_and_again_after_it_is_two() -> None:
+    assert found("So does my seatmate [[Bo. Bo]] crashed it nine times.") == ["Bo", "Bo"]
+    assert found("So does my neighbour [[Wm. Rahman]] of the third floor.") == ["Wm. Rahman"]
+
+
 def test_such_a_name_is_not_marked_where_it_is_an_english_word() -> None:
     assert found("My name is Hope.\nThere is hope for all of us, and hope dies last.") == ["Hope"]
 
