@@ -94,6 +94,19 @@ def test_who_hands_in_is_found_below_the_sources(line: str) -> None:
     assert names_in(doc) == [["Popper, K.", "CITED"], ["Haruto Nakamura", "STUDENT"]]
 
 
+@pytest.mark.parametrize(
+    "text, names",
+    [
+        ("my group was me, [[.68:teo]] and [[.66:priyanka]] and we did it all at night", ["teo", "priyanka"]),
+        ("it was just me, [[.68:teo]], [[.66:ilse]] & [[.66:priyanka]] in the end", ["teo", "ilse", "priyanka"]),
+        ("to me, [[.4:plato]] and the others said the same things over and over", []),
+    ],
+)
+def test_who_is_named_beside_me_is_kept_without_capitals(text: str, names: list[str]) -> None:
+    context = PiiContext(settings={"min_score": 0.8})
+    assert names_in(context(marked(text))) == [[name, "CONNECTED"] for name in names]
+
+
 def odds(chance: float) -> float:
     return chance / (1.0 - chance)
 
