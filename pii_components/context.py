@@ -221,7 +221,8 @@ class PiiContext(Saved, Pipe):
             settle(p, blind[n], seen.view, seen.people, person, w)
             for n, (person, w, p) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), strict=True))
         ]
-        chances = in_company([sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in settled], self.settings)
+        alone = [sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in settled]
+        chances = in_company(alone, seen.people, self.settings)
         for n, (person, w, p, private) in enumerate(zip(seen.people.persons, seen.weighed, settled, chances, strict=True)):
             if private >= least:
                 roles: Sequence[str] = PRIVATE

@@ -28,6 +28,7 @@ SPEAKERS = frozenset((
 ))  # fmt: skip
 _UNSEEN = frozenset((PROPAGATION, *FORM_SOURCES))
 _UNLIKE = re.compile(r"\d|[^\W\d_A-Za-zÀ-ÖØ-öø-ɏʰ-˿Ḁ-ỿ]")
+_SIGNED = frozenset(("header", "lead", "signoff"))
 _LETTERS_APART = 3
 _MANY = 3
 
@@ -55,14 +56,24 @@ def settle(
     return numpy.append((1.0 - none) * (trust * roles + (1.0 - trust) * blind), none)
 
 
-def in_company(chances: Sequence[float], settings: ContextSettings) -> list[float]:
+def in_company(chances: Sequence[float], people: People, settings: ContextSettings) -> list[float]:
     """What is believed of everybody in a text, knowing what is believed of the others.
 
-    chances (Sequence[float]): Probability that a person is private, each judged alone. settings (ContextSettings): `alone`, `company`.
-    RETURNS (list[float]): The same, with `alone` taken from the log-odds of whoever is in a text with nobody else that is private for sure.
+    chances (Sequence[float]): Probability that a person is private, each judged alone, in the order of `people.persons`.
+    people (People): Everybody in the text. settings (ContextSettings): `alone`, `company`.
+    RETURNS (list[float]): The same, with `alone` taken from the log-odds of whoever neither heads nor signs a text in which nobody else is
+        private for sure. Writers stand alone over their text; classmates and friends come in company.
     """
     sure, weight = sum(chance >= settings.company for chance in chances), math.exp(settings.alone)
-    return [c if sure > (c >= settings.company) else c / (c + (1.0 - c) * weight) for c in chances]
+    return [
+        c if sure > (c >= settings.company) or signs(people, person) else c / (c + (1.0 - c) * weight)
+        for c, person in zip(chances, people.persons, strict=True)
+    ]
+
+
+def signs(people: People, person: Sequence[int]) -> bool:
+    """RETURNS (bool): Whether somebody heads or signs the text, or is the first person's. person (Sequence[int]): Their mentions."""
+    return any(people.places[i].zones & _SIGNED or any(e.anchor for e in people.evidence[i]) for i in person)
 
 
 def is_rare(people: People, person: Sequence[int]) -> bool:

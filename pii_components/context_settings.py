@@ -46,8 +46,8 @@ class ContextSettings:
         model alone cannot tell an essay in the third person about the writer's own team from a tale, and unsure means protect.
     protect_recall, protect, protect_precision (float): With a trained classifier: probability that a person is private from which the
         name is, at the operating points `recall`, `balanced` and `precision`.
-    alone (float): With a trained classifier: taken from the log-odds that a person is private in a text in which nobody else is for sure.
-        Students' names come in company: with classmates, friends, a group.
+    alone (float): With a trained classifier: taken from the log-odds that a person is private who neither heads nor signs a text in which
+        nobody else is private for sure: writers stand alone over their text, classmates and friends come in company.
     company (float): Probability, 0 to 1, from which somebody else is private for sure.
     header_lines, signoff_lines (int): Most lines, blank ones not counted, that a header or a sign-off may have.
     repair, find, propagate (bool): Whether edges are mended, strong cues find names, found names are marked everywhere.

@@ -1,16 +1,22 @@
 """`pii_context`: English words that are names, one word for one person, who hands a text in below its sources, and who is in company."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from pii_components.context import PiiContext
 from pii_components.context_cues import compile_cues
+from pii_components.context_evidence import Evidence
+from pii_components.context_features import People
 from pii_components.context_persons import Mention, link, parse_form
 from pii_components.context_reach import in_company
 from pii_components.context_settings import ContextSettings
+from pii_components.context_view import DocView
 from pii_components.errors import PiiError
-from tests.test_context import CONTEXT, GOOD, marked, names_in
+from pii_components.labels import NAME_STUDENT
+from pii_components.spans import Candidate
+from tests.test_context import CONTEXT, GOOD, NLP, marked, names_in
 
 
 def found(text: str) -> list[str]:
@@ -111,8 +117,20 @@ def odds(chance: float) -> float:
     return chance / (1.0 - chance)
 
 
+def somebody(count: int, *, zones: frozenset[str] = frozenset(("body",)), anchor: bool = False) -> People:
+    """So many people of one mention each, the first of whom stands in these zones."""
+    doc = NLP("a " * count)
+    cands = [Candidate(i, i + 1, NAME_STUDENT, 0.9, "model") for i in range(count)]
+    places = [
+        replace(place, zones=zones if i == 0 else frozenset(("body",)))
+        for i, place in enumerate(DocView(doc, ContextSettings()).places(cands))
+    ]
+    evidence = [[Evidence("by_line", "STUDENT", 4.0, "for a test", anchor=anchor and i == 0)] for i in range(count)]
+    return People(cands, [parse_form(["a"])] * count, places, evidence, [[i] for i in range(count)])
+
+
 @pytest.mark.parametrize(
-    "chances, changed",
+    ("chances", "changed"),
     [
         ([0.4], [True]),
         ([0.95], [True]),  # nobody is company for themselves
@@ -124,15 +142,23 @@ def odds(chance: float) -> float:
     ],
 )
 def test_who_is_in_doubt_is_likelier_private_beside_who_is_sure(chances: list[float], changed: list[bool]) -> None:
-    settings = ContextSettings(alone=0.75, company=0.9)
-    after = in_company(chances, settings)
+    settings, people = ContextSettings(alone=0.75, company=0.9), somebody(len(chances))
+    after = in_company(chances, people, settings)
     factors = [odds(new) / odds(old) for old, new in zip(chances, after, strict=True)]
     assert factors == pytest.approx([math.exp(-0.75) if alone else 1.0 for alone in changed])
-    assert in_company(chances, ContextSettings()) == pytest.approx(chances)
+    assert in_company(chances, people, ContextSettings()) == pytest.approx(chances)
+
+
+@pytest.mark.parametrize(
+    "how", [{"zones": frozenset(("header", "alone"))}, {"zones": frozenset(("signoff",))}, {"anchor": True}]
+)
+def test_who_heads_or_signs_the_text_needs_no_company(how: dict) -> None:
+    after = in_company([0.4, 0.4], somebody(2, **how), ContextSettings(alone=0.75))
+    assert after[0] == 0.4 and after[1] < 0.4
 
 
 def test_certainty_stays_certain() -> None:
-    assert in_company([0.0, 1.0], ContextSettings(alone=3.0, company=1.0)) == [0.0, 1.0]
+    assert in_company([0.0, 1.0], somebody(2), ContextSettings(alone=3.0, company=1.0)) == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("values", [{"company": 1.5}, {"alone": -1.0}])
