@@ -28,7 +28,7 @@ from .context_propagate import Known, propagate
 from .context_repair import repair
 from .context_settings import ContextSettings
 from .context_spelling import respell
-from .context_view import DocView, Place
+from .context_view import SIGNED, DocView, Place
 from .context_words import story_pattern
 from .labels import CHARACTER, ROLES, is_name
 from .spans import Candidate
@@ -98,7 +98,7 @@ class Examiner:
                 c.start,
                 form,
                 own_scores(e),
-                signs=bool(place.zones & {"header", "lead", "signoff"}) or any(x.anchor for x in e),
+                signs=bool(place.zones & SIGNED) or any(x.anchor for x in e),
                 addressed=is_addressed(e),
             )
             for i, (c, form, place, e) in enumerate(zip(cands, forms, places, evidence, strict=True))

@@ -17,7 +17,7 @@ from .context_features import People, Weighed
 from .context_find import FORM_SOURCES
 from .context_settings import ContextSettings
 from .context_spelling import is_near_table
-from .context_view import DocView
+from .context_view import SIGNED, DocView
 from .context_words import in_table, words
 from .spans import PROPAGATION
 
@@ -28,7 +28,6 @@ SPEAKERS = frozenset((
 ))  # fmt: skip
 _UNSEEN = frozenset((PROPAGATION, *FORM_SOURCES))
 _UNLIKE = re.compile(r"\d|[^\W\d_A-Za-zÀ-ÖØ-öø-ɏʰ-˿Ḁ-ỿ]")
-_SIGNED = frozenset(("header", "lead", "signoff"))
 _LETTERS_APART = 3
 _MANY = 3
 
@@ -73,7 +72,7 @@ def in_company(chances: Sequence[float], people: People, settings: ContextSettin
 
 def signs(people: People, person: Sequence[int]) -> bool:
     """RETURNS (bool): Whether somebody heads or signs the text, or is the first person's. person (Sequence[int]): Their mentions."""
-    return any(people.places[i].zones & _SIGNED or any(e.anchor for e in people.evidence[i]) for i in person)
+    return any(people.places[i].zones & SIGNED or any(e.anchor for e in people.evidence[i]) for i in person)
 
 
 def is_rare(people: People, person: Sequence[int]) -> bool:
