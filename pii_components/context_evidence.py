@@ -35,6 +35,7 @@ _PLACE_AFTER = re.compile(
     r"|,? (?:city|street|road|avenue)\b| (?:for|in)\b"
 )
 _PLACE_BEFORE = re.compile(r"\b(?:university|college|school|institute|academy|city|universidad|université)(?: (?:of|de|in))? $")
+_SIGNED = frozenset(("header", "lead", "signoff"))
 _ADDRESS = frozenset(("thanks_to", "mail_to", "small_letters", "turn_spoken_to"))  # cues of CONNECTED that fit a teacher as well
 _NO_SUPPORT = ("bibliography", "header_line", "signoff_line", "turn_told_of")  # a line of this kind holds other words too
 
@@ -122,6 +123,11 @@ def own_scores(evidence: Sequence[Evidence]) -> dict[str, float]:
         if e.role != NOT_NAME:
             total[e.role] = total.get(e.role, 0.0) + e.weight
     return total
+
+
+def signs(place: Place, evidence: Sequence[Evidence]) -> bool:
+    """RETURNS (bool): Whether a name heads or signs the text, or is the first person's. place (Place), evidence: Of this mention."""
+    return bool(place.zones & _SIGNED) or any(e.anchor for e in evidence)
 
 
 def is_addressed(evidence: Sequence[Evidence]) -> bool:

@@ -18,6 +18,7 @@ from .context_evidence import (
     name_logit,
     own_scores,
     person_evidence,
+    signs,
     weigh_header,
 )
 from .context_examined import Examined
@@ -28,7 +29,7 @@ from .context_propagate import Known, propagate
 from .context_repair import repair
 from .context_settings import ContextSettings
 from .context_spelling import respell
-from .context_view import SIGNED, DocView, Place
+from .context_view import DocView, Place
 from .context_words import story_pattern
 from .labels import CHARACTER, ROLES, is_name
 from .spans import Candidate
@@ -98,7 +99,7 @@ class Examiner:
                 c.start,
                 form,
                 own_scores(e),
-                signs=bool(place.zones & SIGNED) or any(x.anchor for x in e),
+                signs=signs(place, e),
                 addressed=is_addressed(e),
             )
             for i, (c, form, place, e) in enumerate(zip(cands, forms, places, evidence, strict=True))

@@ -27,9 +27,7 @@ _TOP, _END = 5, 3  # lines at the top and at the end that are looked at without 
 
 
 # Sources of names that their form shows, whatever stands beside them.
-FORM_SOURCES = frozenset(
-    ("cue:name_spaced", "cue:name_torn", "cue:name_native", "cue:name_leet", "cue:file_name", "native_name")
-)
+FORM_SOURCES = frozenset(("cue:name_spaced", "cue:name_torn", "cue:name_native", "cue:name_leet", "cue:file_name", "native_name"))
 _SMALL_WORD = re.compile(r"(?<![\w@/.-])[a-z]{4,}(?![\w@/])")
 _FILE_NAME = re.compile(
     r"(?<![\w/.@-])[^\W_][\w-]*_[\w-]*(?:\.[\w-]+){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",

@@ -1,7 +1,7 @@
 """What a line of a text is: running text, the start of a header, a heading of sources, an entry of a bibliography; and its sentences.
 
-is_running("We met on Monday and drew the map.")  ->  True
-is_running("Reflection Ana Lopez")                 ->  False
+    is_running("We met on Monday and drew the map.")  ->  True
+    is_running("Reflection Ana Lopez")                 ->  False
 """
 
 import re
@@ -25,7 +25,7 @@ _AFTER_BIBLIOGRAPHY = re.compile(
 )
 # Who hands it in, below the sources: of any length, with all that stands behind a name.
 _HANDED_IN = re.compile(
-    r"[\W\d]*(?:(?:submitted|prepared|presented|written|compiled|handed in|completed) by\b"
+    r"[\W\d]*(?:(?:submitted|prepared|presented|written|compiled|handed in|completed) by(?: the)?(?: students?| learners?)?\s*[:\-–]"
     r"|(?:group|team)(?: members?)?\s*:|(?:student|learner)(?:'?s)?(?: names?| id)?\s*:|(?:full )?name\s*:)",
     re.IGNORECASE,
 )

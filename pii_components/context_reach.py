@@ -13,11 +13,12 @@ from collections.abc import Sequence
 
 import numpy
 
+from .context_evidence import signs
 from .context_features import People, Weighed
 from .context_find import FORM_SOURCES
 from .context_settings import ContextSettings
 from .context_spelling import is_near_table
-from .context_view import SIGNED, DocView
+from .context_view import DocView
 from .context_words import in_table, words
 from .spans import PROPAGATION
 
@@ -64,15 +65,11 @@ def in_company(chances: Sequence[float], people: People, settings: ContextSettin
         private for sure. Writers stand alone over their text; classmates and friends come in company.
     """
     sure, weight = sum(chance >= settings.company for chance in chances), math.exp(settings.alone)
+    signed = [any(signs(people.places[i], people.evidence[i]) for i in person) for person in people.persons]
     return [
-        c if sure > (c >= settings.company) or signs(people, person) else c / (c + (1.0 - c) * weight)
-        for c, person in zip(chances, people.persons, strict=True)
+        c if known or sure > (c >= settings.company) else c / (c + (1.0 - c) * weight)
+        for c, known in zip(chances, signed, strict=True)
     ]
-
-
-def signs(people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether somebody heads or signs the text, or is the first person's. person (Sequence[int]): Their mentions."""
-    return any(people.places[i].zones & SIGNED or any(e.anchor for e in people.evidence[i]) for i in person)
 
 
 def is_rare(people: People, person: Sequence[int]) -> bool:

@@ -41,7 +41,6 @@ from .normalize import is_invisible, is_ornament, normalize_token
 from .spans import Candidate
 
 JOINERS = ("-", "‐", "‑", "'", "’", "_", "´", "`")  # signs that hold the parts of a name together
-SIGNED = frozenset(("header", "lead", "signoff"))  # zones of whoever heads or signs a text
 WINDOW = 130  # characters that a pattern sees on either side
 CUT = "ǂ"  # a letter no one writes: says that the line goes on before the window, so that "^" does not match there
 _LEAD = 90  # characters of a first line in which a name may still be a header

@@ -62,7 +62,7 @@ class Context:
     names: tuple[tuple[int, int], ...] = ()
 
 
-_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha|data|day|dt)\s?[:\-–=.]*\s*$")
+_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha)\s?[:\-–=.]*\s*$")
 
 
 @cache

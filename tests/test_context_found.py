@@ -100,6 +100,11 @@ def test_who_hands_in_is_found_below_the_sources(line: str) -> None:
     assert names_in(doc) == [["Popper, K.", "CITED"], ["Haruto Nakamura", "STUDENT"]]
 
 
+def test_an_entry_prepared_by_somebody_does_not_end_the_sources() -> None:
+    text = "References\nPrepared by the board of the bank (2010). A long report on everything that there is.\nKuhn, T. (1962). The structure.\n"
+    assert sorted(DocView(NLP(text), ContextSettings()).under_bibliography) == [1, 2]
+
+
 @pytest.mark.parametrize(
     "text, names",
     [

@@ -248,6 +248,7 @@ PROPOSED = [
     ("Ana_Lopez_20481234", "Ana_Lopez_20481234", "NAME_STUDENT", [("Ana_Lopez", "NAME_STUDENT"), ("20481234", "ID_NUM")]),
     ("Ana Lopez Date: 140319", "140319", "ID_NUM", []), ("By Ana Lopez, date 13052021", "13052021", "ID_NUM", []),
     ("Ana Lopez Date: 991320", "991320", "ID_NUM", [("991320", "ID_NUM")]), ("Ana Lopez 140319", "140319", "ID_NUM", [("140319", "ID_NUM")]),
+    ("Ana Lopez data: 140319", "140319", "ID_NUM", [("140319", "ID_NUM")]),
     ("Ana Lopez - 2019-44-1802 text", "Ana Lopez", "NAME_STUDENT", [("Ana Lopez", "NAME_STUDENT"), ("2019-44-1802", "ID_NUM")]),
     ("Ana Lopez (CS/19/4471/02)", "Ana Lopez", "NAME_STUDENT", [("Ana Lopez", "NAME_STUDENT"), ("CS/19/4471/02", "ID_NUM")]),
     ("Ana Lopez, 2019-04-18", "Ana Lopez", "NAME_STUDENT", [("Ana Lopez", "NAME_STUDENT")]),
