@@ -218,7 +218,7 @@ class PiiContext(Saved, Pipe):
         rows = seen.rows(token_vectors(doc) if model.width else None, read)
         blind = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
         settled = [
-            settle(p, blind[n], seen.view, seen.people, person, w)
+            settle(p, blind[n], seen.view, seen.people, person, w, self.settings)
             for n, (person, w, p) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), strict=True))
         ]
         alone = [sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in settled]

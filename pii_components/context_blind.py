@@ -64,7 +64,7 @@ def blind(people: People, words_of: Sequence[str], pieces: Sequence[int], length
     mentions: list[list[int]] = []
     at, current = lengths[0], -1
     for token, length in enumerate(lengths[1:-1]):
-        own = pieces[at : at + length]
+        own = [piece for piece in pieces[at : at + length] if piece >= 0]  # a token that shows nothing has none
         at += length
         i, kind = marked.get(token, (-1, _KEPT))
         if i >= 0 and i != current:

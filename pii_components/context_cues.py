@@ -27,7 +27,7 @@ ZONES = (
 )  # fmt: skip
 _PATTERNS = ("before", "after", "sentence_before", "sentence_after", "line_before")
 _KEYS = {
-    "id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", "sole", "names", "english", *_PATTERNS,
+    "id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", "sole", "names", "english", "lists", *_PATTERNS,
 }  # fmt: skip
 _MACRO = re.compile(r"<([a-z_]+)>")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -60,6 +60,7 @@ class Cue:
     sole: bool = False
     names: bool = False
     english: bool = False
+    lists: bool = False
 
 
 class CueRules:
@@ -177,8 +178,8 @@ def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
         problem = f"unknown zone {bad[0]}"
     elif raw.get("find") and ("before" not in raw and "line_before" not in raw):
         problem = "to find names it needs before or line_before"
-    elif raw.get("english") and not raw.get("find"):
-        problem = "english is for cues that find names"
+    elif (raw.get("english") or raw.get("lists")) and not raw.get("find"):
+        problem = "english and lists are for cues that find names"
     if problem:
         raise PiiError(Errors.E303, id=name, problem=problem)
     return Cue(
@@ -196,6 +197,7 @@ def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
         sole=bool(raw.get("sole", False)),
         names=bool(raw.get("names", False)),
         english=bool(raw.get("english", False)),
+        lists=bool(raw.get("lists", False)),
         **{key: _compile(raw[key], macros, name) for key in _PATTERNS if key in raw},
     )
 

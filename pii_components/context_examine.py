@@ -29,6 +29,7 @@ from .context_propagate import Known, propagate
 from .context_repair import repair
 from .context_settings import ContextSettings
 from .context_spelling import respell
+from .context_unnamed import drop_unnamed
 from .context_view import DocView, Place
 from .context_words import story_pattern
 from .labels import CHARACTER, ROLES, is_name
@@ -61,6 +62,7 @@ class Examiner:
             return None
         cache: dict[Place, list[Evidence]] = {}
         people = People([], [], [], [], [])
+        base = drop_unnamed(view, base)
         for _ in range(_ROUNDS):
             if self.settings.repair:
                 base = repair(view, base)

@@ -28,6 +28,7 @@ _TOP, _END = 5, 3  # lines at the top and at the end that are looked at without 
 
 # Sources of names that their form shows, whatever stands beside them.
 FORM_SOURCES = frozenset(("cue:name_spaced", "cue:name_torn", "cue:name_native", "cue:name_leet", "cue:file_name", "native_name"))
+_NEXT = re.compile(r"\s?(?:,|;|&|/|,? and)\s+(?=[^\W\d_])")
 _SMALL_WORD = re.compile(r"(?<![\w@/.-])[a-z]{4,}(?![\w@/])")
 _FILE_NAME = re.compile(
     r"(?<![\w/.@-])[^\W_][\w-]*_[\w-]*(?:\.[\w-]+){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
@@ -50,24 +51,26 @@ def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> l
         lower = line.lower()
         if len(lower) != len(line):
             continue
-        above, starts_here = "", beginnings(lower)
+        above, starts_here = _line_above(view, n), beginnings(lower)
+        starts_above = beginnings(above)
         for cue in finders:
-            if cue.gate and cue.gate.isdisjoint(starts_here) and not any(sign in lower for sign in cue.signs):
+            opened = starts_here if cue.line_before is None else starts_above
+            if cue.gate and cue.gate.isdisjoint(opened) and not any(sign in lower for sign in cue.signs):
                 continue
-            if cue.before is None:
-                above = above or _line_above(view, n)
-                if not above or cue.line_before is None or not cue.line_before.search(above):
-                    continue
-                starts = [len(line) - len(line.lstrip(" \t-–—~*>•(\"“'"))]
-            else:
-                starts = _ends_of(cue, lower)
+            if cue.line_before is not None and not (above and cue.line_before.search(above)):
+                continue
+            starts = _ends_of(cue, lower) if cue.before is not None else [len(line) - len(line.lstrip(" \t-–—~*>•(\"“'"))]
             for at in starts:
-                span = _name_at(view, low + at, high, strict=cue.before is None, english=cue.english and _in_sentences(line))
+                english = cue.english and _in_sentences(line)
+                span = _name_at(view, low + at, high, strict=cue.before is None, english=english)
                 if span and "small" in cue.zone and not _small_name(view, span):
                     continue
-                if span and free_of(cands, *span) and free_of(found, *span) and _zone_fits(view, n, cue, span):
-                    roles = tuple(1.0 if role == cue.role else 0.0 for role in ROLES)
-                    found.append(Candidate(*span, label_for_role(cue.role), _FOUND_SCORE, f"cue:{cue.id}", cue.reason, roles))
+                while span:
+                    if free_of(cands, *span) and free_of(found, *span) and _zone_fits(view, n, cue, span):
+                        roles = tuple(1.0 if role == cue.role else 0.0 for role in ROLES)
+                        found.append(Candidate(*span, label_for_role(cue.role), _FOUND_SCORE, f"cue:{cue.id}", cue.reason, roles))
+                    further = _NEXT.match(view.text, view.ends[span[1] - 1], high) if cue.lists else None
+                    span = _name_at(view, further.end(), high, strict=True, english=english) if further else None
     found += _find_alone(view, [*cands, *found])
     found += _find_worn(view, [*cands, *found])
     found += _find_leet(view, [*cands, *found])

@@ -20,13 +20,17 @@ from .context_settings import ContextSettings
 from .context_spelling import is_near_table
 from .context_view import DocView
 from .context_words import in_table, words
+from .labels import CONNECTED, ROLES
 from .spans import PROPAGATION
 
 # Cues by which a text itself says "I am": who signs, posts or speaks is a person, however odd the word.
 SPEAKERS = frozenset((
     "my_name_is", "pledge", "closing_above", "closing_before", "forum_poster", "forum_reply_head", "forum_reply_above", "chat_line", "chat_wrote",
-    "turn_speaker", "group_leader", "id_behind",
+    "turn_speaker", "group_leader", "id_behind", "submitted_by", "partners_field", "joined_by_n",
 ))  # fmt: skip
+# Cues by which a text itself says that somebody is of the writer's own people; the classifier has learned most of them from few texts or none.
+_OWN_PEOPLE = frozenset(("and_i", "post_of", "speaks_in_class", "known_here", "partner_was"))
+_SOURCES = frozenset(("year_follows", "in_brackets_year", "comma_year", "according_to", "bibliography", "figure_full", "figure_surname"))
 _UNSEEN = frozenset((PROPAGATION, *FORM_SOURCES))
 _UNLIKE = re.compile(r"\d|[^\W\d_A-Za-zÀ-ÖØ-öø-ɏʰ-˿Ḁ-ỿ]")
 _LETTERS_APART = 3
@@ -34,26 +38,35 @@ _MANY = 3
 
 
 def settle(
-    chances: numpy.ndarray, blind: numpy.ndarray, view: DocView, people: People, person: Sequence[int], weighed: Weighed
+    chances: numpy.ndarray,
+    blind: numpy.ndarray,
+    view: DocView,
+    people: People,
+    person: Sequence[int],
+    weighed: Weighed,
+    settings: ContextSettings,
 ) -> numpy.ndarray:
     """What is believed of one person.
 
     chances (numpy.ndarray): By the classifier, shape `(6,)`: five roles, and "no name". blind (numpy.ndarray): Of the roles, by what does not look
         at names, shape `(5,)`.
     view (DocView): The document. people (People): Everybody in it. person (Sequence[int]): This one's mentions.
-    weighed (Weighed): What speaks for each role of this one.
+    weighed (Weighed): What speaks for each role of this one. settings (ContextSettings): `blind`.
     RETURNS (numpy.ndarray): Shape `(6,)`. Without "no name" for whom the classifier was not made, for names copied from others or found by
         their form, of which it has seen too few, and for who signs, posts or speaks; with half of it where a sign touches the name, or a
-        slip is in it.
+        slip is in it. Whom the text calls one of the writer's own people is as likely that as all that is else believed.
     """
     strange = any(is_strange(view, people, i) for i in person)
     sure = strange or bool(view.turns) or any(e.id in SPEAKERS for e in weighed.evidence)
     none = 0.0 if sure or all(people.cands[i].source in _UNSEEN for i in person) else float(chances[-1])
     if all("beset" in people.places[i].zones for i in person) or is_misspelled(people, person):
         none /= 2.0 - none
-    trust = 0.5 if strange or view.turns or is_rare(people, person) or is_many(people, person) else 1.0
+    trust = 0.5 if strange or view.turns or is_rare(people, person) or is_many(people, person) else 1.0 - settings.blind
     roles = chances[:-1] / max(float(chances[:-1].sum()), 1e-9)
-    return numpy.append((1.0 - none) * (trust * roles + (1.0 - trust) * blind), none)
+    believed = trust * roles + (1.0 - trust) * blind
+    if any(e.id in _OWN_PEOPLE for e in weighed.evidence) and not any(e.id in _SOURCES for e in weighed.evidence):
+        believed = (believed + (numpy.arange(len(ROLES)) == ROLES.index(CONNECTED))) / 2.0
+    return numpy.append((1.0 - none) * believed, none)
 
 
 def in_company(chances: Sequence[float], people: People, settings: ContextSettings) -> list[float]:

@@ -48,6 +48,8 @@ class ContextSettings:
         name is, at the operating points `recall`, `balanced` and `precision`.
     alone (float): With a trained classifier: taken from the log-odds that a person is private who neither heads nor signs a text in which
         nobody else is private for sure: writers stand alone over their text, classmates and friends come in company.
+    blind (float): With a trained classifier: share, 0 to .5, of what does not look at names, the rules and the reader, in what is believed of
+        anybody's role; of strange names it is half in any case.
     company (float): Probability, 0 to 1, from which somebody else is private for sure.
     header_lines, signoff_lines (int): Most lines, blank ones not counted, that a header or a sign-off may have.
     repair, find, propagate (bool): Whether edges are mended, strong cues find names, found names are marked everywhere.
@@ -86,6 +88,7 @@ class ContextSettings:
     protect: float = 0.3
     protect_precision: float = 0.7
     alone: float = 0.0
+    blind: float = 0.0
     company: float = 0.9
     repair: bool = True
     find: bool = True
@@ -98,6 +101,8 @@ class ContextSettings:
             value = getattr(self, name)
             if not 0.0 <= value <= 1.0:
                 raise PiiError(Errors.E301, name=name, value=value, allowed="a number from 0 to 1")
+        if not 0.0 <= self.blind <= 0.5:
+            raise PiiError(Errors.E301, name="blind", value=self.blind, allowed="a number from 0 to .5")
         for field in fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, bool) and value < 0:

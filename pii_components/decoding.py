@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy
 from spacy.attrs import IS_SPACE
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Token
 
 from .labels import NAME_LABELS, ROLES, STREET_ADDRESS, is_name, label_for_role
+from .normalize import normalize_token
 from .spans import Candidate
 
 NAME = "NAME"  # the group of all name labels in thresholds
@@ -55,6 +56,7 @@ def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Ma
     least = numpy.asarray([thresholds.get(g, 0.5) for g in groups])
     chosen = numpy.where(total[numpy.arange(len(doc)), best] >= least[best], best, -1)
     chosen[doc.to_array(IS_SPACE).astype(bool)] = -1
+    chosen[[i for i, token in enumerate(doc) if _shows_nothing(token)]] = -1
     found = []
     for n_group, group in enumerate(groups):
         starts_new = begin[:, n_group] > _SPLIT * numpy.maximum(total[:, n_group], 1e-9)
@@ -81,18 +83,23 @@ def _runs(doc: Doc, member: numpy.ndarray, starts_new: numpy.ndarray, group: str
     return [(start, end) for start, end in trimmed if start < end]
 
 
+def _shows_nothing(token: Token) -> bool:
+    return not token.text.isascii() and not normalize_token(token.text)
+
+
 def _joins(doc: Doc, run: list[int], i: int, starts_new: bool, group: str) -> bool:
-    gap = doc[run[1] : i]
+    gap = [token for token in doc[run[1] : i] if not _shows_nothing(token)]
     lines = sum(t.text.count("\n") for t in gap if t.is_space)
     if group != NAME:
         return len(gap) <= 2 and lines <= MAX_LINES.get(group, 0) and all(t.is_space or t.is_punct for t in gap)
     if lines or i + 1 - run[0] > _MAX_NAME_TOKENS:
         return False
-    if not len(gap):
+    if not gap:
         # "Ana Lopez" + "Ben Roth" without a comma: only a second B after a last name may part them.
-        return not (starts_new and i - run[0] >= 2) or doc[i - 1].text in _NAME_JOINERS
+        several = sum(not _shows_nothing(token) for token in doc[run[0] : i]) >= 2
+        return not (starts_new and several) or doc[run[1] - 1].text in _NAME_JOINERS
     if len(gap) == 1 and gap[0].text in _NAME_JOINERS:
-        glued = not gap[0].whitespace_ and not doc[i - 1 - len(gap)].whitespace_
+        glued = not gap[0].whitespace_ and not doc[run[1] - 1].whitespace_
         return glued or gap[0].text == "."
     return False
 
@@ -115,7 +122,7 @@ def _trim(doc: Doc, start: int, end: int, group: str) -> tuple[int, int]:
 def _candidate(
     doc: Doc, probs: numpy.ndarray, labels: Sequence[str], total: numpy.ndarray, group: str, start: int, end: int
 ) -> Candidate:
-    words = [i for i in range(start, end) if not (doc[i].is_space or doc[i].is_punct)] or list(range(start, end))
+    words = [i for i in range(start, end) if not (doc[i].is_space or doc[i].is_punct or _shows_nothing(doc[i]))] or list(range(start, end))
     score = float(min(1.0, max(0.0, total[words].mean())))
     if group != NAME:
         return Candidate(start, end, group, score, "model", "model")

@@ -23,6 +23,8 @@ from .pieces import register_vocabulary, split_punctuation, strip_marks
 # Pieces that BERT's vocabularies keep free. One for a line break, one for a blank line, one for a run of spaces or a tab: a name that
 # stands alone on its line is told from a name in a sentence by these.
 LINE_PIECE, BLANK_LINE_PIECE, GAP_PIECE = "[unused1]", "[unused2]", "[unused3]"
+# Stands for a token that shows nothing, a zero-width space beside a word: no encoder reads it.
+UNSEEN = -1
 
 
 def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
@@ -34,7 +36,7 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
     `spacy-curated-transformers.WordpieceLoader.v1`.
 
     RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
-        [SEP] around it.
+        [SEP] around it. A token that shows nothing is one piece `UNSEEN`, which `pii_edu.WithWindows.v1` keeps from the encoder.
     """
     from curated_tokenizers import WordPieceProcessor
 
@@ -65,6 +67,8 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
             lines = text.count("\n") + text.count("\u2028") + text.count("\u2029") or (1 if "\r" in text else 0)
             return [processor.get_initial(LINE_PIECE if lines == 1 else BLANK_LINE_PIECE if lines else GAP_PIECE)]
         clean = normalize_token(text)
+        if not clean:
+            return [UNSEEN]
         clean = clean.lower() if lowercase else clean
         clean = strip_marks(clean) if strip_accents else clean
         ids = [unk if i == -1 else i for part in split_punctuation(clean) for i in processor.encode(part)[0]]
@@ -111,7 +115,8 @@ def window_starts(length: int, *, window: int, overlap: int) -> list[int]:
 def build_with_windows(*, window: int = 256, overlap: int = 64, batch_size: int = 64) -> Callable[[Model], Model]:
     """Run an encoder over overlapping windows and average what they say of the same piece.
 
-    A piece near the edge of a window is read with little context, so its weight falls linearly towards the edge.
+    A piece near the edge of a window is read with little context, so its weight falls linearly towards the edge. Pieces `UNSEEN` are not
+    read; their vector is that of the piece before.
 
     window (int): Pieces in a window; the encoder's number of positions at most.
     overlap (int): The least number of pieces that neighbours share; from 0 to window / 2.
@@ -137,7 +142,7 @@ def build_with_windows(*, window: int = 256, overlap: int = 64, batch_size: int 
 def _with_windows_init(model: Model, X: Any = None, Y: Any = None) -> None:
     sample = None
     if X is not None:
-        sample = [x.dataXd[: model.attrs["window"]] for x in X]
+        sample = [x.dataXd[x.dataXd != UNSEEN][: model.attrs["window"]] for x in X]
     model.layers[0].initialize(X=sample, Y=None)
 
 
@@ -155,13 +160,15 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
     encoder = model.layers[0]
     xp = model.ops.xp
     window, overlap, size = model.attrs["window"], model.attrs["overlap"], model.attrs["batch_size"]
-    plans = []  # per document: (length, starts, weights)
+    plans = []  # per document: (pieces that are read, windows' starts, their weights)
     pieces: list[Any] = []
     for x in X:
-        length = x.dataXd.shape[0]
+        seen = x.dataXd != UNSEEN
+        read = x.dataXd[seen]
+        length = read.shape[0]
         starts = window_starts(length, window=window, overlap=overlap)
-        plans.append((length, starts, _window_weights(xp, starts, length, window)))
-        pieces.extend(x.dataXd[s : s + window] for s in starts)
+        plans.append((seen, starts, _window_weights(xp, starts, length, window)))
+        pieces.extend(read[s : s + window] for s in starts)
 
     outputs: list[list[Floats2d]] = []
     backprops: list[Callable] = []
@@ -173,13 +180,14 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
 
     def merged() -> Iterator[list[Ragged]]:
         at = 0
-        for x, (length, starts, weights) in zip(X, plans, strict=True):
+        for x, (seen, starts, weights) in zip(X, plans, strict=True):
             layers = []
+            rows = xp.maximum(xp.cumsum(seen) - 1, 0)
             for n_layer in range(len(outputs[at])):
-                total = model.ops.alloc2f(length, outputs[at][n_layer].shape[1])
+                total = model.ops.alloc2f(int(seen.sum()), outputs[at][n_layer].shape[1])
                 for i, start in enumerate(starts):
                     total[start : start + window] += outputs[at + i][n_layer] * weights[i][:, None]
-                layers.append(Ragged(total, x.lengths))
+                layers.append(Ragged(total if len(total) == len(rows) else total[rows], x.lengths))
             at += len(starts)
             yield layers
 
@@ -187,8 +195,8 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
 
     def backprop(dY: list[list[Ragged]]) -> list[Any]:
         d_windows = [
-            [model.ops.as_contig(layer.dataXd[start : start + window] * weights[i][:, None]) for layer in d_layers]
-            for d_layers, (_, starts, weights) in zip(dY, plans, strict=True)
+            [model.ops.as_contig(layer.dataXd[seen][start : start + window] * weights[i][:, None]) for layer in d_layers]
+            for d_layers, (seen, starts, weights) in zip(dY, plans, strict=True)
             for i, start in enumerate(starts)
         ]
         for n_batch, backprop_batch in enumerate(backprops):

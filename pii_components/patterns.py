@@ -5,10 +5,10 @@
     >>> rules.regexes[0].find.pattern
     'U\\\\d{7}'
 
-Four kinds. `pattern`: spaCy's own, a list of token descriptions or a phrase; the ruler gives it to spaCy. `regex`: searched in
-the normalised view; the group "pii" is reported, else the whole match; `validate` names a function of validators.py. `host`: a
-line of the table of web sites. `near`: words before a web address that say whose it is. Every entry has an id, which becomes
-the source of what it finds, and a reason that a data steward can read.
+Four kinds. `pattern`: spaCy's own, a list of token descriptions or a phrase; the ruler gives it to spaCy. `regex`: searched in the normalised view;
+the group "pii" is reported, else the whole match; `validate` names a function of validators.py. `host`: a line of the table of web sites, or a list
+of sites of which the same is known. `near`: words before a web address that say whose it is. Every entry has an id, which becomes the source of what
+it finds, and a reason that a data steward can read.
 """
 
 import re
@@ -137,6 +137,13 @@ def _one_of(entry: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> st
     return str(value)
 
 
+def _hosts(entry: Mapping[str, Any]) -> list[str]:
+    given = entry["host"] if isinstance(entry["host"], list) else [entry["host"]]
+    if not given or not all(isinstance(host, str) and host for host in given):
+        raise PiiError(Errors.E204, id=entry.get("id", ""), field="host", value=entry["host"], allowed="a host or a list of hosts")
+    return [host.lower() for host in given]
+
+
 def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
     """Check and compile entries of the kinds regex, host and near.
 
@@ -168,7 +175,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
         elif kind == "host":
             path = _compile(entry, "path") if entry.get("path") else None
             personal = _one_of(entry, "personal", PERSONAL)
-            sites.append(SiteRule(name, str(entry["host"]).lower(), path, personal, _score(entry), reason))
+            sites += [SiteRule(name, host, path, personal, _score(entry), reason) for host in _hosts(entry)]
         elif kind == "near":
             nears.append(NearRule(name, _compile(entry, "near"), _one_of(entry, "means", MEANS), reason))
     sites.reverse()

@@ -24,7 +24,7 @@ from .validators import VALIDATORS, not_a_phone
 
 RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
 _PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
-_VERY_SURE = 0.9  # of a model about an address that by its form is unlikely to be anybody's
+_VERY_SURE = 0.98  # of a model about an address that by its form is unlikely to be anybody's
 _PARTING = frozenset('"“”„«»|;')
 _JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
 # A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.

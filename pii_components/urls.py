@@ -22,6 +22,14 @@ from .tokenization import SURE_TLD
 
 _SURE = frozenset(SURE_TLD.split("|"))
 _WINDOW = 160
+# Parts of a site that an organisation has and a person's own page has not.
+_PUBLISHED = re.compile(
+    r"/(?:[a-z]{2}(?:-[a-z]{2})?/)?(?:case[-_]?stud(?:y|ies)|articles?|news|newsroom|press(?:-releases?)?|insights|resources?|library|white-?papers?"
+    r"|publications?|reports?|products?|services?|solutions|pricing|features|templates?|courses?|glossary|help|support|faqs?|docs|documentation|careers"
+    r"|about-us|our-story|research|topics?|tools?|methods?)(?:[/?#]|\Z)"
+)
+_LAST_ADDRESS = re.compile(r"(?s:.*)(?:https?://|www\.)\S+(?P<between>[^\n]*(?:\n[^\n]*)?)\Z")
+_LISTED = re.compile(r"\W*(?:(?:and|or|also|plus)\W+)?\W*", re.IGNORECASE)
 _OWN_ENDINGS = frozenset(("me", "name", "blog", "page", "bio", "tel"))
 
 
@@ -30,8 +38,8 @@ class Verdict:
     """What is known about one web address.
 
     hit (Hit): The address without what is not part of it.
-    personal (str): "yes" (protect), "unsure" (no rule speaks: what the model says counts), "unlikely" (the home page of a site that nobody's
-        name is in: only a model that is very sure counts) or "no" (public).
+    personal (str): "yes" (protect), "unsure" (no rule speaks: what the model says counts), "unlikely" (the home page, or what is
+        published there, of a site that nobody's name is in: only a model that is very sure counts) or "no" (public).
     score (float): 0 to 1. source (str): Id of the deciding pattern. reason (str): One line.
     """
 
@@ -121,10 +129,14 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
     window = hit.before(_WINDOW).rpartition("\n\n")[2]
     near = {rule.means: rule for rule in rules.nears if rule.find.search(window)}
     own = near.get("own")
+    if own and (earlier := _LAST_ADDRESS.search(window)) and not own.find.search(earlier["between"]):
+        own = own if _LISTED.fullmatch(earlier["between"]) else None  # those words told of the address before
     # In capitals throughout, its path too, which sites write in small letters.
     site = find_site(host, rest.lower() if hit.value.isupper() else rest, rules.sites)
     personal = site.personal if site else "cue"
     score = site.score if site else 0.8
+    if site is None and not rest.strip("/") and any(known.host == host for known in rules.sites):
+        return Verdict(hit, "no", score, "url-home", "the home page of a known site")
     if personal == "no":
         return Verdict(hit, "no", score, site.id if site else "url", site.reason if site else "")
     if site and (personal == "yes" or (personal == "maybe" and (own or "cited" not in near))):
@@ -133,17 +145,18 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
         return Verdict(hit, "yes", score, "url-holds-name", "web address that holds a name of this document")
     if own and "cited" not in near and sure | (split_host(host)[2] in _SURE):
         return Verdict(hit, "yes", score, own.id, own.reason)
-    return Verdict(hit, "unlikely" if is_home_page(host, rest) else "unsure")
+    return Verdict(hit, "unlikely" if is_published(host, rest) else "unsure")
 
 
-def is_home_page(host: str, rest: str) -> bool:
-    """Whether an address leads to the front of a whole site that bears nobody's name: a company's, a newspaper's, a tool's.
+def is_published(host: str, rest: str) -> bool:
+    """Whether an address leads to the front of a whole site that bears nobody's name, or to what it publishes: a company's, a newspaper's,
+    a tool's, the case study of an agency.
 
     host (str), rest (str): From `parse_url`.
     RETURNS (bool): Never for a subdomain ("ana.example.com"), an ending for people (.me), or a domain that holds a frequent name.
     """
     sub, domain, suffix = split_host(host)
-    if sub or rest.strip("/") or suffix in _OWN_ENDINGS:
+    if sub or suffix in _OWN_ENDINGS or not (not rest.strip("/") or _PUBLISHED.match(rest.lower())):
         return False
     words = re.split(r"[^a-z]+", domain.lower())
     return not any(len(word) > 2 and (in_table(word) or is_glued(word)) for word in words)

@@ -240,6 +240,19 @@ def _username(hit: Hit, _: Context) -> Hit | None:
     return hit if has_shape or declared else None
 
 
+def _name_handle(hit: Hit, _: Context) -> Hit | None:
+    """An "@" before a given name, as threads and forums call somebody; with an initial or a surname behind it."""
+    from .context_words import words
+    from .surrogates.names import name_table
+
+    first, *rest = hit.value.lstrip("@").split(" ")
+    second = "".join(rest)
+    if not name_table().is_given(re.split(r"[._]", first)[0]):
+        return None
+    named = len(second) == 1 or (name_table().is_surname(second) and not words().is_common(second))
+    return hit if not second or named else hit.cut(0, len(hit.value) - len(second) - 1)
+
+
 # "url" is decided by urls.py, which knows the table of web sites; here it only passes.
 VALIDATORS: dict[str, Validator] = {
     "accept": _accept,
@@ -257,5 +270,6 @@ VALIDATORS: dict[str, Validator] = {
     "id_groups_beside_name": _id_groups_beside_name,
     "spread": _spread,
     "username": _username,
+    "name_handle": _name_handle,
     "url": _accept,
 }

@@ -79,6 +79,18 @@ def test_what_stands_for_each_word(tokens, others, kinds):
     assert kinds_of(tokens, form, [form, *(parse_form(other) for other in others)]) == kinds
 
 
+def test_what_shows_nothing_has_no_piece():
+    doc = NLP("by \u200bAna\u200b \u200bLopez\u200b who")
+    unseen = [-1 if token.text == "\u200b" else 5 for token in doc]
+    span = doc.char_span(4, 15)
+    context = PiiContext()
+    view = DocView(doc, context.settings)
+    people = context.people(view, [Candidate(span.start, span.end, NAME_STUDENT, 0.9, "model")])
+    found = blind(people, view.words, [900, *unseen, 901], [1] * (len(doc) + 2))
+    assert found.pieces.tolist() == [900, 5, code(GIVEN, 0), code(SURNAME, 0), 5]
+    assert found.mentions.tolist() == [[2, 2, 0]]
+
+
 def test_another_name_gives_the_same_pieces():
     """What is read does not depend on culture, script or case of a name."""
     text = "My teacher {} {} read it. {} liked it."

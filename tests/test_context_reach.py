@@ -10,6 +10,7 @@ from pii_components.context_persons import parse_form
 from pii_components.context_reach import is_many, is_misspelled, is_rare, is_strange, settle
 from pii_components.context_settings import ContextSettings
 from pii_components.context_view import DocView
+from pii_components.errors import PiiError
 from pii_components.labels import NAME_STUDENT
 from pii_components.spans import Candidate
 from pii_components.tokenization import make_student_tokenizer
@@ -35,9 +36,9 @@ def person(name, *, text=ESSAY, source="model", cue=""):
     return view, people, Weighed(evidence, {}, 1.0)
 
 
-def settled(name, **how):
+def settled(name, settings=ContextSettings(), **how):  # noqa: B008
     view, people, weighed = person(name, **how)
-    return settle(BY_MODEL, BLIND, view, people, [0], weighed)
+    return settle(BY_MODEL, BLIND, view, people, [0], weighed, settings)
 
 
 # fmt: off
@@ -66,6 +67,16 @@ def test_names_of_latin_letters_are_not_strange(name):
 @pytest.mark.parametrize("name", ["Ana Lopez", "José", "A. B.", "Maria", "ANA LOPEZ", "ana lopez", "A. LOPEZ"])
 def test_the_classifier_decides_of_names_in_essays(name):
     assert numpy.allclose(settled(name), BY_MODEL)
+
+
+def test_what_does_not_look_at_names_has_its_share():
+    none = BY_MODEL[-1]
+    for share in (0.0, 0.15, 0.5):
+        expected = (1 - none) * ((1 - share) * ROLES_ONLY + share * BLIND)
+        assert numpy.allclose(settled("Ana Lopez", ContextSettings(blind=share)), [*expected, none])
+    with pytest.raises(PiiError) as error:
+        ContextSettings(blind=0.6)
+    assert error.value.code == "E301"
 
 
 @pytest.mark.parametrize("name", ["Mqkrvzus", "Ana Qtisvi", "Qtisvi"])

@@ -141,7 +141,7 @@ def test_what_touches_a_name_excuses_a_weak_reading(text: str) -> None:
 def test_who_is_read_in_a_chat_is_an_author() -> None:
     text = "tutor: hello all\nstudent: did you read [[Okonjo]] yet\ntutor: not all of it\nstudent: and [[Amelia]] has not\n"
     assert found(text, "CITED") == [("Okonjo", NAME_CITED), ("Amelia", NAME_STUDENT)]
-    assert found(text.replace("[[Okonjo]]", "[[Okonjo]]'s draft"))[0] == ("Okonjo", NAME_STUDENT)
+    assert found(text.replace("[[Okonjo]]", "[[Okonjo]]'s draft"))[0] == ("Okonjo", NAME_CONNECTED)
 
 
 def test_who_leads_the_group_is_a_student() -> None:

@@ -43,6 +43,11 @@ S, N = "B-NAME_STUDENT", "I-NAME_STUDENT"
         ("12 Elm St\nLeeds", {"12": "B-STREET_ADDRESS", "Elm": "I-STREET_ADDRESS", "St": "I-STREET_ADDRESS", "Leeds": "I-STREET_ADDRESS"},
          ["12 Elm St\nLeeds"]),
         ("nobody here", {}, []),
+        # What shows nothing parts no name and belongs to none.
+        ("by \u200bAna\u200b \u200bLopez\u200b and", {"\u200b": S, "Ana": S, "Lopez": N}, ["Ana\u200b \u200bLopez"]),
+        ("Ana\u200b \u200bLopez\u200b \u200bBen\u200b \u200bRoth", {"Ana": S, "Lopez": N, "Ben": S, "Roth": N},
+         ["Ana\u200b \u200bLopez", "Ben\u200b \u200bRoth"]),
+        ("\u200b \u200b", {"\u200b": S}, []),
     ],
 )  # fmt: skip
 def test_edges_of_spans(text, marks, expected):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from thinc.api import Model, Ragged
 
 from pii_components.errors import PiiError
-from pii_components.ner_layers import build_layout_wordpiece_encoder, build_with_windows, window_starts
+from pii_components.ner_layers import UNSEEN, build_layout_wordpiece_encoder, build_with_windows, window_starts
 
 from .tiny import TOKENIZER, vocabulary
 
@@ -55,6 +55,20 @@ def test_windows_average_to_the_same_values_and_split_the_gradient(length):
     assert sum(float(d[0].sum()) for d in seen) == pytest.approx(3 * length, rel=1e-5)
 
 
+def test_what_shows_nothing_is_not_read_and_has_the_vector_before_it():
+    encoder, seen = echo()
+    model = build_with_windows(window=8, overlap=3, batch_size=4)(encoder)
+    ids = numpy.asarray([7, UNSEEN, *range(10, 22), UNSEEN, UNSEEN, 30], dtype="i")
+    read = ids[ids != UNSEEN]
+    out, backprop = model([Ragged(ids, numpy.ones(len(ids), dtype="i")), Ragged(read, numpy.ones(len(read), dtype="i"))], True)
+    rows, plain = (per[0].dataXd for per in out.all_outputs)
+    assert rows[:, 0].tolist() == pytest.approx([7, 7, *range(10, 22), 21, 21, 30], abs=1e-4)
+    assert numpy.allclose(rows[ids != UNSEEN], plain, atol=1e-5)
+    ones = numpy.ones((len(ids), 3), dtype="f4")
+    backprop([[Ragged(ones, out.all_outputs[0][0].lengths)], [Ragged(ones[: len(read)], out.all_outputs[1][0].lengths)]])
+    assert sum(float(d[0].sum()) for d in seen) == pytest.approx(2 * 3 * len(read), rel=1e-5)
+
+
 @pytest.mark.parametrize("window, overlap, batch", [(8, 5, 1), (8, -1, 1), (8, 2, 0)])
 def test_windows_that_do_not_fit_are_coded_errors(window, overlap, batch):
     with pytest.raises(PiiError) as error:
@@ -75,7 +89,7 @@ def encoder(tmp_path_factory):
 def pieces(encoder, text):
     (out,) = encoder.predict([NLP.make_doc(text)])
     names = vocabulary()
-    return [names[i] for i in out.dataXd][1:-1], list(out.lengths)[1:-1]
+    return [names[i] if i != UNSEEN else "" for i in out.dataXd][1:-1], list(out.lengths)[1:-1]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +102,7 @@ def pieces(encoder, text):
         ("ＡＮＡ", ["ana"]),
         ("Aná", ["ana"]),
         ("a\u200bna", ["ana"]),
+        ("ana\u200b \u200blopez", ["ana", "", "", "lopez"]),
         ("", []),
     ],
 )

@@ -19,8 +19,10 @@ from pii_components.errors import PiiError
 from pii_components.labels import LABELS
 from pii_components.patterns import compile_patterns, shipped_patterns
 from pii_components.ruler import PiiRuler
+from pii_components.shapes import Hit
 from pii_components.spans import Candidate, read_spans, write_spans
 from pii_components.tokenization import create_student_tokenizer
+from pii_components.urls import judge_url
 
 CASES = Path(__file__).parent / "data" / "regression_cases" / "ruler.json"
 CONFIG = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
@@ -107,6 +109,8 @@ VALID = [
     ("Follow me on Instagram @ana_l!", "@ana_l", "USERNAME"),
     ("@ana_l on TikTok", "@ana_l", "USERNAME"), ("I am u/ana_l on Reddit", "u/ana_l", "USERNAME"),
     ("discord: Ana#1234", "Ana#1234", "USERNAME"),
+    ("@Maria L great point", "@Maria L", "USERNAME"), ("@Maria I agree", "@Maria", "USERNAME"), ("@Maria Great point", "@Maria", "USERNAME"),
+    ("thanks @Ana_Lopez!", "@Ana_Lopez", "USERNAME"), ("@Maria Kowalska no", "@Maria Kowalska", "USERNAME"),
     # personal web address
     ("https://www.linkedin.com/in/ana-lopez/", "", "URL_PERSONAL"),
     ("see linkedin.com/in/ana.", "linkedin.com/in/ana", "URL_PERSONAL"),
@@ -271,11 +275,47 @@ def test_proposals_of_the_model(nlp, ruler, text, words, label, expected):
 def test_a_home_page_needs_a_model_that_is_very_sure(nlp, ruler):
     doc = nlp.make_doc("look at www.sunnycrafts.com now")
     kept = {}
-    for score in (0.6, 0.95):
+    for score in (0.6, 0.96, 0.99):
         write_spans(doc, [Candidate(2, 3, "URL_PERSONAL", score=score, source="model")])
         kept[score] = [c.label for c in ruler.find_spans(doc)]
-    assert kept == {0.6: [], 0.95: ["URL_PERSONAL"]}
+    assert kept == {0.6: [], 0.96: [], 0.99: ["URL_PERSONAL"]}
     assert found(nlp, "my website www.sunnycrafts.com") == [("www.sunnycrafts.com", "URL_PERSONAL")]
+
+
+# fmt: off
+@pytest.mark.parametrize(("url", "personal"), [
+    ("https://miro.com", "no"), ("https://www.figma.com/", "no"), ("https://miro.com/blog/maps", "no"), ("https://miro.com/app/board/o9J_x", "yes"),
+    ("https://cnbc.com/2020/cars", "no"), ("https://edition.cnbc.com", "no"), ("https://www.healthline.com/sleep", "no"),
+    ("https://ana.wordpress.com/about/", "yes"), ("https://medium.com/@ana", "yes"),
+    # An organisation's page, of a site that bears nobody's name: what a model says counts where it is very sure.
+    ("http://methodslibrary.com/case-studies/maps/", "unlikely"), ("https://bigfoodsurvey.org/en/reports/2020", "unlikely"),
+    ("http://kowalski.com/articles/x", "unsure"), ("https://ana.methodslibrary.com/articles/x", "unsure"),
+    ("https://methodslibrary.me/articles/x", "unsure"),
+    ("https://thequietcook.com/first-soup", "unsure"), ("https://methodslibrary.com/articlesbyana", "unsure"),
+    # A space behind each full stop.
+    ("https://www. abc. net. au/news/a-12. htm", "no"), ("https://www. methodslibrary. com/news/a-12. html", "unlikely"),
+])
+# fmt: on
+def test_whose_a_page_is(url, personal):
+    verdict = judge_url(Hit(url, 0, len(url)), compile_patterns(shipped_patterns()))
+    assert verdict is not None and verdict.personal == personal
+
+
+def test_an_address_with_a_space_behind_each_full_stop_is_one(nlp, ruler):
+    text = "See https://www. thequietcook. com/soup/first-12. html and write."
+    assert found(nlp, "My blog: " + text[4:]) == [("https://www. thequietcook. com/soup/first-12. html", "URL_PERSONAL")]
+    assert after(ruler, propose(nlp, text, ("https://www", "URL_PERSONAL"))) == [
+        ("https://www. thequietcook. com/soup/first-12. html", "URL_PERSONAL")
+    ]
+    assert after(ruler, propose(nlp, "See https://www. cnbc. com/cars-12. html now.", ("https://www", "URL_PERSONAL"))) == []
+    assert found(nlp, "My blog is www.thequietcook.com. com is an ending.") == [("www.thequietcook.com", "URL_PERSONAL")]
+
+
+@pytest.mark.parametrize("host", [[], [""], ["x.org", 3], 3])
+def test_hosts_that_are_none_are_coded_errors(host):
+    with pytest.raises(PiiError) as error:
+        compile_patterns([{"id": "x", "label": "URL_PERSONAL", "host": host, "personal": "no"}])
+    assert error.value.code == "E204"
 
 
 def test_agreement_keeps_the_rule_and_the_higher_score(nlp, ruler):
