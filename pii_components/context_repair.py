@@ -78,13 +78,17 @@ def _is_tabled(word: str) -> bool:
 def _ends_sentence(view: DocView, c: Candidate, i: int) -> bool:
     """Whether token i is the full stop in "... said Ilse. Marwan laughed"; not that of an initial or of "Md. Rahman", nor of a line that begins
     with the name ("Ana. Lopez" as a heading): no sentence was there to end."""
-    if view.words[i] != "." or not c.start < i < c.end - 1 or view.gap(i - 1) or not view.gap(i):
+    if view.words[i] != "." or not c.start < i < c.end - 1:
+        return False
+    first = next((n for n in range(i - 1, c.start - 1, -1) if view.words[n]), i)  # what shows nothing may stand between
+    behind = next((n for n in range(i + 1, c.end) if view.words[n]), i)
+    if i in (first, behind) or view.starts[i] > view.ends[first] or view.starts[behind] == view.ends[i]:
         return False
     line_start, _ = view.lines[view.line_of(view.starts[c.start])]
     if not view.text[line_start : view.starts[c.start]].strip():
         return False
-    before = view.words[i - 1]
-    if before.isalpha() and before.casefold() == view.words[i + 1].casefold():  # "my seatmate Bo. Bo crashed"
+    before = view.words[first]
+    if before.isalpha() and before.casefold() == view.words[behind].casefold():  # "my seatmate Bo. Bo crashed"
         return True
     return before.isalpha() and len(before) >= _LEAST_WHOLE and (in_table(before) or len(before) > _LONGEST_SHORTENED)
 

@@ -59,6 +59,12 @@ def test_what_is_no_name_by_its_form_is_none(text: str, names: list[str]) -> Non
         ("Name: [[Nadia]] Course: Design" + REST, ["Nadia"]),
         ("Name: [[Nadia]] lives in Porto" + REST, ["Nadia"]),
         ("I asked [[Nadia]] Spring  yesterday" + REST, ["Nadia"]),
+        # The end of a sentence, with characters that show nothing around each word.
+        (
+            "\u200bWith\u200b \u200b[[Adaeze\u200b \u200bBright.\u200b \u200bNora]]\u200b \u200blikes\u200b it." + REST,
+            ["Adaeze\u200b \u200bBright", "Nora"],
+        ),
+        ("With [[Adaeze Bright. Nora]] likes it." + REST, ["Adaeze Bright", "Nora"]),
         # Two spaces behind the full stop of an initial.
         ("My friend [[John F.]]  [[Kowalski]] came.", ["John F.  Kowalski"]),
         ("Our team: [[John F.]]   [[Kowalski]]", ["John F.", "Kowalski"]),
