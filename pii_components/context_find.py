@@ -45,19 +45,20 @@ def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> l
     """
     finders = [cue for cue in rules.finders if view.turns or not cue.zone or not cue.zone <= TURN_ZONES]
     found: list[Candidate] = []
+    above = ""
     for n in view.filled:
         low, high = view.said_from(n), view.lines[n][1]
         line = view.text[low:high]
-        lower = line.lower()
+        lower, line_above = line.lower(), above
+        above = view.text[slice(*view.lines[n])].lower()
         if len(lower) != len(line):
             continue
-        above, starts_here = _line_above(view, n), beginnings(lower)
-        starts_above = beginnings(above)
+        starts_here, starts_above = beginnings(lower), beginnings(line_above)
         for cue in finders:
             opened = starts_here if cue.line_before is None else starts_above
             if cue.gate and cue.gate.isdisjoint(opened) and not any(sign in lower for sign in cue.signs):
                 continue
-            if cue.line_before is not None and not (above and cue.line_before.search(above)):
+            if cue.line_before is not None and not (line_above and cue.line_before.search(line_above)):
                 continue
             starts = _ends_of(cue, lower) if cue.before is not None else [len(line) - len(line.lstrip(" \t-–—~*>•(\"“'"))]
             for at in starts:
@@ -193,11 +194,6 @@ def _stands_alone(view: DocView, start: int, end: int) -> bool:
     """Whether a piece is all of a line of the header or the sign-off."""
     place = view.places([Candidate(start, end, NAME_LABELS[0])])[0]
     return "alone" in place.zones and bool(place.zones & {"header", "signoff"})
-
-
-def _line_above(view: DocView, n: int) -> str:
-    at = view.filled.index(n)
-    return view.text[slice(*view.lines[view.filled[at - 1]])].lower() if at else ""
 
 
 def _ends_of(cue: Cue, lower: str) -> list[int]:
