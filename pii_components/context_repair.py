@@ -11,6 +11,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .context_edges import (
+    ends_sentence,
+    follows_initial,
+    is_and,
+    is_foreign,
+    is_pronoun,
+    is_rest_of_field,
+    is_unit,
+    past_parent,
+)
 from .context_view import JOINERS, DocView
 from .context_words import case_style, in_table, is_initial, is_word, words
 from .context_worn import Worn
@@ -19,19 +29,8 @@ from .spans import Candidate
 from .surrogates.names import name_table
 
 _SEEN, _WHOLE_SCORE = 0.3, 0.9
-_LEAST_WHOLE, _LONGEST_SHORTENED = 3, 5  # letters of a name that is written out, and of one that a full stop may shorten ("Thos.")
 _MOST = 6  # words that a name can grow to
-# Says that all of the field is a name.
-_FIELD = re.compile(
-    r"(?:\bnames?|\b(?:submitted|prepared|written|presented|done|made|created|completed|compiled)? ?by|\bauthors?|\b(?:student|learner)s?)"
-    r"(?: ?\(s\))?[^\S\n]*[:=][^\S\n]*\Z",
-    re.IGNORECASE,
-)
-# What is told apart by letters.
-_LETTERED = frozenset("table group figure fig part section class option grade appendix exhibit vitamin plan team block zone room graph".split())  # noqa: SIM905
 _CHILD_OF = re.compile(r" ?(?:[dsw]/o|a/[lp]) ", re.IGNORECASE)
-_PARENT = re.compile(r"(?:[dsw]/o|a/[lp])\Z", re.IGNORECASE)  # "daughter of", "anak lelaki"
-_ENDS_FIELD = frozenset(",;|/(–—")
 _STOP = re.compile(r"[\n\r\v\f\x85\u2028\u2029]")
 
 
@@ -60,8 +59,8 @@ def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
     """A name that runs over a line break, the end of a sentence or the "n" of a chat is two."""
     parts, start, chat = [], c.start, False
     for i in range(c.start, c.end):
-        chat |= _is_and(view, c, i)
-        if (_STOP.search(view.words[i]) and i not in view.torn) or _ends_sentence(view, c, i) or _is_and(view, c, i):
+        chat |= is_and(view, c, i)
+        if (_STOP.search(view.words[i]) and i not in view.torn) or ends_sentence(view, c, i) or is_and(view, c, i):
             if i > start:
                 parts.append(replace(c, start=start, end=i))
             start = i + 1
@@ -73,33 +72,6 @@ def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
 
 def _is_tabled(word: str) -> bool:
     return in_table(word) and not words().is_common(word)
-
-
-def _ends_sentence(view: DocView, c: Candidate, i: int) -> bool:
-    """Whether token i is the full stop in "... said Ilse. Marwan laughed"; not that of an initial or of "Md. Rahman", nor of a line that begins
-    with the name ("Ana. Lopez" as a heading): no sentence was there to end."""
-    if view.words[i] != "." or not c.start < i < c.end - 1:
-        return False
-    first = next((n for n in range(i - 1, c.start - 1, -1) if view.words[n]), i)  # what shows nothing may stand between
-    behind = next((n for n in range(i + 1, c.end) if view.words[n]), i)
-    if i in (first, behind) or view.starts[i] > view.ends[first] or view.starts[behind] == view.ends[i]:
-        return False
-    line_start, _ = view.lines[view.line_of(view.starts[c.start])]
-    if not view.text[line_start : view.starts[c.start]].strip():
-        return False
-    before = view.words[first]
-    if before.isalpha() and before.casefold() == view.words[behind].casefold():  # "my seatmate Bo. Bo crashed"
-        return True
-    return before.isalpha() and len(before) >= _LEAST_WHOLE and (in_table(before) or len(before) > _LONGEST_SHORTENED)
-
-
-def _is_and(view: DocView, c: Candidate, i: int) -> bool:
-    """Whether token i is the "n" of "tash n dev", as chats have it for "and"."""
-    if view.words[i] != "n" or not c.start < i < c.end - 1 or not view.gap(i) or not view.gap(i - 1):
-        return False
-    if len(view.words[i - 1]) == 1 or len(view.words[i + 1]) == 1:  # letter by letter
-        return False
-    return all(case_style(word) == "lower" for word in view.words[c.start : c.end] if is_word(word))
 
 
 def _whole(view: DocView, names: list[Candidate]) -> list[Candidate]:
@@ -128,10 +100,10 @@ def _shrink(view: DocView, c: Candidate) -> Candidate | None:
     while start < end:
         word = view.words[start]
         titled = start > 0 and lists.is_title(view.words[start - 1])
-        if _is_unit(view, start, end):
+        if is_unit(view, start, end):
             start += 1 if view.words[start].endswith(".") else 2
             continue
-        if end - start > 1 and ((lists.is_greeting(word) and not titled) or _is_foreign(view, start, end)):
+        if end - start > 1 and ((lists.is_greeting(word) and not titled) or is_foreign(view, start, end)):
             start += 1
             continue
         title = lists.is_title(word) and end - start > 1 and (core() >= 2 or word.endswith(".") or not in_table(word))
@@ -148,42 +120,12 @@ def _shrink(view: DocView, c: Candidate) -> Candidate | None:
         initial = word == "." and end - start >= 2 and is_initial(view.words[end - 2])
         heading = lists.is_heading(word) and (core() >= 2 or not table.is_surname(word))
         credential = end - start >= 3 and view.words[end - 2] == "," and lists.is_credential(word)
-        if (is_word(word) or initial) and not heading and not credential and not _is_pronoun(view, start, end):
+        if (is_word(word) or initial) and not heading and not credential and not is_pronoun(view, start, end):
             break
         end -= 1
     if start >= end:
         return None
     return c if (start, end) == (c.start, c.end) else replace(c, start=start, end=end)
-
-
-def _is_unit(view: DocView, start: int, end: int) -> bool:
-    """Whether a name begins with the end of a sentence: the letter of a unit or of a table ("warmed to 40 C. Pradeep", "in Table B. Anton")."""
-    word = view.words[start]
-    stop = start + (not word.endswith("."))
-    if stop >= end - 1 or not is_initial(word.rstrip(".")) or not view.words[stop].endswith(".") or start == 0:
-        return False
-    before = view.words[start - 1]
-    if before == "/" and not view.gap(start - 1) and not view.gap(start - 2):
-        return True
-    number = before[-1:].isdigit() and start > 1 and not before.startswith(("(", "["))
-    return (number and view.gap(start - 1) in ("", " ")) or before.lower() in _LETTERED
-
-
-def _is_pronoun(view: DocView, start: int, end: int) -> bool:
-    """Whether a bare "I" at the end is the writer and no initial: behind first and last name, or with a small word after it."""
-    if view.words[end - 1] != "I" or end - start < 2 or (end < len(view) and view.words[end].startswith(".")):
-        return False
-    full = sum(1 for word in view.words[start : end - 1] if is_word(word) and not is_initial(word))
-    after = view.words[end] if end < len(view) and view.gap(end - 1) == " " else ""
-    return full >= 2 or (full == 1 and case_style(after) == "lower" and after.isalpha())
-
-
-def _is_foreign(view: DocView, start: int, end: int) -> bool:
-    """Whether a small word no table knows stands before a name with a capital: "Name ist Jonas"."""
-    word = view.words[start]
-    if not word.isalpha() or case_style(word) != "lower" or in_table(word) or words().is_particle(word):
-        return False
-    return not any(case_style(w) == "lower" for w in view.words[start + 1 : end] if is_word(w))
 
 
 def _merge(view: DocView, names: Sequence[Candidate]) -> list[Candidate]:
@@ -209,22 +151,12 @@ def _merge(view: DocView, names: Sequence[Candidate]) -> list[Candidate]:
                 and not (table.is_given(two) and c.score >= 0.5 and last.role != c.role)
             )
             glued = len(between) == 1 and between[0] in JOINERS and gap == between[0]
-            glued = glued or _follows_initial(view, last, c, gap) or _CHILD_OF.fullmatch(one + gap if gap[:1] == "/" else gap) is not None
+            glued = glued or follows_initial(view, last, c, gap) or _CHILD_OF.fullmatch(one + gap if gap[:1] == "/" else gap) is not None
             if neighbours or glued or (gap == ", " and last.end + 1 == c.start and _is_turned(view, last.start, c.end)):
                 found[-1] = _join(last, c)
                 continue
         found.append(c)
     return found
-
-
-def _follows_initial(view: DocView, last: Candidate, c: Candidate, gap: str) -> bool:
-    """Whether a surname stands behind a name that ends in an initial, two spaces between them, as typists put them after a full stop."""
-    end = last.end - (view.words[last.end - 1] == ".")
-    initial = end - 1 > last.start and is_initial(view.words[end - 1]) and view.text[view.ends[last.end - 1] - 1] == "."
-    if not initial or gap not in (" ", "  ") or c.end - c.start != 1:
-        return False
-    word = view.words[c.start]
-    return case_style(word) in ("title", "upper") and (name_table().is_surname(word) or not in_table(word))
 
 
 def _is_turned(view: DocView, start: int, end: int) -> bool:
@@ -244,7 +176,7 @@ def _join(a: Candidate, b: Candidate) -> Candidate:
 
 def _grow(view: DocView, c: Candidate, taken: list[bool]) -> Candidate:
     """Take in the neighbouring words that belong to the name."""
-    start, end = c.start, _past_parent(view, c, taken)
+    start, end = c.start, past_parent(view, c, taken)
     while end - start < _MOST:
         step = _right(view, start, end, taken)
         if not step:
@@ -256,22 +188,6 @@ def _grow(view: DocView, c: Candidate, taken: list[bool]) -> Candidate:
             break
         start -= step
     return c if (start, end) == (c.start, c.end) else replace(c, start=start, end=end)
-
-
-def _past_parent(view: DocView, c: Candidate, taken: list[bool]) -> int:
-    """RETURNS (int): Where a name ends that goes on with whose child somebody is: "Kavita Rani d/o Gopal", "Siva a/l Raman"."""
-    for at in (c.end, c.end - 1):  # with its first letter, as the model reads it, or without
-        first = at + 3 if view.words[at + 1 : at + 2] == ["/"] else at + 1
-        if at <= c.start or first >= len(view) or not _PARENT.match("".join(view.words[at:first])) or view.gap(first - 1) != " ":
-            continue
-        end = first
-        while end < len(view) and end - first < 2 and not taken[end] and case_style(view.words[end]) in ("title", "upper"):
-            if not is_word(view.words[end]) or (end > first and view.gap(end - 1) != " "):
-                break
-            end += 1
-        if end > first:
-            return end
-    return c.end
 
 
 def _right(view: DocView, start: int, end: int, taken: list[bool]) -> int:
@@ -302,7 +218,7 @@ def _right(view: DocView, start: int, end: int, taken: list[bool]) -> int:
         return 2
     if gap != " " or many >= 3:
         return 0
-    if many == 1 and style in ("title", "upper") and fits(end) and _is_rest_of_field(view, start, end):
+    if many == 1 and style in ("title", "upper") and fits(end) and is_rest_of_field(view, start, end):
         return 1
     given = table.is_given(view.words[end - 1]) or is_initial(view.words[end - 1])
     initials_only = many == 0
@@ -322,16 +238,6 @@ def _right(view: DocView, start: int, end: int, taken: list[bool]) -> int:
             if fits(far) and table.is_surname(view.words[far]) and all(view.gap(i) == " " for i in range(end, far)):
                 return far + 1 - end
     return 0
-
-
-def _is_rest_of_field(view: DocView, start: int, end: int) -> bool:
-    """Whether a name opens its field and one word more fills it, a name or an English word: "Submitted by: Nadia Stern  Course: ..."."""
-    low, _ = view.lines[view.line_of(view.starts[start])]
-    if is_initial(view.words[end]) or not _FIELD.search(view.text[low : view.starts[start]]):
-        return False
-    gap = view.gap(end)
-    after = view.words[end + 1] if end + 1 < len(view) else ""
-    return gap not in ("", " ") or not after or after.isspace() or after[0] in _ENDS_FIELD
 
 
 def _left(view: DocView, start: int, end: int, taken: list[bool]) -> int:
@@ -362,9 +268,9 @@ def _left(view: DocView, start: int, end: int, taken: list[bool]) -> int:
         and not taken[start - 2]
         and view.words[start - 2].isupper()
     ):
-        return 0 if _is_unit(view, start - 2, end) else 2
+        return 0 if is_unit(view, start - 2, end) else 2
     if len(before) == 2 and is_initial(before) and before[0].isupper():
-        return 0 if _is_unit(view, start - 1, end) else 1
+        return 0 if is_unit(view, start - 1, end) else 1
     common = lists.is_common(before) and (start < 2 or not view.words[start - 2].isalpha() or lists.is_common(word))
     style = case_style(word)
     if (

@@ -122,6 +122,7 @@ def test_a_bracket_does_not_part_a_speaker_from_the_course() -> None:
         ("What we saw stands in Table [[B. Anton]] made the plot.", ["Anton"]),
         ("The paper of 2014 [[C. Pradeep]] wrote with us.", ["Pradeep"]),
         ("My friend [[C. Pradeep]] stirred it.", ["C. Pradeep"]),
+        ("Team:\n1 [[C. Pradeep]]\n2 [[A. Kenji]]" + REST, ["C. Pradeep", "A. Kenji"]),
         # Whose child somebody is.
         ("My friend [[Kavita Rani]] d/o Gopal came.", ["Kavita Rani d/o Gopal"]),
         ("My friend [[Kavita Rani d]]/o Gopal came.", ["Kavita Rani d/o Gopal"]),
