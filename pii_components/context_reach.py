@@ -26,7 +26,7 @@ from .spans import PROPAGATION
 # Cues by which a text itself says "I am": who signs, posts or speaks is a person, however odd the word.
 SPEAKERS = frozenset((
     "my_name_is", "pledge", "closing_above", "closing_before", "forum_poster", "forum_reply_head", "forum_reply_above", "chat_line", "chat_wrote",
-    "turn_speaker", "group_leader", "id_behind", "submitted_by", "partners_field", "joined_by_n",
+    "turn_speaker", "group_leader", "id_behind", "submitted_by", "partners_field", "partner_was", "friends_are", "joined_by_n",
 ))  # fmt: skip
 # Cues by which a text itself says that somebody is of the writer's own people; the classifier has learned most of them from few texts or none.
 _OWN_PEOPLE = frozenset(("and_i", "post_of", "speaks_in_class", "known_here", "partner_was"))
