@@ -13,27 +13,39 @@ from collections.abc import Sequence
 
 import numpy
 
+from .context_cues import NOT_NAME
 from .context_evidence import signs
 from .context_features import People, Weighed
 from .context_find import FORM_SOURCES
 from .context_settings import ContextSettings
 from .context_spelling import is_near_table
 from .context_view import DocView
-from .context_words import in_table, words
+from .context_words import case_style, in_table, words
 from .labels import CONNECTED, ROLES
 from .spans import PROPAGATION
+from .surrogates.names import name_table
 
 # Cues by which a text itself says "I am": who signs, posts or speaks is a person, however odd the word.
 SPEAKERS = frozenset((
     "my_name_is", "pledge", "closing_above", "closing_before", "forum_poster", "forum_reply_head", "forum_reply_above", "chat_line", "chat_wrote",
     "turn_speaker", "group_leader", "id_behind", "submitted_by", "partners_field", "partner_was", "friends_are", "joined_by_n",
+    "mates_like", "to_mates_like", "mentee_of", "heads_contacts", "word_and_i",
 ))  # fmt: skip
 # Cues by which a text itself says that somebody is of the writer's own people; the classifier has learned most of them from few texts or none.
-_OWN_PEOPLE = frozenset(("and_i", "post_of", "speaks_in_class", "known_here", "partner_was"))
+_OWN_PEOPLE = frozenset((
+    "and_i", "word_and_i", "post_of", "speaks_in_class", "known_here", "partner_was", "friends_are", "mates_like", "to_mates_like", "mentee_of",
+    "your_post",
+))  # fmt: skip
+# Cues by which somebody in the writer's life is called by name: with a given name behind it, no thing.
+_CALLED = frozenset((
+    "my_friend", "my_kin", "kin_name", "relation_apposition", "together_with", "my_teacher", "known_to_me", "is_my", "my_boss",
+    "from_the_office", "along_with", "people_verb", "part_done_by", "counted_people",
+))  # fmt: skip
 _SOURCES = frozenset(("year_follows", "in_brackets_year", "comma_year", "according_to", "bibliography", "figure_full", "figure_surname"))
 _UNSEEN = frozenset((PROPAGATION, *FORM_SOURCES))
 _UNLIKE = re.compile(r"\d|[^\W\d_A-Za-zÀ-ÖØ-öø-ɏʰ-˿Ḁ-ỿ]")
 _LETTERS_APART = 3
+_DENIED = 2.0  # evidence that it is no name from which a strange form alone does not make it one
 _MANY = 3
 
 
@@ -57,14 +69,18 @@ def settle(
         slip is in it. Whom the text calls one of the writer's own people is as likely that as all that is else believed.
     """
     strange = any(is_strange(view, people, i) for i in person)
-    sure = strange or bool(view.turns) or any(e.id in SPEAKERS for e in weighed.evidence)
+    denied = any(e.role == NOT_NAME and e.weight >= _DENIED for i in person for e in people.evidence[i])
+    sure = (strange and not denied) or bool(view.turns) or any(e.id in SPEAKERS for e in weighed.evidence)
     none = 0.0 if sure or all(people.cands[i].source in _UNSEEN for i in person) else float(chances[-1])
     if all("beset" in people.places[i].zones for i in person) or is_misspelled(people, person):
         none /= 2.0 - none
+    if is_called(people, person, weighed):
+        none = 0.0
     trust = 0.5 if strange or view.turns or is_rare(people, person) or is_many(people, person) else 1.0 - settings.blind
     roles = chances[:-1] / max(float(chances[:-1].sum()), 1e-9)
     believed = trust * roles + (1.0 - trust) * blind
-    if any(e.id in _OWN_PEOPLE for e in weighed.evidence) and not any(e.id in _SOURCES for e in weighed.evidence):
+    of_mine = any(e.id in _OWN_PEOPLE for e in weighed.evidence) and not any(e.id in _SOURCES for e in weighed.evidence)
+    if of_mine and not is_small(view, people, person):
         believed = (believed + (numpy.arange(len(ROLES)) == ROLES.index(CONNECTED))) / 2.0
     return numpy.append((1.0 - none) * believed, none)
 
@@ -94,6 +110,19 @@ def is_rare(people: People, person: Sequence[int]) -> bool:
 def is_many(people: People, person: Sequence[int]) -> bool:
     """RETURNS (bool): Whether somebody is only ever called by three words or more, which may be two people's names side by side."""
     return all(len(people.forms[i].words) >= _MANY for i in person)
+
+
+def is_called(people: People, person: Sequence[int], weighed: Weighed) -> bool:
+    """RETURNS (bool): Whether somebody in the writer's life is called by a given name of the name table: "collaborating with Odile"."""
+    named = people.forms[person[0]].words
+    return bool(named) and name_table().is_given(named[0]) and any(e.id in _CALLED for e in weighed.evidence)
+
+
+def is_small(view: DocView, people: People, person: Sequence[int]) -> bool:
+    """RETURNS (bool): Whether somebody stands in small letters in lines that have capitals: "after dinner with palinca and I asked"."""
+    return all(
+        "small" not in people.places[i].zones and case_style(view.words[people.cands[i].start]) == "lower" for i in person
+    )
 
 
 def is_misspelled(people: People, person: Sequence[int]) -> bool:

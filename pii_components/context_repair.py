@@ -150,6 +150,7 @@ def _merge(view: DocView, names: Sequence[Candidate]) -> list[Candidate]:
                 and case_style(one) == case_style(two)
                 and not (table.is_given(two) and c.score >= 0.5 and last.role != c.role)
             )
+            neighbours = neighbours or (gap == " " and _is_hyphened(view, last) and c.end - c.start == 1 and table.is_surname(two))
             glued = len(between) == 1 and between[0] in JOINERS and gap == between[0]
             glued = glued or follows_initial(view, last, c, gap) or _CHILD_OF.fullmatch(one + gap if gap[:1] == "/" else gap) is not None
             if neighbours or glued or (gap == ", " and last.end + 1 == c.start and _is_turned(view, last.start, c.end)):
@@ -167,6 +168,11 @@ def _is_turned(view: DocView, start: int, end: int) -> bool:
         return False
     before, after = view.text[: view.starts[start]].rstrip(" \t"), view.text[view.ends[end - 1] :].lstrip(" \t")
     return before[-1:] in tuple("\n/|:;([–—•\t-") + ("",) and after[:1] in tuple("\n/|;)]([–—-") + ("",)
+
+
+def _is_hyphened(view: DocView, c: Candidate) -> bool:
+    """Whether a name is one word of two parts with a hyphen, as given names of East Asia are: "Hyeon-woo" is not all of a name."""
+    return re.fullmatch(r"[^\W\d_]+[-‐‑][^\W\d_]+", view.text[view.starts[c.start] : view.ends[c.end - 1]]) is not None
 
 
 def _join(a: Candidate, b: Candidate) -> Candidate:

@@ -22,12 +22,13 @@ _INITIAL = re.compile(r"[A-Za-z\u00aa-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1
 class Words:
     """The lists of resources/cues/words.toml, folded.
 
-    titles, headings, greetings, particles, suffixes, credentials, ambiguous, common, place_before, story_signs (frozenset[str]): See there.
+    titles, headings, greetings, brands, particles, suffixes, credentials, ambiguous, common, place_before, story_signs (frozenset[str]): See there.
     """
 
     titles: frozenset[str]
     headings: frozenset[str]
     greetings: frozenset[str]
+    brands: frozenset[str]
     particles: frozenset[str]
     suffixes: frozenset[str]
     credentials: frozenset[str]
@@ -51,6 +52,10 @@ class Words:
     def is_greeting(self, word: str) -> bool:
         """RETURNS (bool): Whether this greets who is named behind it ("Hey", "Dear")."""
         return fold(word) in self.greetings
+
+    def is_brand(self, word: str) -> bool:
+        """RETURNS (bool): Whether this is a product or a firm that nobody is named after ("WhatsApp")."""
+        return fold(word) in self.brands
 
     def is_common(self, word: str) -> bool:
         """RETURNS (bool): Whether this is an English word too ("will", "hope"), a heading, a month or a place."""

@@ -134,7 +134,7 @@ def is_amount(hit: Hit) -> bool:
     after = hit.text[hit.end : hit.end + 12]
     before = hit.before(6)
     return bool(
-        re.search(r"(?:[$€£¥₹=*/^<>]|\bUSD|\bEUR|\bRs\.?)\s?$", before)
+        re.search(r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$", before)
         or re.match(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after)
     )
 

@@ -30,6 +30,10 @@ _PUBLISHED = re.compile(
 )
 _LAST_ADDRESS = re.compile(r"(?s:.*)(?:https?://|www\.)\S+(?P<between>[^\n]*(?:\n[^\n]*)?)\Z")
 _LISTED = re.compile(r"\W*(?:(?:and|or|also|plus)\W+)?\W*", re.IGNORECASE)
+# Parts of a host that an organisation has.
+_OF_A_SITE = frozenset((
+    "docs", "doc", "support", "help", "developer", "developers", "learn", "news", "wiki", "forum", "community", "status", "careers", "press", "en",
+))  # fmt: skip
 _OWN_ENDINGS = frozenset(("me", "name", "blog", "page", "bio", "tel"))
 
 
@@ -153,10 +157,10 @@ def is_published(host: str, rest: str) -> bool:
     a tool's, the case study of an agency.
 
     host (str), rest (str): From `parse_url`.
-    RETURNS (bool): Never for a subdomain ("ana.example.com"), an ending for people (.me), or a domain that holds a frequent name.
+    RETURNS (bool): Never for a subdomain ("ana.example.com") but such as "docs", an ending for people (.me), or a domain that holds a frequent name.
     """
     sub, domain, suffix = split_host(host)
-    if sub or suffix in _OWN_ENDINGS or not (not rest.strip("/") or _PUBLISHED.match(rest.lower())):
+    if suffix in _OWN_ENDINGS or not (sub.lower() in _OF_A_SITE or (not sub and (not rest.strip("/") or _PUBLISHED.match(rest.lower())))):
         return False
     words = re.split(r"[^a-z]+", domain.lower())
     return not any(len(word) > 2 and (in_table(word) or is_glued(word)) for word in words)

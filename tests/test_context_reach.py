@@ -4,6 +4,7 @@ import numpy
 import pytest
 import spacy
 
+from pii_components.context_cues import NOT_NAME
 from pii_components.context_evidence import Evidence
 from pii_components.context_features import People, Weighed
 from pii_components.context_persons import parse_form
@@ -141,3 +142,22 @@ def test_a_sign_touches_a_name(text, beset):
 def test_a_small_word_behind_a_full_stop_lacks_a_space_and_no_more():
     _, people, _ = person("ana", text="It was over.{} came to the station.")
     assert "beset" not in people.places[0].zones
+
+
+def test_who_is_called_a_friend_by_a_given_name_is_no_thing():
+    assert settled("Pamela", cue="my_friend")[-1] == 0.0
+    assert settled("Ludgy", cue="my_friend")[-1] == BY_MODEL[-1]  # in no table: a thing, perhaps
+    assert settled("Pamela", cue="argues")[-1] == BY_MODEL[-1]
+
+
+def test_a_strange_name_that_the_text_calls_a_place_may_be_none():
+    view, people, weighed = person("李伟")
+    assert settle(BY_MODEL, BLIND, view, people, [0], weighed, ContextSettings())[-1] == 0.0
+    people.evidence[0].append(Evidence("home_town", NOT_NAME, 2.0, "for a test"))
+    assert settle(BY_MODEL, BLIND, view, people, [0], weighed, ContextSettings())[-1] == BY_MODEL[-1]
+
+
+def test_what_stands_in_small_letters_beside_the_writer_may_be_a_thing():
+    text = "They ate late. After dinner {} and I asked them."
+    assert settled("pamela", text=text, cue="and_i")[2] < settled("Pamela", text=text, cue="and_i")[2]
+    assert settled("pamela", text="after dinner {} and i asked them", cue="and_i")[2] == settled("Pamela", text=text, cue="and_i")[2]

@@ -3,7 +3,7 @@
 import pytest
 import spacy
 
-from pii_components.labels import EMAIL, ID_NUM, STREET_ADDRESS, USERNAME
+from pii_components.labels import EMAIL, ID_NUM, NAME_STUDENT, STREET_ADDRESS, USERNAME
 from pii_components.spans import Candidate, write_spans
 
 NLP = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
@@ -25,6 +25,11 @@ def found(text, label):
         ("Contact: +1 202 555 0143 / anar97", ["anar97"]),
         ("Ana Reyes, ana@example.org\nanar97; Lisbon", ["anar97"]),
         ("ana@example.org • @anar97 • section 4", ["@anar97"]),
+        # A word for it, and nothing else.
+        ("ana@example.org - user anareyes - section 4", ["anareyes"]),
+        ("Ana Reyes, ana@example.org\nalias: plover | nick = an.reyes", ["plover", "an.reyes"]),
+        # Two names joined, among two details.
+        ("ana@example.org; 555-014-2233; anareyes", ["anareyes"]),
     ],
 )
 def test_user_names_among_contact_details(text, names):
@@ -39,6 +44,9 @@ def test_user_names_among_contact_details(text, names):
         "I wrote to ana@example.org, and anar97 was what she played as, which nobody in the whole group had known before",
         "Ana Reyes | anar97 | Lisbon",
         "ana@example.org",
+        "ana@example.org; anareyes; section 4",
+        "ana@example.org; 555-014-2233; engineering",
+        "ana@example.org - user research - draft",
         "ana@example.org\n\nThe tools were python3, numpy2 and some others; they ran, as he says, on any old machine in the room - anyway",
         "Results: group1; group2; group3",
         " | ; , - ",
@@ -46,6 +54,23 @@ def test_user_names_among_contact_details(text, names):
 )
 def test_what_is_no_list_of_contact_details_or_no_user_name(text):
     assert found(text, USERNAME) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Ana Reyes - ana@example.org; pin wBn:7Kx31", ["wBn:7Kx31"]),
+        ("Pin number tLp:G88vE - ana@example.org", ["tLp:G88vE"]),
+        ("ana@example.org | INTERVIEWEE hW2NQ8B7", ["hW2NQ8B7"]),
+        ("ana@example.org | Interviewer no.: UwbnkTCo", ["UwbnkTCo"]),
+        ("ana@example.org | id : 4d9nB7Lqp | room 4", ["4d9nB7Lqp"]),
+        ("ana@example.org | pin board | room 4", []),
+        ("ana@example.org | id card | Number one", []),
+        ("The pin wBn:7Kx31 was on the door.", []),
+    ],
+)
+def test_numbers_with_a_word_for_it_among_contact_details(text, numbers):
+    assert found(text, ID_NUM) == numbers
 
 
 def test_what_is_known_stays_what_it_is():
@@ -127,3 +152,19 @@ def test_a_class_list_is_read_in_linear_time():
 
     seconds(50)
     assert seconds(3000) < 40 * max(seconds(300), 0.005)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Ana Reyes / ST10077991 / Business 2B", "ST10077991"),
+        ("Ana Reyes/10077991", "10077991"),
+        ("x / 10077991", None),
+        ("Ana Reyes: 20 / 10077991", None),
+        ("Ana Reyes = 10077991", None),
+    ],
+)
+def test_a_stroke_between_a_name_and_its_number_is_no_fraction(text, number):
+    doc = NLP.make_doc(text)
+    write_spans(doc, [Candidate(0, 2, NAME_STUDENT, 0.99, "model")])
+    assert [s.text for s in NLP.get_pipe("pii_ruler")(doc).spans["pii"] if s.label_ == ID_NUM] == ([number] if number else [])

@@ -17,8 +17,18 @@ def found(text: str, model: str | None = None) -> list[str]:
         # Word processors write "Page" like this; so do headings.
         ("3 | [[P a g e]]" + REST, []),
         ("[[A B S T R A C T]]" + REST, []),
+        ("Week 8\n\n[[P R I N T A B L E   W O R K S H E E T   F O L D E R]]\n\n 8.1 Notes" + REST, []),
+        ("[[M A R I A   A N A   K I M]]" + REST, ["M A R I A   A N A   K I M"]),
         ("[[A N A]]" + REST, ["A N A"]),
         ("Team [[i d]]  :  22014" + REST, []),
+        # A name that is kept back.
+        ("We washed Mrs. [[A.]] in the morning.", []),
+        ("We met [[A. Kim]] in the morning.", ["A. Kim"]),
+        ("We send it by [[WhatsApp]], or by [[Vinamilk]]'s app.", []),
+        ("We send it to [[Samsung Kim]].", ["Samsung Kim"]),
+        # Products, and where people come from.
+        ("I installed [[.4:Anki]] and made cards.", []),
+        ("I am from [[Olinda]]'s village.", ["Olinda"]),
         # What a bracket shortens.
         ("I asked the Customer Success Lead ([[CSL]]) about it.", []),
         ("It runs through Mapping, Assembly and Review ([[M-A-R]]) each week.", []),
@@ -38,6 +48,10 @@ def found(text: str, model: str | None = None) -> list[str]:
         ("[[Challen]] and I" + REST, ["Challen"]),
         ("By [[Challange]]" + REST, ["Challange"]),
         ("[[Última modificação]]: 3 de maio" + REST, []),
+        # Titles without a name.
+        ("We sat at my [[Mzee]]'s house.", []),
+        ("We asked [[Mzee Kariuki]] to speak.", ["Kariuki"]),
+        ("We asked [[Don]] to speak.", ["Don"]),
         # Greetings.
         ("[[Hallo]]! I am here since two weeks.", []),
         ("My aunt says “[[Hey Felicia]], come in” each time.", ["Felicia"]),
@@ -141,6 +155,22 @@ def test_a_bracket_does_not_part_a_speaker_from_the_course() -> None:
         ("My best friends are Georgia, Joy and Savannah. We talk." + REST, ["Georgia", "Joy", "Savannah"]),
         ("My friends are Important to me, and Rome too." + REST, []),
         ("My lab partner was Hungry. He ate it." + REST, []),
+        # People whom nobody has marked, in company.
+        ("I owe this to mentors like Pilar and Otto, who had time for me." + REST, ["Pilar", "Otto"]),
+        ("We asked other classmates such as Dmitri." + REST, ["Dmitri"]),
+        ("As an apprentice of Hamid and Wojtek, I know what to ask." + REST, ["Hamid", "Wojtek"]),
+        ("The hall was cold. Collaborating with [[Odile]] and [[Igor]] made it warm." + REST, ["Odile", "Igor"]),
+        ("We brainstormed with Sticky Notes, and paired up with others." + REST, []),
+        ("The plan came late. Will and I did the slides, and then Grace and I read them." + REST, ["Will", "Grace"]),
+        ("The plan came late. Sleep and I are old friends, but Time and I are none." + REST, []),
+        ("The plan came late. I asked two members to help, Hope and Will, since they had time." + REST, ["Hope", "Will"]),
+        ("The plan came late. We drew three things: Hope, Love and Peace." + REST, []),
+        ("The plan came late. We invited Pilar from payroll and gave her tea." + REST, ["Pilar"]),
+        ("The plan came late. We bought Paper from the office." + REST, []),
+        ("The plan came late. I interviewed Dmitri and Svetlana." + REST, ["Dmitri", "Svetlana"]),
+        ("The plan came late. I interviewed Customers." + REST, []),
+        ("I owe this to tools like Paper and Pencil." + REST, []),
+        ("As a student of Design, I know what to ask." + REST, []),
     ],
 )
 def test_what_new_users_wrote(text: str, names: list[str]) -> None:
@@ -158,7 +188,27 @@ def test_what_new_users_wrote(text: str, names: list[str]) -> None:
         ("There was a man in my village named [[Barnabas]], who sold fish.", "CONNECTED"),
         ("As [[Haney]] (1973) argues above all, consent would not help.", "CITED"),
         ("[[Haney]] argues that consent would not help.", "CITED"),
+        ("[[Imke]] and [[Roswitha]], two fellow nurses, gave us their notes.", "CONNECTED"),
+        ("I owe this to my family members, [[Odile]] and [[Roswitha]], for the soup.", "CONNECTED"),
+        ("I look up to visionaries like [[Nadia Okonski]], and always will.", "CITED"),
+        ("I found comfort in [[Nadia Okonski]], whose writing is dry and short.", "CITED"),
+        ("And [[Mei-Ling]], your example with the shop is great.", "CONNECTED"),
+        ("Hardware was made from [[Ganbold]].", "CONNECTED"),
+        ("The owner, [[Don Hernan]], lends the chairs.", "CONNECTED"),
+        ("On the first day the supervisor, [[Selvam]], told me to wait.", "CONNECTED"),
+        ("My cousin wants to be [[Nadia Okonski]], and cannot sing.", "CITED"),
+        ("Characters: [[Marvin Okonski]] (steward), [[Nadia]] (head of the lab).", "CHARACTER"),
+        ("We made up a customer, [[Saida Okonski]], who orders soup.", "CHARACTER"),
+        ("I used made-up names: [[Saida]], [[Marvin Okonski]].", "CHARACTER"),
+        ("Selected case: [[Nadia Okonski]] of Lumo Health", "CITED"),
+        ("We cooked, with [[Nadia Okonski]] singing on the radio.", "CITED"),
+        ("Together with [[Szabina]] I printed the map.", "CONNECTED"),
+        ("TO: [[Shirin Okonski]], VP Guests (fictional)", "CHARACTER"),
+        ("CASE (from the book, p. 118): [[Maria Okonski]] is seen in clinic.", "CHARACTER"),
+        ("The patient will be called Mrs [[Okonski]].", "CHARACTER"),
+        ("[[Nadia Okonski]], one of my heroes, never gave up on it.", "CITED"),
+        ("We read it, and [[Nadia Okonski]]'s legacy is that we still do.", "CITED"),
     ],
 )
 def test_who_is_of_the_writers_own_people(text: str, role: str) -> None:
-    assert [r for _, r in roles("The plan came late and we had to wait for it.\n" + text, "CITED")] == [role]
+    assert {r for _, r in roles("The plan came late and we had to wait for it.\n" + text, "CITED")} == {role}

@@ -35,6 +35,13 @@ FinalOpt = Annotated[
 ProtectOpt = Annotated[
     float, typer.Option("--protect", min=0, max=1, help="Threshold for a private person; 0 to choose it on the other folds.")
 ]
+PenaltyOpt = Annotated[
+    float, typer.Option("--l2", min=0, help="Penalty of the classifier; 0 to choose it on the other folds.", show_default=False)
+]
+ExtraPenaltyOpt = Annotated[
+    float,
+    typer.Option("--extra-l2", min=0, help="Penalty of its fit to our own essays; 0 to choose it likewise.", show_default=False),
+]
 RulesOpt = Annotated[
     bool, typer.Option("--classifier/--no-classifier", help="Whether a classifier adds to the rules of pii_context.")
 ]
@@ -68,6 +75,8 @@ def crossval(
     apart: ApartOpt = "",
     final: FinalOpt = True,
     protect: ProtectOpt = 0.2,
+    l2: PenaltyOpt = 0.0,
+    extra_l2: ExtraPenaltyOpt = 0.0,
     classifier: RulesOpt = True,
     encoder: EncoderOpt = "torch",
     reader: ReaderOpt = "",
@@ -102,7 +111,7 @@ def crossval(
         job = Job(gold, profile, "", "", "", strict=False)
         done = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
-            min_precision=min_precision, protect=protect, encoder=encoder, reader=Path(reader) if reader else None,
+            min_precision=min_precision, protect=protect, l2=l2, extra_l2=extra_l2, encoder=encoder, reader=Path(reader) if reader else None,
             more=tuple(map(Path, more)), also=tuple(map(Path, also)), detector=detector, n_resamples=resamples,
             seed=seed or SEED,
         )  # fmt: skip
@@ -112,6 +121,7 @@ def crossval(
         job.save([run], str(work))
         shown = f"crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds}"
         shown += f" --protect {protect:g}" if classifier else " --no-classifier"
+        shown += (f" --l2 {l2:g}" if l2 else "") + (f" --extra-l2 {extra_l2:g}" if extra_l2 else "")
         shown += f" --encoder {encoder}" if encoder != TORCH else ""
         shown += "".join(f" --more {Path(file).name}" for file in more) + (f" --detector {Path(detector).name}" if detector else "")
         shown += "".join(f" --also {Path(file).parent.name}/{Path(file).name}" for file in also)

@@ -5,7 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from .crossval import (
     CHOICES,
     CONTEXT,
     THRESHOLDS,
+    Choice,
     Fold,
     cached_or_found,
     collect_cached,
@@ -59,6 +60,8 @@ class CrossValidation:
     threads: int
     min_precision: float
     protect: float = 0.0
+    l2: float = 0.0
+    extra_l2: float = 0.0
     encoder: str = TORCH
     reader: Path | None = None
     more: tuple[Path, ...] = ()
@@ -66,6 +69,12 @@ class CrossValidation:
     detector: str = ""
     n_resamples: int = N_RESAMPLES
     seed: int = SEED
+
+    def choices(self) -> list[Choice]:
+        """RETURNS (list[Choice]): What there is to choose from on the other folds, those of one classifier together. What was given is not chosen."""
+        penalties = sorted({(self.l2 or c.l2, self.extra_l2 or c.extra_l2) for c in CHOICES})
+        thresholds = [self.protect] if self.protect else THRESHOLDS
+        return [Choice(*penalty, threshold) for penalty in penalties for threshold in thresholds]
 
     def run(
         self,
@@ -120,12 +129,7 @@ class CrossValidation:
             return self._as_run("rules", found, documents, {"folds": self.n_folds}, protects, (began, cpu)), None, {}
         nlp = self._ours_by(settings)
         extra, also = self._persons_of_ours(nlp), self._persons_of(nlp, self.also)
-        choices = (
-            [replace(choice, protect=self.protect) for choice in CHOICES if choice.protect == THRESHOLDS[0]]
-            if self.protect
-            else CHOICES
-        )
-        done = decide(folds, extra, also=also, protects=protects, min_precision=self.min_precision, choices=choices)
+        done = decide(folds, extra, also=also, protects=protects, min_precision=self.min_precision, choices=self.choices())
         entities, best = done.entities, done.best
         everyone = [*(p for fold in folds for p in fold.persons), *also]
         fitted = train(everyone, extra=extra, l2=best.l2, extra_l2=best.extra_l2)

@@ -9,7 +9,7 @@ from spacy.tokens import DocBin, Span
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.evaluate.crossval import Choice, choose_careful
+from pii_components.evaluate.crossval import THRESHOLDS, Choice, choose_careful
 from pii_components.evaluate.crossval_run import CrossValidation
 from pii_components.labels import NAME_STUDENT
 from pii_components.spans import SPANS_KEY
@@ -37,6 +37,27 @@ OTHER = Choice(100.0, 10.0, 0.3)
 )
 def test_the_lowest_threshold_that_is_precise_enough(counts, choices, least, expected):
     assert choices[choose_careful(numpy.asarray(counts), choices, min_precision=least)] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "penalties", "thresholds"),
+    [
+        ({}, {(30.0, 10.0), (30.0, 30.0), (100.0, 10.0), (100.0, 30.0)}, set(THRESHOLDS)),
+        ({"protect": 0.21}, {(30.0, 10.0), (30.0, 30.0), (100.0, 10.0), (100.0, 30.0)}, {0.21}),
+        ({"protect": 0.21, "l2": 30.0, "extra_l2": 10.0}, {(30.0, 10.0)}, {0.21}),
+        ({"l2": 5.0}, {(5.0, 10.0), (5.0, 30.0)}, set(THRESHOLDS)),
+    ],
+)
+def test_what_is_given_is_not_chosen(tmp_path, given, penalties, thresholds):
+    path = tmp_path / "any"
+    job = CrossValidation(
+        work=path, source=path, config=path, corpus=path, settings=path, n_folds=2, replay=0, threads=1, min_precision=0.8, **given
+    )
+    choices = job.choices()
+    assert {(c.l2, c.extra_l2) for c in choices} == penalties and {c.protect for c in choices} == thresholds
+    assert len(choices) == len(set(choices)) == len(penalties) * len(thresholds)
+    # those of one classifier stand together
+    assert [(c.l2, c.extra_l2) for c in choices] == sorted((c.l2, c.extra_l2) for c in choices)
 
 
 def test_an_encoder_that_there_is_not_is_refused(tmp_path):
