@@ -65,8 +65,9 @@ def settle(
     view (DocView): The document. people (People): Everybody in it. person (Sequence[int]): This one's mentions.
     weighed (Weighed): What speaks for each role of this one. settings (ContextSettings): `blind`.
     RETURNS (numpy.ndarray): Shape `(6,)`. Without "no name" for whom the classifier was not made, for names copied from others or found by
-        their form, of which it has seen too few, and for who signs, posts or speaks; with half of it where a sign touches the name, or a
-        slip is in it. Whom the text calls one of the writer's own people is as likely that as all that is else believed.
+        their form, of which it has seen too few, for who signs, posts or speaks, and for whom the text calls a friend or the like by a
+        given name; with half of it where a sign touches the name, or a slip is in it. Whom the text calls one of the writer's own people
+        is as likely that as all that is else believed.
     """
     strange = any(is_strange(view, people, i) for i in person)
     denied = any(e.role == NOT_NAME and e.weight >= _DENIED for i in person for e in people.evidence[i])
