@@ -3,8 +3,8 @@
 It learned from essays, chats and texts with worn names, most of which are words of Latin letters that stand in tables. In conversations, for a
 name that stands in no table, since it has a slip in it or few bear it, for one of three words or more, which may be two people's, and for one in
 a script of its own, letter by letter or with digits in it, what does not look at names says as much as it does: the rules, and the reader, where
-there is one. Strange names and people of conversations are never "no name". And it judged each person alone: what the text holds of others
-counts after it.
+there is one. Strange names, unless the text calls them a place or a thing, and people of conversations are never "no name". And it judged each
+person alone: what the text holds of others counts after it.
 """
 
 import math
