@@ -14,7 +14,6 @@ from functools import cache
 from .context_cues import Cue, CueRules, beginnings
 from .context_lines import MASK
 from .context_turns import TURN_ZONES
-from .context_unnamed import reads_as_heading
 from .context_view import JOINERS, DocView
 from .context_words import case_style, in_table, is_glued, is_initial, is_word, words
 from .labels import NAME_LABELS, ROLES, STUDENT, label_for_role
@@ -130,8 +129,6 @@ def _find_worn(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
     keys = Counter(worn.key for worn in view.worn)
     for worn in view.worn:
         if not free_of(cands, worn.start, worn.end) or any(lists.is_heading(word) for word in worn.words):
-            continue
-        if reads_as_heading(worn.words):
             continue
         common = [word for word in worn.words if lists.is_common(word)]
         known = any(in_table(word) for word in worn.words if word not in common) or (keys[worn.key] > 1 and not common)

@@ -6,7 +6,7 @@
     Venus is the second planet              a heavenly body, in a text about such
     Hallo!                                  a greeting
     Challange and selection                 a heading, with a slip in it
-    my Gogo's house; Mrs. A.                a title, no name behind it
+    my Mzee's house; Mrs. A.                a title, no name behind it
     sent by WhatsApp                        a product or a firm
 
 Decided before edges are mended and cues are asked, whatever found it, since a line of the header or a bracket makes such words look signed.
@@ -26,8 +26,9 @@ from .surrogates.names import fold
 
 _LABEL = re.compile(r"[a-z](?:No|Nr|Num|Number|Id|ID|Code|Date|Name)\Z")
 _SMALL = frozenset(("of", "and", "the", "for", "in", "to", "a", "an", "on", "&"))
+_LAST_WORD = re.compile(r"([^\W\d_]+)\.? ?\Z")
+_LONGEST_TITLE = 20
 _LONGEST_ACRONYM = 6
-_MORE_THAN_A_NAME = 3
 _LONG_HEADING = 8  # letters from which a word is hardly a name with a slip in it
 # Bodies that people are named after as well: only where the text is about the sky, and without a surname.
 _BODIES = frozenset(("mercury", "venus", "mars", "jupiter", "saturn", "uranus", "neptune", "pluto", "ceres", "luna", "titan", "europa", "io"))
@@ -65,23 +66,30 @@ def _is_greeting(view: DocView, c: Candidate) -> bool:
     return all(words().is_greeting(word) for word in view.words[c.start : c.end])
 
 
+def _named(view: DocView, c: Candidate) -> list[str]:
+    """RETURNS (list[str]): Its words, folded, without possessives."""
+    return [fold(word).replace("’", "'").removesuffix("'s") for word in view.words[c.start : c.end] if is_word(word)]
+
+
 def _is_title(view: DocView, c: Candidate) -> bool:
-    """Whether it is a title and nothing else, and no name: "my Gogo's house"."""
-    named = [fold(word).removesuffix("'s").removesuffix("’s") for word in view.words[c.start : c.end] if is_word(word)]
+    """Whether it is a title and nothing else, and no name: "my Mzee's house"."""
+    named = _named(view, c)
     return len(named) == 1 and words().is_title(named[0]) and not in_table(named[0])
 
 
 def _is_letter(view: DocView, c: Candidate) -> bool:
     """Whether it is one letter behind a title, which stands for a name that is kept back: "Mrs. A."."""
-    named = [word for word in view.words[c.start : c.end] if is_word(word)]
-    before = view.text[: view.starts[c.start]].rstrip(". ").rpartition(" ")[2].rpartition("\n")[2]
-    return len(named) == 1 and len(named[0].rstrip(".")) == 1 and words().is_title(before)
+    named = _named(view, c)
+    if len(named) != 1 or len(named[0].rstrip(".")) != 1:
+        return False
+    before = _LAST_WORD.search(view.text, max(0, view.starts[c.start] - _LONGEST_TITLE), view.starts[c.start])
+    return before is not None and words().is_title(before[1])
 
 
 def _is_brand(view: DocView, c: Candidate) -> bool:
     """Whether it is a product or a firm and nothing else."""
-    named = [fold(word).removesuffix("'s").removesuffix("’s") for word in view.words[c.start : c.end] if is_word(word)]
-    return bool(named) and all(words().is_brand(word) for word in named)
+    named = _named(view, c)
+    return bool(named) and all(map(words().is_brand, named))
 
 
 def _is_misspelled_heading(view: DocView, c: Candidate) -> bool:
@@ -103,16 +111,7 @@ def _is_spelled_heading(view: DocView, c: Candidate) -> bool:
     letters = [word for word in view.words[c.start : c.end] if not word.isspace()]
     if len(letters) == 2 and all(len(word) == 1 for word in letters) and words().is_heading("".join(letters)):
         return True
-    return any(worn.start <= c.start and c.end <= worn.end and reads_as_heading(worn.words) for worn in view.worn)
-
-
-def reads_as_heading(read: Sequence[str]) -> bool:
-    """RETURNS (bool): Whether words that stand letter by letter are those of headings, or more than a name has of such as nobody bears:
-    "Printable Worksheet Folder". read (Sequence[str]): The words.
-    """
-    return all(words().is_heading(word) for word in read) or (
-        len(read) >= _MORE_THAN_A_NAME and not any(in_table(word.lower()) for word in read)
-    )
+    return any(worn.start <= c.start and c.end <= worn.end and all(map(words().is_heading, worn.words)) for worn in view.worn)
 
 
 def _is_acronym(view: DocView, c: Candidate, inside: frozenset[int]) -> bool:
@@ -146,7 +145,7 @@ def _is_label(view: DocView, c: Candidate) -> bool:
 
 def _is_body(view: DocView, c: Candidate) -> bool:
     """Whether it is a planet or a moon, in a text that speaks of such."""
-    named = [fold(word).removesuffix("'s") for word in view.words[c.start : c.end] if is_word(word)]
+    named = _named(view, c)
     if len(named) != 1 or named[0] not in _BODIES:
         return False
     return sum(1 for _ in _SKY.finditer(view.text.lower())) >= _SKY_LEAST

@@ -17,10 +17,12 @@ def found(text: str, model: str | None = None) -> list[str]:
         # Word processors write "Page" like this; so do headings.
         ("3 | [[P a g e]]" + REST, []),
         ("[[A B S T R A C T]]" + REST, []),
-        ("Week 8\n\n[[P R I N T A B L E   W O R K S H E E T   F O L D E R]]\n\n 8.1 Notes" + REST, []),
+        # Words that stand in no table may be a name that few bear.
+        ("Week 8\n\n[[C H I Z O B A M   N K E M A K O L A M   O Z O E Z E]]" + REST, ["C H I Z O B A M   N K E M A K O L A M   O Z O E Z E"]),
         ("[[M A R I A   A N A   K I M]]" + REST, ["M A R I A   A N A   K I M"]),
         ("[[A N A]]" + REST, ["A N A"]),
         ("Team [[i d]]  :  22014" + REST, []),
+        ("We asked [[Imam Santoso]] and [[Aisha Sheikh]].", ["Imam Santoso", "Aisha Sheikh"]),
         # A name that is kept back.
         ("We washed Mrs. [[A.]] in the morning.", []),
         ("We met [[A. Kim]] in the morning.", ["A. Kim"]),
@@ -200,13 +202,15 @@ def test_what_new_users_wrote(text: str, names: list[str]) -> None:
         ("Characters: [[Marvin Okonski]] (steward), [[Nadia]] (head of the lab).", "CHARACTER"),
         ("We made up a customer, [[Saida Okonski]], who orders soup.", "CHARACTER"),
         ("I used made-up names: [[Saida]], [[Marvin Okonski]].", "CHARACTER"),
-        ("Selected case: [[Nadia Okonski]] of Lumo Health", "CITED"),
+        ("Case inspiration: [[Nadia Okonski]] of Lumo Health", "CITED"),
         ("We cooked, with [[Nadia Okonski]] singing on the radio.", "CITED"),
         ("Together with [[Szabina]] I printed the map.", "CONNECTED"),
         ("TO: [[Shirin Okonski]], VP Guests (fictional)", "CHARACTER"),
         ("CASE (from the book, p. 118): [[Maria Okonski]] is seen in clinic.", "CHARACTER"),
         ("The patient will be called Mrs [[Okonski]].", "CHARACTER"),
         ("[[Nadia Okonski]], one of my heroes, never gave up on it.", "CITED"),
+        # Nothing of this makes somebody invented or known.
+        ("My name is [[.9:Nadia Okonski]] and this is a story (made-up).", "STUDENT"),
         ("We read it, and [[Nadia Okonski]]'s legacy is that we still do.", "CITED"),
     ],
 )
