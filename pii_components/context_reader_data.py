@@ -34,7 +34,6 @@ class Settings:
     that. batch_pieces (int): Pieces of a batch. masked (float): Share of the pieces that are hidden. lost (float): Share of the mentions that a
     detector would have missed. strangers (float): Share of the texts in which words that are no names are made placeholders.
     dropout (float): Of the encoder. frozen (int): Lowest layers that are kept as they are. seed (int): Of everything.
-    alpha (float): Share of the loss that is a teacher's, where there is one, 0 to 1. temperature (float): By which both logits are divided there.
     """
 
     epochs: int = 4
@@ -47,8 +46,6 @@ class Settings:
     dropout: float = 0.1
     frozen: int = 0
     seed: int = 46
-    alpha: float = 0.5
-    temperature: float = 3.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,12 +6,10 @@
 
 One decision per (document, person), as it is used. People whose gold leaves several roles open (CRAPII marks students and says nothing of
 others) are learned from by what is left open. Some capitalised words that are no names are made placeholders, too, so that the reader knows
-"no name". Checkpoints after each epoch; a run that was broken off goes on from the last one. With a larger reader as a teacher
-(`context_reader_teacher`) what that one says of the same batch is learned, too (Hinton et al. 2015, arXiv:1503.02531).
+"no name". Checkpoints after each epoch; a run that was broken off goes on from the last one.
 """
 
 import argparse
-import copy
 import json
 import logging
 import os
@@ -32,7 +30,6 @@ from .context_model import CLASSES
 from .context_reader import PersonReader, pieces_of
 from .context_reader_data import Settings, Text, batches, read_texts
 from .context_reader_model import ReaderModel, from_reader, new_model, read_vocabulary, to_reader
-from .context_reader_teacher import MeanModel, new_teacher
 
 logger = logging.getLogger(__name__)
 
@@ -43,13 +40,6 @@ def loss_of(logits: Tensor, allowed: Tensor) -> Tensor:
     return -torch.logsumexp(chances.masked_fill(allowed == 0, -1e9), dim=1).mean()
 
 
-def distillation_loss(logits: Tensor, taught: Tensor, temperature: float) -> Tensor:
-    """RETURNS (Tensor): Mean divergence of the student from its teacher, times the square of the temperature. Both: shape `(n, 6)`, logits."""
-    wanted = torch.log_softmax(taught / temperature, dim=1)
-    chances = torch.log_softmax(logits / temperature, dim=1)
-    return nn.functional.kl_div(chances, wanted, reduction="batchmean", log_target=True) * temperature**2
-
-
 def train(
     model: ReaderModel,
     texts: Sequence[Text],
@@ -57,13 +47,11 @@ def train(
     settings: Settings,
     *,
     checkpoint: Path | None = None,
-    teacher: nn.Module | None = None,
 ) -> list[dict[str, Any]]:
     """Learn.
 
     model (ReaderModel): Changed in place. texts (Sequence[Text]): To learn from. dev (Sequence[Text]): Looked at after each epoch, not chosen by.
     settings (Settings): How. checkpoint (Path | None): A file that is written after each epoch, and gone on from where it is there.
-    teacher (nn.Module | None): Reads the same batches, with the same pieces hidden; `Settings.alpha` of the loss is to say what it says.
     RETURNS (list[dict[str, Any]]): Per epoch loss, seconds, and the figures of `accuracy` on `dev`.
     """
     device = model.placeholders.device.type
@@ -79,8 +67,6 @@ def train(
             model.load_state_dict(state["model"])
             optimizer.load_state_dict(state["optimizer"])
             step, told = state["step"], state["told"]
-    if teacher is not None:
-        teacher.eval()
     for epoch in range(len(told), settings.epochs):
         rng = random.Random(f"{settings.seed}|{epoch}")
         torch.manual_seed(rng.getrandbits(32))
@@ -93,10 +79,6 @@ def train(
                 group["lr"] = rate * share
             logits = model(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed))
             loss = loss_of(logits, batch.allowed)
-            if teacher is not None:
-                with torch.no_grad():
-                    taught = teacher(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed))
-                loss = (1 - settings.alpha) * loss + settings.alpha * distillation_loss(logits, taught, settings.temperature)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
@@ -167,26 +149,11 @@ def main() -> None:
     parser.add_argument(
         "--source", type=Path, help="to go on from: checkpoint.pt of an earlier training, or the `reader` of a package"
     )
-    parser.add_argument(
-        "--mpnet", type=Path, help="folder of an MPNet; alone, it is trained as a teacher: only checkpoint.pt is written"
-    )
-    parser.add_argument(
-        "--taught-by", type=Path, help="with --mpnet: checkpoint.pt of a teacher, to learn from while it reads the same batches"
-    )
-    parser.add_argument(
-        "--and-source",
-        action="store_true",
-        help="with --taught-by: the reader of --source teaches, too; the mean of what both say",
-    )
     parser.add_argument("--out", type=Path, default=Path("training/reader"))
     parser.add_argument("--gpu-id", type=int, default=-1, help="0 for the first GPU")
     for name, default in asdict(Settings()).items():
         parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
     args = parser.parse_args()
-    if args.taught_by and not args.mpnet:
-        parser.error("--taught-by needs --mpnet: the folder that the teacher was made of")
-    if args.and_source and not (args.taught_by and args.source):
-        parser.error("--and-source needs --taught-by and --source")
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
     args.out.mkdir(parents=True, exist_ok=True)
@@ -205,27 +172,12 @@ def main() -> None:
         len(dev),
     )
     device = "cpu" if args.gpu_id < 0 else f"cuda:{args.gpu_id}"
-    larger = (
-        new_teacher(args.mpnet, vocabulary, seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
-        if args.mpnet
-        else None
-    )
-    teaching = larger is not None and args.taught_by is None
     made = partial(from_reader, shipped) if shipped else partial(new_model, args.encoder)
-    model: ReaderModel = (
-        larger
-        if larger is not None and teaching
-        else made(seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
-    )
-    for learned, file in ((model, args.source if not shipped else None), (larger, args.taught_by)):
-        if learned is not None and file is not None:
-            learned.load_state_dict(torch.load(file, map_location=device, weights_only=True)["model"])
-    teacher: nn.Module | None = None if teaching or larger is None else larger.to(device)
-    if teacher is not None and args.and_source:
-        teacher = MeanModel([teacher, copy.deepcopy(model).to(device)])
-    told = train(model.to(device), texts, dev, settings, checkpoint=args.out / "checkpoint.pt", teacher=teacher)
-    if not teaching:
-        (args.out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())
+    model: ReaderModel = made(seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
+    if args.source and not shipped:
+        model.load_state_dict(torch.load(args.source, map_location=device, weights_only=True)["model"])
+    told = train(model.to(device), texts, dev, settings, checkpoint=args.out / "checkpoint.pt")
+    (args.out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())
     (args.out / "told.json").write_text(
         json.dumps({"settings": asdict(settings), "texts": len(texts), "epochs": told}, indent=1) + "\n", "utf8"
     )

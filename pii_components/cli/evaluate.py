@@ -6,8 +6,6 @@ from .evaluate_crossval import EPILOG as CROSSVAL_EPILOG
 from .evaluate_crossval import crossval
 from .evaluate_encoders import EPILOG as ENCODERS_EPILOG
 from .evaluate_encoders import encoders
-from .evaluate_experiments import EPILOG as EXPERIMENTS_EPILOG
-from .evaluate_experiments import experiments
 from .evaluate_fairness import EPILOG as FAIRNESS_EPILOG
 from .evaluate_fairness import fairness
 from .evaluate_links import EPILOG as LINKS_EPILOG
@@ -39,7 +37,6 @@ evaluate_app.command("tables", epilog=TABLES_EPILOG)(tables)
 evaluate_app.command("robustness", epilog=ROBUSTNESS_EPILOG)(robustness)
 evaluate_app.command("speed", epilog=SPEED_EPILOG)(speed)
 evaluate_app.command("encoders", epilog=ENCODERS_EPILOG)(encoders)
-evaluate_app.command("experiments", epilog=EXPERIMENTS_EPILOG)(experiments)
 evaluate_app.command("fairness", epilog=FAIRNESS_EPILOG)(fairness)
 evaluate_app.command("crossval", epilog=CROSSVAL_EPILOG)(crossval)
 evaluate_app.command("presidio", epilog=PRESIDIO_EPILOG)(presidio)

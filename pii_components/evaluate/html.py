@@ -16,7 +16,6 @@ from . import html_sections as sections
 from .errors import RIGHT, SPURIOUS, kind_of, overlap
 from .html_calibration import calibration, control
 from .html_parts import Markup, escape, missing, paragraph, table
-from .html_thresholds import thresholds
 from .records import CRAPII_LABELS, Entity, GoldDocument
 
 _WINDOW = 60
@@ -119,7 +118,6 @@ def build_page(
         "results": ("Results", sections.results(reports)),
         "labels": ("By label", sections.labels(reports)),
         "groups": ("By culture and gender of the name", sections.groups(reports)),
-        "thresholds": ("Thresholds", thresholds(reports)),
         "calibration": ("Calibration", calibration(reports) + control(reports)),
         "robustness": ("Robustness", sections.robustness(reports)),
         "speed": ("Speed", runs.speed(reports)),

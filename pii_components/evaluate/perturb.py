@@ -27,6 +27,7 @@ CASE, SCRIPT, LAYOUT, NOISE = "case", "script", "layout", "noise"
 CONTACT, LENGTH, ATTACK, MEANING = "contact", "length", "attack", "meaning"
 CLASSES = (CASE, SCRIPT, LAYOUT, NOISE, CONTACT, LENGTH, ATTACK, MEANING)
 ALL, NAMES, DETAILS = "all", "names", "details"
+UNTOLD = "UNLABELLED"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from ..corpus.synthesis import Filled
 from ..corpus.templates import Slot
 from ..labels import is_name
 from ..surrogates.names import name_table
-from .perturb import ATTACK, CASE, LAYOUT, NAMES, NOISE, SCRIPT, Perturbation, Perturbed, Spans, insert
+from .perturb import ATTACK, CASE, LAYOUT, NAMES, NOISE, SCRIPT, UNTOLD, Perturbation, Perturbed, Spans, insert
 from .perturb_registry import perturbations
-from .robustness import UNTOLD
 
 _CLASSES = (CASE, SCRIPT, LAYOUT, NOISE, ATTACK)
 _ONLY_PRIVATE = frozenset((

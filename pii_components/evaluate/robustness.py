@@ -24,7 +24,7 @@ from ..normalize import is_invisible
 from .defaults import LONG_ESSAYS
 from .matching import in_clear
 from .metrics import N_RESAMPLES, SEED, Estimate, difference, resample, score
-from .perturb import CLASSES, LENGTH, Perturbation, Spans
+from .perturb import CLASSES, LENGTH, UNTOLD, Perturbation, Spans
 from .perturb_length import LONG
 from .records import Entity, GoldDocument
 from .report import FORMAT, machine, plain, versions
@@ -32,7 +32,6 @@ from .robustness_essays import Protects, must_hide
 from .systems import System, crapii_label
 
 LEAST_SUPPORT = 10
-UNTOLD = "UNLABELLED"
 _WAYS = ("recall", "whole", "strict")
 
 

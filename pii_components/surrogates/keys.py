@@ -18,9 +18,10 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from struct import Struct
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from ..errors import Errors, PiiError
+from .names import Source
 
 KEY_ENV = "PII_EDU_KEY"
 MIN_KEY_BYTES = 16
@@ -62,13 +63,6 @@ def check_key(key: bytes, *, source: str) -> bytes:
 def random_key() -> bytes:
     """RETURNS (bytes): A new key of 32 bytes."""
     return secrets.token_bytes(32)
-
-
-class Source(Protocol):
-    """Where numbers come from: a `Stream`, or a `random.Random` where nothing is secret."""
-
-    def random(self) -> float:
-        """RETURNS (float): At least 0, below 1."""
 
 
 class Stream:

@@ -20,9 +20,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
-
-from .keys import Source
+from typing import NamedTuple, Protocol
 
 # Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
 REGIONS: dict[str, str] = {
@@ -68,6 +66,13 @@ MIN_ACCENTED = 10
 _PLAIN = str.maketrans(
     {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "’": "'"}
 )
+
+
+class Source(Protocol):
+    """Where numbers come from: a `Stream`, or a `random.Random` where nothing is secret."""
+
+    def random(self) -> float:
+        """RETURNS (float): At least 0, below 1."""
 
 
 def fold(name: str) -> str:
