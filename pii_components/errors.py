@@ -37,7 +37,7 @@ class Errors(metaclass=_Codes):
     E107 = "There is no operating point '{point}'; use one of {allowed}."
     E106 = "{path} holds no {names}; make it with: weasel run get-encoder"
     E108 = "pii_ner needs the encoder's vectors, ({length}, {width}), in doc.tensor and got {got}; let the component '{name}' run before it."
-    E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.packaging wrote."
+    E109 = "The ONNX encoder holds no graph; load a pipeline that pii_components.training.package wrote."
     E110 = "The encoder cannot be written as ONNX: it has {problem}; package it with --encoder torch."
     # 2 pii_ruler
     E201 = "Pattern '{id}' is of no known kind; give it exactly one of: pattern (spaCy), regex, host, near."
@@ -57,7 +57,7 @@ class Errors(metaclass=_Codes):
     E309 = "Detectors can be averaged only if there are some, and all have the same components and models of one form: go on from one to get another."
     E310 = (
         "Gold holds {size} probabilities of others for {held} labels; the model has {n} tokens here and {labels} labels: write it anew with "
-        "pii_components.ner_taught, by detectors of the same labels and tokenizer."
+        "pii_components.training.distil, by detectors of the same labels and tokenizer."
     )
     E311 = "{n} teachers, alpha {alpha}, temperature {temperature}: there must be a teacher, alpha must be 0 to 1, temperature above 0."
     # 4 surrogates
@@ -280,7 +280,7 @@ class Errors(metaclass=_Codes):
     E806 = "Language '{language}' is not that of the pipeline; it is for: {allowed}."
     E807 = "Pipeline '{pipeline}' has no component that writes doc.spans[\"pii\"] (it has: {pipes}); use en_pii_edu, or add pii_ruler."
     E808 = "The text is of type {type}; give a string (bytes: decode them first)."
-    E809 = "The text holds half of a surrogate pair at character {offset}; decode it anew, with errors=\"replace\"."
+    E809 = 'The text holds half of a surrogate pair at character {offset}; decode it anew, with errors="replace".'
     E810 = "{what} takes either {first} or {second}, not both."
     E811 = "There is no configuration '{name}'; give the path of a YAML file, or one of: {allowed}."
     E812 = "{path} is no YAML file with a mapping in it ({reason}); compare with pii_components/resources/presidio."
@@ -350,3 +350,8 @@ class PiiError(ValueError):
 
 class PiiWarning(UserWarning):
     """The category of every warning that this package gives."""
+
+
+def reason_of(err: BaseException) -> str:
+    """RETURNS (str): Why the system refused, without file names: "No such file or directory"; else the type of the error."""
+    return (err.strerror if isinstance(err, OSError) else None) or type(err).__name__

@@ -14,9 +14,9 @@ from typing import Any
 
 from spacy.tokens import Doc, Span
 
-from .alignment import OffsetMap
 from .errors import Errors, PiiError
 from .labels import LABELS, PRIORITY, ROLES, is_name, role_of
+from .offsets import OffsetMap
 
 SPANS_KEY = "pii"
 # Source of what was copied from a mention found elsewhere in the document.

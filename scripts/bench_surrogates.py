@@ -29,11 +29,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pii_components.corpus.details import invent_detail  # noqa: E402
-from pii_components.corpus.people import Person, invent_person  # noqa: E402
+from pii_components.corpus.people import (  # noqa: E402
+    Person,
+    invent_detail,  # noqa: E402
+    invent_person,
+)
 from pii_components.corpus.templates import Slot, read_templates  # noqa: E402
 from pii_components.evaluate.report import machine, versions  # noqa: E402
-from pii_components.surrogates.names import name_table  # noqa: E402
+from pii_components.names.table import name_table  # noqa: E402
 
 KEY = b"a key for measuring speed only, 01"
 WORDS = 400
@@ -122,11 +125,12 @@ def corpora(n: int, seed: int) -> dict[str, list[Essay]]:
 
 def with_plan(essays: Sequence[Essay]) -> Run:
     """RETURNS (Run): Replaces all spans, returns how many."""
-    from pii_components.alignment import apply_replacements
     from pii_components.labels import LABELS
+    from pii_components.offsets import apply_replacements
     from pii_components.profiles import Profile
     from pii_components.surrogates.keys import Chance
-    from pii_components.surrogates.plan import Item, plan
+    from pii_components.surrogates.plan import plan
+    from pii_components.surrogates.values import Item
 
     profile = Profile("all", actions=dict.fromkeys(LABELS, "surrogate"))
     documents = [(text, [Item(start, end, label, "surrogate") for start, end, label in spans]) for text, spans in essays]
@@ -155,7 +159,7 @@ def with_component(essays: Sequence[Essay]) -> Callable[[], Run]:
     from pii_components.labels import LABELS
     from pii_components.profiles import Profile
     from pii_components.spans import Candidate, write_spans
-    from pii_components.surrogates.hips import HipsSurrogate
+    from pii_components.surrogates.component import HipsSurrogate
 
     nlp = spacy.blank("en")
     docs = []

@@ -19,10 +19,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from build_name_table import JUNK, RUDE, SMALL, common_words, display, place_names, read_probabilities  # noqa: E402
-
-from pii_components.corpus.culture_names import CULTURES, GENDERS, SURNAMES, write_lists  # noqa: E402
-from pii_components.surrogates.names import fold  # noqa: E402
+from pii_components.corpus.people import CULTURES, GENDERS, SURNAMES, write_lists  # noqa: E402
+from pii_components.names.table import fold  # noqa: E402
+from scripts.build_name_table import JUNK, RUDE, SMALL, common_words, display, place_names, read_probabilities  # noqa: E402
 
 # Names per list: what Fiji, the only country of Oceania in the source, has of both genders; equal for all, so that no group is
 # measured on rarer names than another.

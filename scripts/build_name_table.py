@@ -24,7 +24,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from pii_components.surrogates.names import REGION_OF, TableRow, fold, write_table  # noqa: E402
+from pii_components.names.table import REGION_OF, TableRow, fold, write_table  # noqa: E402
 
 MAX_GIVEN, MAX_SURNAMES = 60_000, 70_000
 # A name counts as known when it is among the first so many of some country; as a surrogate when among fewer.

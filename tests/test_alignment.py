@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pii_components.alignment import Edit, OffsetMap, Replacement, apply_replacements
 from pii_components.errors import PiiError
+from pii_components.offsets import Edit, OffsetMap, Replacement, apply_replacements
 
 
 @st.composite

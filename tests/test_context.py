@@ -12,16 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from spacy.tokens import Doc
 
-from pii_components.context import PiiContext, make_pii_context  # noqa: F401  (registers the factory)
-from pii_components.context_cues import compile_cues, load_cues
-from pii_components.context_figures import figures
-from pii_components.context_persons import Mention, link, parse_form, same_person
-from pii_components.context_settings import ContextSettings
-from pii_components.context_words import case_style, words
+from pii_components.context.component import PiiContext, make_pii_context  # noqa: F401  (registers the factory)
+from pii_components.context.cues import compile_cues, load_cues
+from pii_components.context.evidence import figures
+from pii_components.context.people import Mention, link, parse_form, same_person
+from pii_components.context.settings import ContextSettings
 from pii_components.errors import PiiError
 from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, ROLES, is_name, label_for_role
+from pii_components.names.wordlists import case_style, words
+from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate, read_spans, resolve_overlaps, write_spans
-from pii_components.tokenization import make_student_tokenizer
 
 CASES = json.loads((Path(__file__).parent / "data" / "regression_cases" / "context.json").read_text("utf8"))
 NLP = spacy.blank("en")
@@ -307,7 +307,7 @@ def test_serialisation_in_a_fresh_process(tmp_path: Path) -> None:
     nlp.add_pipe("pii_context", config={"settings": {**ContextSettings().to_dict(), "min_score": 0.05}, "cues": [GOOD]})
     nlp.to_disk(tmp_path / "pipe")
     code = (
-        "import sys, spacy, pii_components.context\n"
+        "import sys, spacy, pii_components.context.component\n"
         "from pii_components.spans import Candidate, write_spans\n"
         "nlp = spacy.load(sys.argv[1]); pipe = nlp.get_pipe('pii_context')\n"
         "assert pipe.settings.min_score == 0.05 and any(c.id == 'x' for c in pipe.rules.cues)\n"
@@ -328,7 +328,7 @@ def test_import_is_light() -> None:
     heavy = "('faker', 'pandas', 'presidio_analyzer', 'phonenumbers', 'tldextract', 'typer', 'names_dataset')"
     # spaCy itself imports typer; what counts is what comes on top of it.
     code = (
-        "import sys, spacy; before = set(sys.modules); import pii_components.context; new = set(sys.modules) - before; "
+        "import sys, spacy; before = set(sys.modules); import pii_components.context.component; new = set(sys.modules) - before; "
         f"print([m for m in {heavy} if m in new])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,13 +4,13 @@ import numpy
 import pytest
 import spacy
 
-from pii_components.context import PiiContext
-from pii_components.context_blind import GIVEN, NAME, PLACES, SURNAME, blind, kinds_of
-from pii_components.context_persons import parse_form
-from pii_components.context_view import DocView
+from pii_components.context.component import PiiContext
+from pii_components.context.people import parse_form
+from pii_components.context.role_encoder import GIVEN, NAME, PLACES, SURNAME, blind, kinds_of
+from pii_components.context.view import DocView
 from pii_components.labels import NAME_STUDENT
+from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate
-from pii_components.tokenization import make_student_tokenizer
 
 NLP = spacy.blank("en")
 NLP.tokenizer = make_student_tokenizer(NLP)

@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from pii_components.context import PiiContext
-from pii_components.context_cues import compile_cues
-from pii_components.context_evidence import Evidence
-from pii_components.context_features import People
-from pii_components.context_persons import Mention, link, parse_form
-from pii_components.context_reach import in_company
-from pii_components.context_settings import ContextSettings
-from pii_components.context_view import DocView
+from pii_components.context.component import PiiContext
+from pii_components.context.cues import compile_cues
+from pii_components.context.decide import in_company
+from pii_components.context.evidence import Evidence, People
+from pii_components.context.people import Mention, link, parse_form
+from pii_components.context.settings import ContextSettings
+from pii_components.context.view import DocView
 from pii_components.errors import PiiError
 from pii_components.labels import NAME_STUDENT
 from pii_components.spans import Candidate

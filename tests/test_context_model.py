@@ -11,17 +11,16 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pii_components.context import PRIVATE, PiiContext, make_pii_context  # noqa: F401  (registers the factory)
-from pii_components.context_features import FEATURES, READER
-from pii_components.context_model import CLASSES, OF_THE_TEXT, TRUST, PersonModel, fit
-from pii_components.context_train import PersonExample, classes_of, collect, doubted, train
-from pii_components.corpus.build import CRAPII_ANNOTATED, to_doc
-from pii_components.corpus.synthesis import Filled
+from pii_components.context.classifier import CLASSES, OF_THE_TEXT, TRUST, PersonModel, fit
+from pii_components.context.component import PRIVATE, PiiContext, make_pii_context  # noqa: F401  (registers the factory)
+from pii_components.context.evidence import FEATURES, READER
+from pii_components.corpus.build import CRAPII_ANNOTATED, Filled, to_doc
 from pii_components.errors import PiiError
 from pii_components.labels import ROLES, role_of
-from pii_components.operating import OPERATING_POINT
+from pii_components.ner.decode import OPERATING_POINT
+from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import read_spans, write_spans
-from pii_components.tokenization import make_student_tokenizer
+from pii_components.training.classifier import PersonExample, classes_of, collect, doubted, train
 
 from .test_context import marked
 

@@ -4,17 +4,16 @@ import numpy
 import pytest
 import spacy
 
-from pii_components.context_cues import NOT_NAME
-from pii_components.context_evidence import Evidence
-from pii_components.context_features import People, Weighed
-from pii_components.context_persons import parse_form
-from pii_components.context_reach import is_many, is_misspelled, is_rare, is_strange, settle
-from pii_components.context_settings import ContextSettings
-from pii_components.context_view import DocView
+from pii_components.context.cues import NOT_NAME
+from pii_components.context.decide import is_many, is_misspelled, is_rare, is_strange, settle
+from pii_components.context.evidence import Evidence, People, Weighed
+from pii_components.context.people import parse_form
+from pii_components.context.settings import ContextSettings
+from pii_components.context.view import DocView
 from pii_components.errors import PiiError
 from pii_components.labels import NAME_STUDENT
+from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate
-from pii_components.tokenization import make_student_tokenizer
 
 NLP = spacy.blank("en")
 NLP.tokenizer = make_student_tokenizer(NLP)

@@ -10,11 +10,10 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from pii_components.context import PiiContext
-from pii_components.context_blind import PLACEHOLDERS, Blinded
-from pii_components.context_model import CLASSES
-from pii_components.context_reader import OVERLAP, WINDOW, PersonReader, cut
-from pii_components.context_view import DocView
+from pii_components.context.classifier import CLASSES
+from pii_components.context.component import PiiContext
+from pii_components.context.role_encoder import OVERLAP, PLACEHOLDERS, WINDOW, Blinded, PersonReader, cut
+from pii_components.context.view import DocView
 from pii_components.errors import PiiError
 from pii_components.labels import (
     CHARACTER,
@@ -101,7 +100,7 @@ def pipeline():
 
 @pytest.fixture(scope="module")
 def learned(encoder, corpus):
-    from pii_components import context_reader_train as training
+    from pii_components.training import role_encoder as training
 
     settings = training.Settings(
         epochs=60, learn_rate=3e-3, head_rate=1.0, batch_pieces=200, masked=0.0, lost=0.0, strangers=0.0, dropout=0.0
@@ -154,7 +153,7 @@ def test_what_ships_says_what_torch_says(learned, reader):
 
 @pytest.mark.parametrize("quantized", [False, True])
 def test_training_goes_on_from_what_ships(learned, quantized):
-    from pii_components.context_reader_model import from_reader
+    from pii_components.training.role_encoder import from_reader
 
     training, model, vocabulary, _, (_, dev) = learned
     shipped = PersonReader.from_bytes(training.to_reader(model, vocabulary, quantized=quantized, heads=2).to_bytes())
@@ -256,7 +255,7 @@ def test_saved_and_loaded_in_another_process(reader, tmp_path):
     here = read(reader, "My teacher Zoë marked the essay .", "Zoë")
     code = f"""
 import json, spacy
-from pii_components.context_view import DocView
+from pii_components.context.view import DocView
 from pii_components.spans import Candidate
 nlp = spacy.load({str(tmp_path / "nlp")!r})
 context = nlp.get_pipe("pii_context")
@@ -286,7 +285,7 @@ def test_a_vocabulary_without_placeholders_is_told(reader):
 
 
 def test_without_weights_training_says_so(tmp_path, encoder):
-    from pii_components import context_reader_train as training
+    from pii_components.training import role_encoder as training
 
     (tmp_path / "vocab.txt").write_text((encoder / "vocab.txt").read_text("utf8"), "utf8")
     with pytest.raises(PiiError) as error:
@@ -329,8 +328,8 @@ def test_a_training_that_was_broken_off_goes_on(learned, encoder, tmp_path, monk
 
 def test_where_no_story_is_told_a_character_is_somebody_of_whom_nothing_is_known():
     """Students who are told of like figures were lost by the reader's word alone."""
-    from pii_components.context_cues import NOT_NAME
-    from pii_components.context_examined import without
+    from pii_components.context.classifier import without
+    from pii_components.context.cues import NOT_NAME
     from pii_components.labels import CHARACTER
 
     read = numpy.log(numpy.asarray([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0], [0.4, 0.0, 0.0, 0.25, 0.25, 0.1]]) + 1e-9)
@@ -426,7 +425,7 @@ def test_documents_of_a_batch_are_read_as_each_alone(reader):
 
 
 def test_gold_that_leaves_roles_open_is_learned_from():
-    from pii_components.context_reader_train import loss_of
+    from pii_components.training.role_encoder import loss_of
 
     logits = torch.tensor([[2.0, 0.0, 0.0, 0.0, 0.0, 0.0]])
     either = torch.tensor([[1.0, 0.0, 1.0, 0.0, 0.0, 0.0]])

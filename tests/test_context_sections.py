@@ -4,12 +4,11 @@ import random
 
 import pytest
 
-from pii_components import context_spelling
-from pii_components.context import PiiContext
-from pii_components.context_persons import parse_form
-from pii_components.context_settings import ContextSettings
-from pii_components.context_spelling import is_near_table, is_slip, respell
-from pii_components.context_view import DocView
+from pii_components.context.component import PiiContext
+from pii_components.context.component import people as context_spelling
+from pii_components.context.people import is_near_table, is_slip, parse_form, respell
+from pii_components.context.settings import ContextSettings
+from pii_components.context.view import DocView
 from pii_components.labels import NAME_CITED, NAME_STUDENT
 from tests.test_context import NLP, marked
 

@@ -3,15 +3,15 @@
 import pytest
 import spacy
 
-from pii_components.context import PiiContext
-from pii_components.context_find import FORM_SOURCES
-from pii_components.context_settings import ContextSettings
-from pii_components.context_view import DocView
-from pii_components.context_worn import native_runs, read_leet, read_worn, rejoin
+from pii_components.context.component import PiiContext
+from pii_components.context.find import FORM_SOURCES
+from pii_components.context.settings import ContextSettings
+from pii_components.context.view import DocView
 from pii_components.labels import NAME_STUDENT
-from pii_components.ruler_native import SOURCE
+from pii_components.names.obfuscated import native_runs, read_leet, read_worn, rejoin
+from pii_components.ruler.merge import SOURCE
+from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate, read_spans, write_spans
-from pii_components.tokenization import make_student_tokenizer
 
 NLP = spacy.blank("en")
 NLP.tokenizer = make_student_tokenizer(NLP)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pii_components.context import PiiContext
-from pii_components.context_settings import ContextSettings
-from pii_components.context_view import DocView
+from pii_components.context.component import PiiContext
+from pii_components.context.settings import ContextSettings
+from pii_components.context.view import DocView
 from pii_components.labels import NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
 from pii_components.spans import Candidate
 from tests.test_context import CONTEXT, NLP, marked

@@ -6,8 +6,8 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.decoding import decode, group_of, output_labels
 from pii_components.labels import MODEL_LABELS, NAME_LABELS
+from pii_components.ner.decode import decode, group_of, output_labels
 
 from .tiny import TOKENIZER
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pii_components.labels import LABELS
-from pii_components.modes import generic, legacy_sha256, mask, pseudonym, redact, tag
+from pii_components.profiles import generic, legacy_sha256, mask, pseudonym, redact, tag
 
 
 @pytest.mark.parametrize("label", LABELS)

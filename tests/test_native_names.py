@@ -4,10 +4,10 @@ import pytest
 import spacy
 
 from pii_components.labels import NAME_CONNECTED, NAME_LABELS, ROLES
-from pii_components.native_names import name_form, native_names
-from pii_components.ruler_native import SOURCE, with_native
+from pii_components.names.scripts import name_form, native_names
+from pii_components.ruler.merge import SOURCE, with_native
+from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate
-from pii_components.tokenization import make_student_tokenizer
 
 # fmt: off
 TABLE = [

@@ -11,7 +11,7 @@ from spacy.training import Example
 
 from pii_components.errors import PiiError, PiiWarning
 from pii_components.labels import LABELS, ROLES
-from pii_components.ner import PiiTokenClassifier, count_misaligned, score_pii
+from pii_components.ner.component import PiiTokenClassifier, count_misaligned, score_pii
 from pii_components.spans import Candidate, read_spans, write_spans
 
 from .tiny import TRAIN, gold, tiny_pipeline

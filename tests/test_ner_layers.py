@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from thinc.api import Model, Ragged
 
 from pii_components.errors import PiiError
-from pii_components.ner_layers import UNSEEN, build_layout_wordpiece_encoder, build_with_windows, window_starts
+from pii_components.ner.layers import UNSEEN, build_layout_wordpiece_encoder, build_with_windows, window_starts
 
 from .tiny import TOKENIZER, vocabulary
 

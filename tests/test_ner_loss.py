@@ -7,12 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from spacy.tokens import DocBin
 
-from pii_components.corpus.build import CRAPII_ANNOTATED, to_doc
-from pii_components.corpus.synthesis import Filled
-from pii_components.decoding import output_labels
+from pii_components.corpus.build import CRAPII_ANNOTATED, Filled, to_doc
 from pii_components.errors import PiiError
 from pii_components.labels import MODEL_LABELS
-from pii_components.ner_loss import TAUGHT, Target, Taught, as_taught, targets, weighted_loss
+from pii_components.ner.decode import output_labels
+from pii_components.ner.loss import TAUGHT, Target, Taught, as_taught, targets, weighted_loss
 
 COLUMNS = output_labels(MODEL_LABELS)
 nlp = spacy.blank("en")

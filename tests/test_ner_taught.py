@@ -9,8 +9,8 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 
 from pii_components.errors import PiiError
-from pii_components.ner_loss import TAUGHT, targets
-from pii_components.ner_taught import main, said_by, teach
+from pii_components.ner.loss import TAUGHT, targets
+from pii_components.training.distil import main, said_by, teach
 from tests.tiny import TOKENIZER, TRAIN, gold, tiny_pipeline
 
 pytest.importorskip("torch")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.normalize import NormalizedView, is_invisible, normalize_token
+from pii_components.names.normalize import NormalizedView, is_invisible, normalize_token
 
 # fmt: off
 TOKENS = [

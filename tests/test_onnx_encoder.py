@@ -11,7 +11,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from pii_components.errors import PiiError
-from pii_components.onnx_encoder import OnnxShim, build_encoder_vectors, threads_at_hand
+from pii_components.ner.onnx import OnnxShim, build_encoder_vectors, threads_at_hand
 
 from .tiny import TRAIN, gold, tiny_pipeline
 
@@ -43,7 +43,7 @@ def trained(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def converted(trained):
-    from pii_components.onnx_convert import with_onnx_encoder
+    from pii_components.training.onnx_export import with_onnx_encoder
 
     return {quantized: with_onnx_encoder(trained, quantized=quantized) for quantized in (False, True)}
 
@@ -139,7 +139,7 @@ def test_several_processes_after_the_session_was_made(converted):
 
 
 def test_head_trains_on_and_the_encoder_stays(trained):
-    from pii_components.onnx_convert import with_onnx_encoder
+    from pii_components.training.onnx_export import with_onnx_encoder
 
     nlp = with_onnx_encoder(trained)
     shim = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]
@@ -186,7 +186,7 @@ def test_encoder_without_a_graph_is_a_coded_error():
     ],
 )
 def test_other_encoders_are_coded_errors(trained, change, problem):
-    from pii_components.onnx_convert import check_settings
+    from pii_components.training.onnx_export import check_settings
 
     settings = {**trained.config["components"]["transformer"]["model"], **change}
     with pytest.raises(PiiError, match=problem) as error:
@@ -208,7 +208,7 @@ def test_threads_without_a_number_are_the_processors(monkeypatch, value):
 
 @QUANTIZED
 def test_weights_can_be_read_back(trained, converted, quantized):
-    from pii_components.onnx_graph import encoder_state
+    from pii_components.training.onnx_export import encoder_state
 
     state = encoder_state(converted[quantized].get_pipe("transformer").model.get_ref("transformer").shims[0].graph)
     shim = trained.get_pipe("transformer").model.get_ref("transformer").shims[0]

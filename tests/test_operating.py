@@ -5,9 +5,9 @@ import spacy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pii_components.context_settings import ContextSettings
+from pii_components.context.settings import ContextSettings
 from pii_components.errors import PiiError
-from pii_components.operating import OPERATING_POINT, POINTS, thresholds_at
+from pii_components.ner.decode import OPERATING_POINT, POINTS, thresholds_at
 from pii_components.spans import Candidate, write_spans
 
 

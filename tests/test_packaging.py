@@ -9,10 +9,10 @@ import pytest
 import spacy
 
 import en_pii_edu
-from pii_components import __version__
-from pii_components.encoder import extract, find_weights, make_encoder_loader
+from pii_components.about import __version__
 from pii_components.errors import PiiError
-from pii_components.packaging import HALF, INT8, TORCH, assemble, package
+from pii_components.training.encoder import extract, find_weights, make_encoder_loader
+from pii_components.training.package import HALF, INT8, TORCH, assemble, package
 
 from .tiny import gold, tiny_pipeline
 
@@ -73,7 +73,7 @@ def test_encoder_of_a_pipeline_starts_another(packaged, tmp_path):
 
 
 def test_the_encoder_command_replaces_its_own_weights_and_never_upstreams(packaged, tmp_path, monkeypatch, capsys):
-    from pii_components import encoder as module
+    from pii_components.training import encoder as module
 
     monkeypatch.setattr(module.spacy, "load", lambda name: packaged[0])
     monkeypatch.setattr("sys.argv", ["encoder", "--out", str(tmp_path), "--pipeline", "mine"])

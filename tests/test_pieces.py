@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.pieces import split_punctuation, strip_marks
+from pii_components.ner.layers import split_punctuation, strip_marks
 
 
 @pytest.mark.parametrize(

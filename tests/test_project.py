@@ -11,7 +11,7 @@ import pytest
 import spacy
 import yaml
 
-from pii_components.encoder import extract
+from pii_components.training.encoder import extract
 
 from .tiny import tiny_pipeline
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pii_components import __version__
-from pii_components.evaluate.before_after import COMMAND, examples, markdown
-from pii_components.evaluate.markdown import markdown_table
+from pii_components.about import __version__
+from pii_components.evaluate.tables import markdown_table
 from pii_components.profiles import Profile
+from scripts.before_after import COMMAND, examples, markdown
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"

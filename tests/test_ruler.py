@@ -17,12 +17,12 @@ from spacy.tokens import Doc
 
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS
-from pii_components.patterns import compile_patterns, shipped_patterns
-from pii_components.ruler import PiiRuler
-from pii_components.shapes import Hit
+from pii_components.ruler.component import PiiRuler
+from pii_components.ruler.patterns import compile_patterns, shipped_patterns
+from pii_components.ruler.shapes import Hit
+from pii_components.ruler.tokenizer import create_student_tokenizer
+from pii_components.ruler.urls import judge_url
 from pii_components.spans import Candidate, read_spans, write_spans
-from pii_components.tokenization import create_student_tokenizer
-from pii_components.urls import judge_url
 
 CASES = Path(__file__).parent / "data" / "regression_cases" / "ruler.json"
 CONFIG = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
@@ -518,7 +518,7 @@ def test_saved_pipeline_is_the_same_in_a_fresh_process(tmp_path):
     ruler.add_patterns([{"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"}])
     nlp.to_disk(tmp_path / "pipeline")
     code = (
-        "import sys, json, spacy, pii_components.ruler, pii_components.tokenization\n"
+        "import sys, json, spacy, pii_components.ruler.component, pii_components.ruler.tokenizer\n"
         "nlp = spacy.load(sys.argv[1]); doc = nlp(sys.argv[2]); r = nlp.get_pipe('pii_ruler')\n"
         "print(json.dumps([[[s.text, s.label_] for s in doc.spans['pii']], r.cfg, list(r.labels), len(r)]))"
     )
@@ -541,8 +541,8 @@ def test_bytes_and_exclude():
 
 def test_component_imports_neither_phonenumbers_nor_tldextract():
     code = (
-        "import sys, pii_components.ruler, pii_components.tokenization\n"
-        "pii_components.ruler.compile_patterns(pii_components.ruler.shipped_patterns())\n"
+        "import sys, pii_components.ruler.component, pii_components.ruler.tokenizer\n"
+        "pii_components.ruler.patterns.compile_patterns(pii_components.ruler.patterns.shipped_patterns())\n"
         "print(sorted({'phonenumbers', 'tldextract', 'presidio_analyzer', 'faker'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -552,7 +552,7 @@ def test_component_imports_neither_phonenumbers_nor_tldextract():
 def test_no_network_and_no_cache_folder(monkeypatch, tmp_path):
     import socket
 
-    from pii_components import shapes
+    from pii_components.ruler.component import shapes
 
     shapes._suffixes.cache_clear()
     monkeypatch.setenv("HOME", str(tmp_path))

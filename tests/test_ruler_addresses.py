@@ -4,7 +4,7 @@ import pytest
 import spacy
 
 from pii_components.labels import ID_NUM, NAME_CITED, NAME_STUDENT, STREET_ADDRESS
-from pii_components.ruler_addresses import SOURCE
+from pii_components.ruler.addresses import SOURCE
 from pii_components.spans import Candidate, read_spans, write_spans
 
 NLP = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})

@@ -138,9 +138,9 @@ def test_words_years_and_amounts_are_no_ids(text):
 def test_a_class_list_is_read_in_linear_time():
     import time
 
-    from pii_components.normalize import NormalizedView
-    from pii_components.ruler_contacts import in_contact_lines
-    from pii_components.ruler_merge import Page
+    from pii_components.names.normalize import NormalizedView
+    from pii_components.ruler.finders import in_contact_lines
+    from pii_components.ruler.merge import Page
     from pii_components.spans import read_spans
 
     def seconds(n):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.sweep import Surnames, people_in, words_of
+from pii_components.release.sweep import Surnames, people_in, words_of
 from tests.surrogates.conftest import unmark
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokenizer import Tokenizer
 
-from pii_components.tokenization import create_student_tokenizer, is_address, visible_shape
+from pii_components.ruler.tokenizer import create_student_tokenizer, is_address, visible_shape
 
 CONFIG = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 
@@ -153,7 +153,7 @@ def test_tokenizer_is_the_same_in_a_fresh_process(nlp, tmp_path):
     text = "Ana_Lopez_1234567 menu.Keep Email:ana@x.org. \ufeffAna see linkedin.com/in/ana! id Ａｎａ：Ｌ Jose\u0301_L"
     nlp.to_disk(tmp_path / "pipeline")
     code = "import sys, spacy; nlp = spacy.load(sys.argv[1]); print(ascii([t.text for t in nlp(sys.argv[2])]))"
-    code = "import pii_components.tokenization\n" + code
+    code = "import pii_components.ruler.tokenizer\n" + code
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "pipeline"), text], capture_output=True, text=True, check=True
     )

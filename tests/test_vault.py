@@ -11,15 +11,15 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components import vault_keys
-from pii_components.alignment import Edit, OffsetMap, Replacement, apply_replacements
 from pii_components.errors import PiiError, PiiWarning
+from pii_components.offsets import Edit, OffsetMap, Replacement, apply_replacements
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates.hips import HipsSurrogate
+from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import KEY_ENV
-from pii_components.vault import Release, Vault, VaultKey, reidentify, vault_kind
-from pii_components.vault_entries import hide, pack_tokens, unpack_tokens
-from pii_components.vault_tools import info, repair, rotate, verify
+from pii_components.vault.keys import VaultKey
+from pii_components.vault.maintenance import info, repair, rotate, verify
+from pii_components.vault.vault import Release, Vault, hide, pack_tokens, reidentify, unpack_tokens, vault_kind
+from pii_components.vault.vault import keys as vault_keys
 
 pytest.importorskip("cryptography")
 KEY = VaultKey(b"a key for tests, of no other use")
@@ -267,7 +267,7 @@ def test_a_crash_while_it_was_made(path):
 def test_a_process_that_dies(path):
     """Written without a seal by a process that ends at once, as if killed."""
     script = (
-        "import os, sys; from pii_components.vault import Hidden, Release, Vault, VaultKey\n"
+        "import os, sys; from pii_components.vault.vault import Hidden, Release, Vault, VaultKey\n"
         "vault = Vault.create(sys.argv[1], VaultKey(sys.argv[2].encode()))\n"
         "hidden = (Hidden(5, 8, 'NAME_STUDENT', 'Mia', 'Ana'),)\n"
         "for n in range(3): vault.append(Release(str(n), f'I am Ana number {n}.', f'I am Mia number {n}.', hidden))\n"
@@ -402,7 +402,7 @@ def test_a_missing_package_is_told(monkeypatch, path):
 
 def test_a_vault_is_opened_without_the_pipeline():
     heavy = "[m for m in ('spacy', 'torch', 'cryptography') if m in sys.modules]"
-    script = f"import sys, pii_components.vault, pii_components.vault_tools; print({heavy})"
+    script = f"import sys, pii_components.vault.vault, pii_components.vault.maintenance; print({heavy})"
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert out.stdout.strip() == "[]"
 

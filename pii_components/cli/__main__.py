@@ -1,5 +1,5 @@
 """`python -m pii_components.cli` is `pii-edu`."""
 
-from . import main
+from ..cli import main
 
 main()

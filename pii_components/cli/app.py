@@ -7,25 +7,21 @@ from typing import Annotated
 import typer
 
 from ..about import __version__
-from ..corpus.labelled import FORMS
-from ..corpus.records import Record, Skip
 from ..errors import Errors, PiiError
+from ..files.labelled import FORMS
+from ..files.record import Record, Skip
 from ..profiles import Profile, shipped_profiles
+from ..release.engine import load_engine
 from . import deidentify as deidentifying
 from . import detect as detecting
+from .common import DEMO_KEY, before_and_after, coloured, console, guard, load_key, profiles_table, spans_table, write_key
 from .corpus import corpus_app
-from .engine import load_engine
-from .evaluate import evaluate_app
-from .evaluate_score import EPILOG as COMPARE_EPILOG
-from .evaluate_score import compare
-from .guard import guard
-from .keys import DEMO_KEY, load_key, write_key
+from .evaluate import EPILOG as COMPARE_EPILOG
+from .evaluate import compare, evaluate_app
 from .reidentify import EPILOG as REIDENTIFY_EPILOG
-from .reidentify import reidentify
+from .reidentify import reidentify, vault_app
 from .serve import EPILOG as SERVE_EPILOG
 from .serve import serve
-from .show import before_and_after, coloured, console, profiles_table, spans_table
-from .vault import vault_app
 
 MODEL = "en_pii_edu"
 SCOPES = ("document", "corpus")

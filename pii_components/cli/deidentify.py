@@ -16,21 +16,25 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from ..about import __version__
-from ..corpus.readers import open_source
-from ..corpus.records import Record, Skip, Source, reason_of, safe_name
-from ..corpus.writers import open_writer, partial_path
 from ..errors import Errors, PiiError
-from ..vault import VaultKey
-from .engine import Engine, load_engine
-from .exit_codes import DONE, DONE_WITH_SKIPS, INTERRUPTED, REFUSED, STOPPED
-from .keys import Key
-from .labels_out import LabelsOut
-from .report import Report
-from .run import Run, batches
-from .show import summary_table
-from .state import RunState, check_resume, load_state, state_path
-from .sweep_log import SweepLog, Swept
-from .vault_options import check_apart, open_for_run, vault_key
+from ..files.record import Record, Skip, Source, reason_of, safe_name
+from ..files.sources import open_source
+from ..files.writers import open_writer, partial_path
+from ..release.engine import Engine, load_engine
+from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
+from ..vault.keys import VaultKey
+from .common import (
+    DONE,
+    DONE_WITH_SKIPS,
+    INTERRUPTED,
+    REFUSED,
+    STOPPED,
+    Key,
+    check_apart,
+    open_for_run,
+    summary_table,
+    vault_key,
+)
 
 _SKIPS_SHOWN = 10
 # What happens to surnames that were hidden somewhere and stand in clear somewhere else.

@@ -9,14 +9,13 @@ from typing import TextIO
 
 from rich.console import Console
 
-from ..corpus.readers import open_source
-from ..corpus.records import Record, Skip, Source, reason_of
-from ..corpus.writers import partial_path
 from ..errors import Errors, PiiError
-from .engine import Engine, Result, load_engine
-from .exit_codes import DONE, DONE_WITH_SKIPS, REFUSED, STOPPED
-from .run import batches
-from .show import spans_table
+from ..files.record import Record, Skip, Source, reason_of
+from ..files.sources import open_source
+from ..files.writers import partial_path
+from ..release.engine import Engine, Result, load_engine
+from ..release.run import batches
+from .common import DONE, DONE_WITH_SKIPS, REFUSED, STOPPED, spans_table
 
 
 @dataclass(frozen=True, slots=True)

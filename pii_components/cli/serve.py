@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import Errors, PiiError
-from .guard import guard
-from .keys import load_key
-from .show import console
-from .vault_options import open_for_run, vault_key
+from .common import console, guard, load_key, open_for_run, vault_key
 
 if TYPE_CHECKING:
-    from ..vault import Vault
+    from ..vault.vault import Vault
 
 EPILOG = "Exit codes: 0 ended by a signal; 2 refused, nothing was served; 3 stopped by an error."
 HostOpt = Annotated[str, typer.Option("--host", help="Where to listen; this machine only, unless you say otherwise.")]
@@ -78,8 +75,7 @@ def serve(
     There is no password: whoever reaches the port is answered. No text is logged.
     """
     with guard(debug):
-        from ..presidio.serve_listen import listen
-        from ..presidio.serve_settings import ServeSettings
+        from ..presidio.serve.settings import ServeSettings, listen
 
         settings = ServeSettings(
             host=host,
@@ -99,9 +95,9 @@ def serve(
         key = load_key(key_file)
         with listen(settings) as sock:
             try:
-                from ..presidio.serve import create_app
-                from ..presidio.serve_build import Configuration, build_services
-                from ..presidio.serve_run import serve as answer
+                from ..presidio.serve.app import create_app
+                from ..presidio.serve.run import Configuration, build_services
+                from ..presidio.serve.run import serve as answer
             except ImportError as err:
                 raise PiiError(Errors.E005, package=err.name, what="pii-edu serve", extra="serve") from err
             if settings.anonymizer and not key.kept:

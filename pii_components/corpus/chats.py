@@ -1,7 +1,7 @@
 """Fill redacted teacher-student chats with people of a gender and a culture (seeds/gpt4omini_jedm.txt, section 3.6).
 
     >>> from pii_components.corpus.chats import fill_chat
-    >>> from pii_components.corpus.chat_files import parse_chat
+    >>> from pii_components.corpus.chats import parse_chat
     >>> chat = parse_chat("teacher: Hi there <STUDENT>, all OK?", "one")
     >>> filled = fill_chat(chat, gender="F", culture="Africa", seed=46)
     >>> [(filled.text[start:end] in filled.text, label) for start, end, label in filled.spans]
@@ -12,20 +12,474 @@ name that stands in the chat's own words, so that every label is sure. What a ch
 and on nothing else: the paper's own maker draws unseeded, and numbers made with it cannot be had again.
 """
 
+import random
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, PiiError
-from ..labels import DATE, EDUCATION, EMPLOYER, LOCATION, is_name
-from ..surrogates.keys import Chance
-from ..surrogates.names import fold
-from .chat_files import Chat
-from .chat_people import Person, form_of, invent, make_detail
-from .chat_table import ChatTable, Placeholder, load_table
-from .culture_names import GROUPS, check_group
+from ..files.record import Record, Skip, Source, open_binary, reason_of, show_fields
+from ..files.sources import JSON_SUFFIXES, TABLE_SUFFIXES, decode_text, open_source
+from ..labels import DATE, EDUCATION, EMPLOYER, LABELS, LOCATION, ROLES, is_name, label_for_role
+from ..names.link import nicknames_of
+from ..names.table import Source as Source_keys
+from ..names.table import fold
+from ..surrogates.keys import Chance, pick
+from .people import GROUPS, check_group, given_names, invent_detail, surnames
+from .templates import DETAILS
+
+# What the placeholders of a redacted chat stand for, as data: resources/chats/placeholders.toml.
+
+STUDENT, TEACHER = "student", "teacher"
+CALLED = "called"
+NAME_FORMS = ("full", "first", "last", "nick", "initials", "spelled", "spelled_last", "misheard")
+GENDER_RULES = ("group", "F", "M", "any")
+# What a detail can be made of, and its label: those of the essays, and a day of the year.
+MAKERS: dict[str, str] = {**DETAILS, "date": DATE}
+# Of those who chat, and of whoever the table says nothing else of.
+_AGES = (14, 51)
+_PARTS = ("brackets", "speakers", "persons", "forms", "details")
+_NUMBER = re.compile(r"([0-9]{1,2})(?: |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A placeholder, taken apart.
+
+    who (str): The person it belongs to, with a number ("FRIEND 2"); unnumbered for the first.
+    what (str): A form of the name ("called" if none is said), a maker, or the name of a detail that has values.
+    label (str): Of what fills it; empty for what is no personal information. number (int): To tell details of one kind apart.
+    """
+
+    who: str
+    what: str
+    label: str
+    number: int = 1
+
+    @property
+    def is_name(self) -> bool:
+        """RETURNS (bool): Whether a person's name fills it."""
+        return self.what == CALLED or self.what in NAME_FORMS
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """A row of the table for what is no name. make (str): A key of `MAKERS`, or empty. values (tuple[str, ...]): To choose from.
+    label (str): Of the value."""
+
+    make: str
+    values: tuple[str, ...]
+    label: str
+
+
+@dataclass(frozen=True)
+class ChatTable:
+    """The table.
+
+    brackets (tuple[str, str]): What stands around a placeholder. speakers (dict[str, str]): A word before a turn, in lower case ->
+    "teacher" or "student".
+    roles, genders (dict[str, str]): Person -> role, rule of gender. ages (dict[str, tuple[int, int]]): Person -> from and to.
+    forms (dict[str, str]): Words -> form of a name.
+    details (dict[str, Detail]): Words -> what is made of them.
+    """
+
+    brackets: tuple[str, str]
+    speakers: dict[str, str]
+    roles: dict[str, str]
+    genders: dict[str, str]
+    ages: dict[str, tuple[int, int]]
+    forms: dict[str, str]
+    details: dict[str, Detail]
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """RETURNS (re.Pattern[str]): A placeholder in its brackets; group 1 is its words. Three letters at least: `List<T>` is none."""
+        left, right = map(re.escape, self.brackets)
+        return re.compile(rf"{left}([A-Z](?:[A-Z0-9 '’/_-]|['’]s){{2,60}}){right}")
+
+    @cached_property
+    def _people(self) -> list[str]:
+        return sorted(self.roles, key=lambda person: (-len(person), person))
+
+    def resolve(self, words: str) -> Placeholder | None:
+        """What a placeholder stands for.
+
+        words (str): What stands between its brackets.
+        RETURNS (Placeholder | None): None if the table does not say.
+        """
+        words = " ".join(words.upper().replace("’", "'").split())
+        # A detail first: STUDENT NUMBER is none of a person's forms.
+        return self._detail(words, "STUDENT") or self._of_person(words)
+
+    def _of_person(self, words: str) -> Placeholder | None:
+        for person in self._people:
+            if words != person and not words.startswith(f"{person} "):
+                continue
+            who, rest = person, words[len(person) + 1 :]
+            if (match := _NUMBER.match(rest)) and int(match[1]) > 0:
+                who, rest = (f"{person} {int(match[1])}" if int(match[1]) > 1 else person), rest[match.end() :]
+            if not rest or rest in self.forms:
+                return Placeholder(who, self.forms.get(rest, CALLED), label_for_role(self.roles[person]))
+            if found := self._detail(rest, who):
+                return found
+        return None
+
+    def _detail(self, words: str, who: str) -> Placeholder | None:
+        head, _, number = words.rpartition(" ")
+        name, n = (head, int(number)) if number.isdecimal() and 0 < int(number) < 100 else (words, 1)
+        detail = self.details.get(name)
+        return Placeholder(who, detail.make or name, detail.label, n) if detail else None
+
+    def role_of(self, who: str) -> str:
+        """RETURNS (str): The role of a person, with a number or without."""
+        return self.roles[_unnumbered(who)]
+
+    def gender_of(self, who: str) -> str:
+        """RETURNS (str): The rule of a person's gender, one of `GENDER_RULES`."""
+        return self.genders[_unnumbered(who)]
+
+    def age_of(self, who: str) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): The youngest and the oldest that a person may be."""
+        return self.ages[_unnumbered(who)]
+
+
+def _unnumbered(who: str) -> str:
+    return who.rstrip("0123456789").rstrip()
+
+
+def load_table(path: Path | None = None) -> ChatTable:
+    """The table that ships, with what a user adds.
+
+    path (Path | None): A TOML file of the same form; what it says comes before what ships.
+    RETURNS (ChatTable): To resolve placeholders with.
+    RAISES (PiiError): E501, if the file cannot be read; E686, if it is not of the form.
+    """
+    shipped = resources.files("pii_components") / "resources" / "chats" / "placeholders.toml"
+    content = tomllib.loads(shipped.read_text(encoding="utf8"))
+    if path is not None:
+        try:
+            own = tomllib.loads(path.read_text(encoding="utf8"))
+        except OSError as err:
+            raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
+        except (tomllib.TOMLDecodeError, UnicodeError) as err:
+            raise PiiError(Errors.E686, path=path.name, problem="it is no TOML file in UTF-8") from err
+        for part, value in own.items():
+            if part in _PARTS[1:] and isinstance(value, dict):
+                content[part] = {**content[part], **value}
+            elif part == "brackets":
+                content[part] = value
+            else:
+                raise PiiError(Errors.E686, path=path.name, problem=f"it may hold the tables {', '.join(_PARTS)} only")
+    return _as_table(content, path.name if path is not None else "placeholders.toml")
+
+
+def _as_table(content: dict[str, Any], where: str) -> ChatTable:
+    def check(fits: bool, problem: str) -> None:
+        if not fits:
+            raise PiiError(Errors.E686, path=where, problem=problem)
+
+    brackets = content["brackets"]
+    fits = isinstance(brackets, list) and len(brackets) == 2 and all(isinstance(b, str) and b.strip() for b in brackets)
+    check(fits, 'brackets are two texts, for example ["<", ">"]')
+    speakers: dict[str, str] = {}
+    for speaker, words in content["speakers"].items():
+        fits = speaker in (STUDENT, TEACHER) and isinstance(words, list) and all(isinstance(w, str) for w in words)
+        check(fits, f"[speakers] has lists of words for {TEACHER} and {STUDENT}")
+        speakers |= {word.lower(): speaker for word in words}
+    roles, genders, ages = {}, {}, {}
+    for number, (person, row) in enumerate(content["persons"].items(), 1):
+        row_is, key = f"row {number} of [persons]", person.upper()
+        check(isinstance(row, dict) and set(row) <= {"role", "gender", "age"}, f"{row_is} has role, gender, age")
+        check(row.get("role") in ROLES, f"role of {row_is} is one of {', '.join(ROLES)}")
+        check(row.get("gender", "any") in GENDER_RULES, f"gender of {row_is} is one of {', '.join(GENDER_RULES)}")
+        age = row.get("age", list(_AGES))
+        fits = isinstance(age, list) and len(age) == 2 and all(type(a) is int for a in age) and 0 < age[0] <= age[1] < 120
+        check(fits, f"age of {row_is} is two whole numbers, from and to")
+        roles[key], genders[key], ages[key] = row["role"], row.get("gender", "any"), (age[0], age[1])
+    check({"STUDENT", "TEACHER"} <= roles.keys(), "[persons] has STUDENT and TEACHER")
+    for form in content["forms"].values():
+        check(form in NAME_FORMS, f"[forms] may be {', '.join(NAME_FORMS)}")
+    details = {}
+    for number, (name, row) in enumerate(content["details"].items(), 1):
+        row_is = f"row {number} of [details]"
+        check(isinstance(row, dict) and set(row) <= {"make", "values", "label"}, f"{row_is} has make, values, label")
+        check(("make" in row) != ("values" in row), f"{row_is} has either make or values")
+        check(row.get("make", "age") in MAKERS, f"make of {row_is} is one of {', '.join(MAKERS)}")
+        values = row.get("values", ["-"])
+        fits = isinstance(values, list) and bool(values) and all(isinstance(value, str) and value.strip() for value in values)
+        check(fits, f"values of {row_is} are texts, one at least")
+        label = row.get("label", MAKERS.get(row.get("make", "")))
+        check(label == "" or label in LABELS, f'label of {row_is} is "" or one of {", ".join(LABELS)}')
+        details[name.upper()] = Detail(row.get("make", ""), tuple(row.get("values", ())), label)
+    forms = {words.upper(): form for words, form in content["forms"].items()}
+    return ChatTable((brackets[0], brackets[1]), speakers, roles, genders, ages, forms, details)
+
+
+# Read redacted teacher-student chats: the authored ones of assets/chats, TSCC, or any other corpus.
+
+SUFFIXES = (".txt", *TABLE_SUFFIXES, *JSON_SUFFIXES)
+# TSCC has `role` and `edited`.
+USUAL_SPEAKER_FIELDS = ("speaker", "role", "participant", "who", "author")
+USUAL_TURN_FIELDS = ("edited", "turn", "utterance", "message")
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one says at a time. speaker (str): "teacher" or "student". text (str): With placeholders; may hold line breaks."""
+
+    speaker: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A redacted chat. id (str): Unique in its corpus. turns (tuple[Turn, ...]): In order. genre, voice (str): Of the front matter.
+    part (str): "test" for those that nobody looks at while rules are made; of the front matter too."""
+
+    id: str
+    turns: tuple[Turn, ...]
+    genre: str = ""
+    voice: str = ""
+    part: str = ""
+
+
+def read_chats(
+    path: Path,
+    *,
+    table: ChatTable | None = None,
+    speaker_field: str = "",
+    text_field: str = "",
+    chat_field: str = "",
+    encoding: str = "utf-8",
+) -> list[Chat]:
+    """Read every chat of a file or folder.
+
+    path (Path): A .txt, .csv, .tsv, .jsonl or .json file, or a folder of such files.
+    table (ChatTable | None): Says which words are speakers; the one that ships if None.
+    speaker_field, text_field (str): Columns of a table; empty to find usual ones. chat_field (str): Column that tells the chats of one
+    file apart; empty if a file is a chat. encoding (str): Of the files.
+    RETURNS (list[Chat]): By the order of the paths.
+    RAISES (PiiError): E501 to E508; E681 to E684, E688, E690 to E692, if something is not of the form.
+    """
+    table = table or load_table()
+    if not path.exists():
+        raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
+    files = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file()) if path.is_dir() else [path]
+    chats: dict[str, Chat] = {}
+    for file in files:
+        name = file.relative_to(path).with_suffix("").as_posix() if path.is_dir() else file.stem
+        if file.suffix.lower() == ".txt":
+            found: Iterable[Chat] = [_read_text(file, name, table, encoding)]
+        else:
+            found = _read_table(file, name, table, (speaker_field, text_field, chat_field), encoding)
+        for chat in found:
+            if chat.id in chats:
+                raise PiiError(Errors.E688, chat=chat.id)
+            chats[chat.id] = chat
+    if not chats:
+        raise PiiError(Errors.E684, path=path.name)
+    return list(chats.values())
+
+
+def parse_chat(text: str, name: str, *, table: ChatTable | None = None) -> Chat:
+    """Read one chat from its text.
+
+    text (str): Turns, front matter before them or not. name (str): Its id. table (ChatTable | None): Says which words are speakers.
+    RETURNS (Chat): A line without a speaker goes on with the turn before it.
+    RAISES (PiiError): E681, E682, E692.
+    """
+    table = table or load_table()
+    head, mark, body = text.partition("\n---\n")
+    first_line, meta = 1, {}
+    if mark and not _speaker(head.lstrip().split("\n", 1)[0], table)[0]:
+        meta = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in head.splitlines())}
+        if meta.get("id") != name.rpartition("/")[2]:
+            raise PiiError(Errors.E692, chat=name)
+        first_line = head.count("\n") + 3
+    else:
+        body = text
+    turns: list[Turn] = []
+    for number, line in enumerate(body.split("\n"), first_line):
+        line = line.rstrip("\r")
+        speaker, said = _speaker(line, table)
+        if speaker:
+            turns.append(Turn(speaker, said))
+        elif turns and line.strip():
+            turns[-1] = Turn(turns[-1].speaker, f"{turns[-1].text}\n{line}")
+        elif line.strip():
+            raise PiiError(Errors.E681, chat=name, line=number, allowed=", ".join(table.speakers))
+    if not turns:
+        raise PiiError(Errors.E682, chat=name)
+    return Chat(name, tuple(turns), meta.get("genre", ""), meta.get("voice", ""), meta.get("part", ""))
+
+
+def _speaker(line: str, table: ChatTable) -> tuple[str, str]:
+    """RETURNS (tuple[str, str]): Who speaks, and what is said; two empty strings for a line that begins with no speaker."""
+    word, mark, said = line.partition(":")
+    speaker = table.speakers.get(word.strip().lower(), "") if mark else ""
+    return (speaker, said.strip()) if speaker else ("", "")
+
+
+def _read_text(file: Path, name: str, table: ChatTable, encoding: str) -> Chat:
+    with open_binary(file) as raw:
+        item = decode_text(raw.read(), 1, name, encoding=encoding)
+    if isinstance(item, Skip):
+        raise PiiError(Errors.E691, where=file.name, problem=item.error) from item.error
+    return parse_chat(item.text, name, table=table)
+
+
+def _read_table(file: Path, name: str, table: ChatTable, fields: tuple[str, str, str], encoding: str) -> Iterator[Chat]:
+    speaker_field, text_field, chat_field = fields
+    source = _open_table(file, text_field, chat_field, encoding)
+    names = source.others
+    speaker_field = speaker_field or next((field for field in USUAL_SPEAKER_FIELDS if field in names), "")
+    if speaker_field not in names:
+        raise PiiError(Errors.E690, where=file.name, what="the speaker", fields=show_fields(names), option="--speaker-column")
+    turns: dict[str, list[Turn]] = {}
+    for item in source:
+        if isinstance(item, Skip):
+            raise PiiError(Errors.E691, where=file.name, problem=item.error) from item.error
+        speaker = table.speakers.get(_other(item, speaker_field).strip().lower())
+        if speaker is None:
+            raise PiiError(Errors.E683, where=file.name, number=item.number, allowed=", ".join(table.speakers))
+        chat = item.id if chat_field else name
+        turns.setdefault(chat, []).append(Turn(speaker, item.text.strip()))
+    if not turns:
+        raise PiiError(Errors.E682, chat=name)
+    yield from (Chat(chat, tuple(said)) for chat, said in turns.items())
+
+
+def _open_table(file: Path, text_field: str, chat_field: str, encoding: str) -> Source:
+    """RETURNS (Source): Rows of a table, with the first text column of TSCC's and the like that it has."""
+    for wanted in (text_field,) if text_field else (*USUAL_TURN_FIELDS, ""):
+        try:
+            return open_source(file, text_field=wanted, id_field=chat_field, encoding=encoding)
+        except PiiError as err:
+            if err.code != "E505" or text_field or not wanted:
+                raise PiiError(Errors.E691, where=file.name, problem=err) from err
+    raise AssertionError("the last one raises")
+
+
+def _other(record: Record, field: str) -> str:
+    return next((value for name, value in record.others if name == field), "")
+
+
+# The people of a filled chat: one name in every form that a chat asks for, and what else is said of a person.
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+_SEPARATORS = ("-", "-", " ", ".", ", ")
+_VOWELS = "aeiou"
+_PLACES = frozenset(("town", "country", "nationality"))
+# Beginnings of names that are no nicknames.
+_NO_NICKS = frozenset(
+    ("ass", "cum", "dic", "fag", "fuc", "fuk", "nig", "poo", "shi", "sex", "tit", "twa", "anal", "homo", "slut")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody. first, last, nick (str): Names; `nick` is `first` where there is no shorter one. misheard (str): `first` with a letter
+    wrong. separator (str): Between the letters of a name that is spelled out. gender (str): "F" or "M"."""
+
+    first: str
+    last: str
+    nick: str
+    misheard: str
+    separator: str
+    gender: str
+
+    @property
+    def folded(self) -> frozenset[str]:
+        """RETURNS (frozenset[str]): All names, in lower case and without accents: what nobody else may be called."""
+        return frozenset(map(fold, (self.first, self.last, self.nick, self.misheard)))
+
+
+def invent(rng: Source_keys, gender: str, culture: str) -> Person | None:
+    """Draw a person.
+
+    rng (Source): Where chance comes from. gender (str), culture (str): A group.
+    RETURNS (Person | None): None if first name and surname are the same, or cannot be told apart from one misheard.
+    """
+    first, last = pick(rng, given_names(gender, culture)), pick(rng, surnames(culture))
+    nicks = nicknames_of(first)
+    cut = first if len(first) < 5 else first[: 3 + len(first) % 2]
+    nick = pick(rng, nicks).title() if nicks else first if fold(cut) in _NO_NICKS else cut
+    misheard = _mishear(rng, first)
+    if len({fold(first), fold(last), fold(misheard)}) < 3 or fold(nick) == fold(last):
+        return None
+    return Person(first, last, nick, misheard, pick(rng, _SEPARATORS), gender)
+
+
+def _mishear(rng: Source_keys, name: str) -> str:
+    """RETURNS (str): The name with a vowel changed, a letter inside doubled or left out, or two swapped."""
+    at = 1 + int(rng.random() * (len(name) - 2))
+    letter, kind = name[at], rng.random()
+    if letter in _VOWELS and kind < 0.5:
+        return name[:at] + _VOWELS[(_VOWELS.index(letter) + 1 + int(rng.random() * 4)) % 5] + name[at + 1 :]
+    if kind < 0.65:
+        return name[:at] + letter + name[at:]
+    if kind < 0.85 and len(name) > 3:
+        return name[:at] + name[at + 1 :]
+    return name[:at] + name[at + 1] + letter + name[at + 2 :]
+
+
+def form_of(person: Person, form: str) -> str:
+    """RETURNS (str): A name in one of `chat_table.NAME_FORMS`."""
+    if form == "spelled":
+        return person.separator.join(person.first.upper())
+    if form == "spelled_last":
+        return person.separator.join(person.last.upper())
+    return {
+        "full": f"{person.first} {person.last}",
+        "first": person.first,
+        "last": person.last,
+        "nick": person.nick,
+        "initials": f"{person.first[0]}.{person.last[0]}.",
+        "misheard": person.misheard,
+    }[form]
+
+
+def make_detail(
+    rng: Source_keys, what: str, number: int, person: Person, *, ages: tuple[int, int], values: tuple[str, ...] = ()
+) -> str:
+    """A detail of a person.
+
+    rng (Source): Where chance comes from. what (str): A key of `chat_table.MAKERS`, or anything if there are values.
+    number (int): 2 for the second place of a person, which is in another country, and so on.
+    person (Person): For handles and addresses. ages (tuple[int, int]): From and to. values (tuple[str, ...]): To choose from instead.
+    RETURNS (str): On one line.
+    """
+    if values:
+        return pick(rng, values)
+    if what == "age":
+        return str(pick(rng, range(ages[0], ages[1] + 1)))
+    if what == "date":
+        return _day(rng)
+    # Places go by the name, so another name has another home.
+    last = f"{person.last} {int(rng.random() * 1000)}" if what in _PLACES and number > 1 else person.last
+    # A source of its own: what one detail draws does not move the next, and `rng` need do no more than `random()`.
+    return " ".join(invent_detail(what, person.first, last, random.Random(int(rng.random() * 2**53))).split())
+
+
+def _day(rng: Source_keys) -> str:
+    """RETURNS (str): A day that somebody in a lesson would name, as they would write it."""
+    month, day = pick(rng, _MONTHS), 1 + int(rng.random() * 28)
+    number = _MONTHS.index(month) + 1
+    ending = "th" if 3 < day < 21 or day > 23 else {1: "st", 2: "nd", 3: "rd"}[day % 10]
+    forms = (
+        f"{day} {month}", f"{month} {day}", f"{day}{ending} {month}", f"the {day}{ending} of {month}", f"{day:02}/{number:02}",
+        f"{month[:3]} {day}", f"{day} {month[:3]}", f"{month} {day}{ending}",
+    )  # fmt: skip
+    return pick(rng, forms)
+
 
 CALLS = ("first", "full")
 CASES = ("written", "surroundings")

@@ -5,11 +5,325 @@ CRAPII has none of this: its names are Title Case, ASCII and two words long, its
 """
 
 import random
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
 
-from ..surrogates.names import REGIONS, NameTable
-from .details import invent_detail, is_linked, plain
+from ..errors import Errors, PiiError
+from ..names.table import REGIONS, NameTable
+from ..surrogates.keys import Chance
+from ..surrogates.numbers import surrogate_id_num, surrogate_phone
+from ..surrogates.places import surrogate_address
+from ..surrogates.values import Context, Generator
 from .templates import DETAILS, Slot
+
+# Names by gender and culture: the ten groups that the JEDM paper measures (seeds/gpt4omini_jedm.txt, section 3.6).
+
+# Region of the UN (ISO 3166, lukes/ISO-3166-Countries-with-Regional-Codes) -> its countries that names-dataset has.
+CULTURES: dict[str, str] = {
+    "Africa": "AO BF BI BW CM DJ DZ EG ET GH LY MA MU NA NG SD TN ZA",
+    "Americas": "AR BO BR CA CL CO CR EC GT HN HT JM MX PA PE PR SV US UY",
+    "Asia": "AE AF AZ BD BH BN CN CY GE HK ID IL IN IQ IR JO JP KH KR KW KZ LB MO MV MY OM PH PS QA SA SG SY TM TR TW YE",
+    "Europe": "AL AT BE BG CH CZ DE DK EE ES FI FR GB GR HR HU IE IS IT LT LU MD MT NL NO PL PT RS RU SE SI",
+    "Oceania": "FJ",
+}
+GENDERS = ("F", "M")
+GROUPS: tuple[tuple[str, str], ...] = tuple((gender, culture) for culture in CULTURES for gender in GENDERS)
+# Surnames have no gender in the source: both genders of a culture share them.
+SURNAMES = "S"
+
+
+def check_group(gender: str, culture: str) -> None:
+    """Check that a group is one of `GROUPS`.
+
+    RAISES (PiiError): E685, if the gender or the culture is unknown.
+    """
+    if gender not in GENDERS:
+        raise PiiError(Errors.E685, value=gender, what="gender", allowed=", ".join(GENDERS))
+    if culture not in CULTURES:
+        raise PiiError(Errors.E685, value=culture, what="culture", allowed=", ".join(CULTURES))
+
+
+def given_names(gender: str, culture: str) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): Given names of a group, sorted. RAISES (PiiError): E685, if there is no such group."""
+    check_group(gender, culture)
+    return _lists()[culture, gender]
+
+
+def surnames(culture: str) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): Surnames of a culture, sorted. RAISES (PiiError): E685, if there is no such culture."""
+    check_group(GENDERS[0], culture)
+    return _lists()[culture, SURNAMES]
+
+
+def write_lists(path: Path, lists: Mapping[tuple[str, str], Sequence[str]]) -> None:
+    """Write the resource.
+
+    path (Path): Where to. lists (Mapping[tuple[str, str], Sequence[str]]): (culture, "F", "M" or "S") -> names.
+    """
+    rows = (f"{culture}\t{kind}\t{' '.join(names)}\n" for (culture, kind), names in lists.items())
+    path.write_text("".join(rows), encoding="utf8", newline="\n")
+
+
+@cache
+def _lists() -> dict[tuple[str, str], tuple[str, ...]]:
+    file = resources.files("pii_components") / "resources" / "names" / "cultures.tsv"
+    rows = (line.split("\t") for line in file.read_text(encoding="utf8").splitlines())
+    return {(culture, kind): tuple(names.split(" ")) for culture, kind, names in rows}
+
+
+# Contact details and other particulars of invented people, linked to the name or not.
+
+_MAIL = (
+    "gmail.com", "gmail.com", "gmail.com", "yahoo.com", "hotmail.com", "outlook.com", "icloud.com", "student.example.edu", "mail.ru",
+    "yahoo.co.in", "uol.com.br", "web.de", "gmx.net", "live.com", "protonmail.com", "rediffmail.com", "qq.com", "uni.example.ac.uk",
+    "my.example.edu", "alumni.example.org", "example.edu.co", "naver.com", "libero.it", "orange.fr", "wp.pl",
+)  # fmt: skip
+_STREETS = (
+    "Maple Street", "Elm Avenue", "High Street", "Station Road", "Church Lane", "MG Road", "Park Road", "Oak Drive", "Main Street",
+    "Lincoln Blvd", "Second Ave", "King's Road", "Rua das Flores", "Calle Mayor", "Gandhi Nagar", "Mill Lane", "Sunset Boulevard",
+    "Victoria Terrace", "Jalan Merdeka", "Rue de la Gare", "Bahnhofstrasse", "Nehru Place", "Cedar Court", "Riverside Drive",
+    "Hillcrest Rd", "Orchard Way", "Av. Reforma", "Plum Tree Close", "Ring Road", "Harbour View", "Birch St.", "West 4th Street",
+    "County Road 12", "Ocean Parkway", "Via Garibaldi", "Nguyen Trai Street", "Marina Bay Walk", "Ferry Lane", "Temple Street",
+)  # fmt: skip
+_TOWNS = (
+    "Springfield, IL 62704", "Leeds LS2 9JT", "Pune 411001", "Austin, TX", "Lagos", "Porto", "Bogota", "Manila 1000", "Toronto, ON M5V 2T6",
+    "Krakow", "Izmir", "Nairobi", "Dublin 4", "Chennai - 600 017", "Madison, WI 53703", "Monterrey, N.L.", "Lyon", "Osaka", "Perth WA 6000",
+)  # fmt: skip
+# Country, adjective, towns: for details that say where somebody is from.
+_PLACES = (
+    ("India", "Indian", ("Nagpur", "Kochi", "Indore", "Guwahati", "Mysuru")),
+    ("Brazil", "Brazilian", ("Recife", "Curitiba", "Goi\u00e2nia", "Bel\u00e9m")),
+    ("Nigeria", "Nigerian", ("Ibadan", "Enugu", "Kaduna", "Abeokuta")),
+    ("the Philippines", "Filipino", ("Cebu", "Davao", "Baguio", "Iloilo City")),
+    ("Mexico", "Mexican", ("Puebla", "M\u00e9rida", "Saltillo", "Oaxaca")),
+    ("Poland", "Polish", ("Gda\u0144sk", "Lublin", "\u0141\u00f3d\u017a", "Torun")),
+    ("Germany", "German", ("Bremen", "Kassel", "W\u00fcrzburg", "Chemnitz")),
+    ("Turkey", "Turkish", ("Bursa", "Konya", "Eskisehir", "Trabzon")),
+    ("Vietnam", "Vietnamese", ("Hue", "Da Nang", "Can Tho")),
+    ("China", "Chinese", ("Suzhou", "Xiamen", "Kunming", "Harbin")),
+    ("Ukraine", "Ukrainian", ("Lviv", "Poltava", "Odesa", "Chernivtsi")),
+    ("Egypt", "Egyptian", ("Mansoura", "Tanta", "Aswan")),
+    ("Canada", "Canadian", ("Moncton", "Red Deer", "Kingston, Ontario", "Saskatoon")),
+    ("Ireland", "Irish", ("Sligo", "Tralee", "Ennis")),
+    ("South Africa", "South African", ("Polokwane", "Bloemfontein", "George")),
+    (
+        "the United States",
+        "American",
+        ("Toledo, Ohio", "Boise", "El Paso", "Macon, Georgia", "Fargo", "Tulsa", "Bangor, Maine"),
+    ),
+    ("England", "English", ("Hull", "Swindon", "Kettering", "Preston")),
+    ("Indonesia", "Indonesian", ("Malang", "Makassar", "Padang")),
+    ("Pakistan", "Pakistani", ("Multan", "Sialkot", "Quetta")),
+    ("Colombia", "Colombian", ("Pereira", "Ibagu\u00e9", "Cali")),
+)
+_SCHOOL_WORDS = (
+    "Lakeside", "Northgate", "St. Brendan", "Hillcrest", "Meadow Park", "Jefferson", "Saraswati", "Santa Rita", "Queen Anne", "Westbury",
+    "Bluewater", "Al-Noor", "Rosa Parks", "Kingsway", "Sacred Heart", "Copernicus", "Riverbend", "Eastern Cape", "Simon Bolivar", "Oak Valley",
+)  # fmt: skip
+_SCHOOLS = (
+    "{} High School", "{} Middle School", "{} Community College", "{} University", "{} College", "{} Secondary School", "{} Polytechnic",
+    "University of {}", "{} Academy", "{} Institute of Technology", "{} Elementary", "{} Girls' School", "{} Business School",
+)  # fmt: skip
+_FIRM_WORDS = (
+    "Harbour", "Delta", "Blue Heron", "Summit", "Falcon", "Crescent", "Pioneer", "Silverline", "Greenfield", "Zenith", "Marigold", "Copperhill",
+    "Ashoka", "Pacifico", "Baltic", "Orbit", "Three Rivers", "Kestrel", "Sunrise", "Ironbridge",
+)  # fmt: skip
+_FIRMS = (
+    "{} Logistics", "{} Insurance", "{} General Hospital", "{} Foods", "{} Bank", "{} Consulting", "{} Textiles", "{} Dental Clinic", "{} Motors",
+    "{} Pharmacy", "{} Steel", "{} Software Pvt. Ltd.", "{} & Sons", "{} Construction", "{} Airways", "{} Care Home", "{} Energy", "{} Bakery",
+)  # fmt: skip
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+
+Names = tuple[str, str]
+
+
+def plain(name: str) -> str:
+    """RETURNS (str): The letters of a name, lower case, without accents and marks: what goes into an e-mail address."""
+    flat = unicodedata.normalize("NFKD", name.translate(str.maketrans("øØđĐłŁßæÆı", "oOdDlLsaAi")))
+    return re.sub(r"[^a-z0-9]", "", flat.encode("ascii", "ignore").decode().lower())
+
+
+_ALIASES = (
+    "night", "pixel", "blue", "storm", "lucky", "tiny", "salty", "cosmic", "lazy", "red", "ghost", "mango", "paper", "electric", "quiet", "north",
+)  # fmt: skip
+_ALIAS_NOUNS = (
+    "fox", "panda", "wolf", "skater", "reader", "cat", "moth", "otter", "gamer", "runner", "owl", "noodle", "rider", "comet", "tiger", "cook",
+)  # fmt: skip
+
+
+def _alias(rng: random.Random) -> str:
+    """RETURNS (str): A handle that says nothing about a name."""
+    a, b = rng.choice(_ALIASES), rng.choice(_ALIAS_NOUNS)
+    number = rng.choice(("", "", f"{rng.randint(1, 99)}", f"{rng.randint(1985, 2014)}", f"{rng.randint(100, 9999)}"))
+    return rng.choice(
+        (
+            f"{a}{b}{number}",
+            f"{a}_{b}{number}",
+            f"{a}.{b}{number}",
+            f"x{a}{b}x",
+            f"{b}{number or 7}",
+            f"{a.title()}{b.title()}{number}",
+        )
+    )
+
+
+def _handle(names: Names, rng: random.Random) -> str:
+    if rng.random() < 0.22:
+        return _alias(rng)
+    f, m = plain(names[0]) or "user", plain(names[1]) or plain(names[0]) or "student"
+    year = f"{rng.randint(60, 99)}" if rng.random() < 0.4 else f"{rng.randint(1, 2012)}"
+    return rng.choice((
+        f"{f}.{m}", f"{f}{m}", f"{f[0]}{m}", f"{f}_{m}", f"{m}.{f}", f"{f}{m[0]}", f"{f}.{m}{year}", f"{f}{year}", f"{f[0]}{m}{year}",
+        f"{m}{f[0]}", f"{f}-{m}", f"{m}{year}", f"{f}{m}{year}", f"the{f}", f"{f}writes", f"{f}_{year}",
+    ))  # fmt: skip
+
+
+def _email(names: Names, rng: random.Random) -> str:
+    domain = (
+        rng.choice(_MAIL)
+        if rng.random() < 0.8
+        else f"{plain(names[1]) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}"
+    )
+    local = _handle(names, rng)
+    return f"{local.title() if rng.random() < 0.08 else local}@{domain}"
+
+
+def _username(names: Names, rng: random.Random) -> str:
+    return _handle(names, rng)
+
+
+def _url(names: Names, rng: random.Random) -> str:
+    handle, slug = _handle(names, rng), f"{plain(names[0])}-{plain(names[1])}"
+    tail = "".join(rng.choice("0123456789abcdef") for _ in range(8))
+    code = "".join(rng.choice("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789_-") for _ in range(11))
+    path = rng.choice((
+        f"www.linkedin.com/in/{slug}-{tail}", f"linkedin.com/in/{handle}", f"github.com/{handle}", f"www.facebook.com/{handle}",
+        f"instagram.com/{handle}/", f"twitter.com/{handle}", f"{handle.replace('.', '').replace('_', '')}.wordpress.com",
+        f"{slug}.blogspot.com/20{rng.randint(10, 24)}/0{rng.randint(1, 9)}/my-reflection.html", f"medium.com/@{handle}",
+        f"www.youtube.com/watch?v={code}", f"youtu.be/{code}", f"sites.google.com/view/{slug}", f"www.{plain(names[1]) or 'my'}.com/about",
+        f"www.behance.net/{handle}", f"{slug}.github.io", f"drive.google.com/file/d/{code}{code}/view?usp=sharing",
+        f"www.{plain(names[0])}{plain(names[1])}.com/blog", f"prezi.com/{code}/{slug}/", f"{handle.replace('_', '')}.tumblr.com",
+        f"www.slideshare.net/{handle}/presentation-{rng.randint(1000, 99999)}", f"docs.google.com/document/d/{code}{tail}/edit",
+        f"{plain(names[1]) or 'my'}-{rng.choice(('design', 'consulting', 'studio', 'law', 'photo'))}.{rng.choice(('com', 'net', 'org', 'biz'))}/",
+    ))  # fmt: skip
+    return rng.choice(("https://", "https://", "http://", "")) + path
+
+
+def _digits(rng: random.Random, pattern: str) -> str:
+    kinds = {"#": "0123456789", "%": "123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
+    return "".join(rng.choice(kinds[c]) if c in kinds else c for c in pattern)
+
+
+def _id(names: Names, rng: random.Random) -> str:
+    return _digits(rng, rng.choice((
+        "%#######", "%########", "%######", "%#####", "%###########", "?%######", "??%#####", "S%#######", "A0%######?", "20##-#####",
+        "%##-##-####", "u%######", "%####/20##", "20##?%####", "??/20##/%###", "%### %### %###", "%#########", "id%####", "??-%####-##",
+        "%###########", "N%#######", "#%#######-?", "%#.%##.%##-#",
+    )))  # fmt: skip
+
+
+def _phone(names: Names, rng: random.Random) -> str:
+    return _digits(rng, rng.choice((
+        "(%##) %##-####", "%##-%##-####", "%##.%##.####", "+1 %## %## ####", "1-%##-%##-####", "+91 9#### #####", "+91-98########",
+        "9#########", "+44 7### ######", "07### ### ###", "+55 (11) 9####-####", "(21) 9####-####", "+49 17# #######", "+52 55 #### ####",
+        "+234 80# ### ####", "080########", "+63 9## ### ####", "+61 4## ### ###", "+33 6 ## ## ## ##", "06 ## ## ## ##", "+20 10 ########",
+        "+92 3## #######", "%##%##%###", "(+57) 3## ### ####", "+84 9# ### ## ##", "%##-%###-####", "+7 9## ###-##-##", "+81 90-####-####",
+    )))  # fmt: skip
+
+
+def _address(names: Names, rng: random.Random) -> str:
+    number = rng.choice(
+        (f"{rng.randint(1, 9999)}", f"{rng.randint(1, 300)}{rng.choice('ABC')}", f"{rng.randint(1, 99)}/{rng.randint(1, 9)}")
+    )
+    street = rng.choice(_STREETS)
+    line = f"{street} {number}" if rng.random() < 0.2 else f"{number} {street}"
+    if rng.random() < 0.25:
+        line += rng.choice(
+            (
+                f", Apt {rng.randint(1, 40)}",
+                f", Apt. {rng.randint(1, 40)}B",
+                f" #{rng.randint(1, 90)}",
+                f", Flat {rng.randint(1, 20)}",
+            )
+        )
+    return line + (rng.choice((", ", ", ", "\n")) + rng.choice(_TOWNS) if rng.random() < 0.6 else "")
+
+
+def _age(names: Names, rng: random.Random) -> str:
+    return str(rng.choice((rng.randint(12, 24), rng.randint(19, 48), rng.randint(30, 79))))
+
+
+def _birthday(names: Names, rng: random.Random) -> str:
+    year, month, day = rng.randint(1948, 2012), rng.randint(1, 12), rng.randint(1, 28)
+    name = _MONTHS[month - 1]
+    return rng.choice((
+        f"{name} {day}, {year}", f"{day} {name} {year}", f"{day:02}/{month:02}/{year}", f"{month}/{day}/{year % 100:02}",
+        f"{year}-{month:02}-{day:02}",
+        f"{day}.{month}.{year}", f"{name[:3]}. {day}, {year}", f"{name} {day}", f"the {day}th of {name}" if 3 < day < 21 else f"{day} {name}",
+    ))  # fmt: skip
+
+
+def _home(names: Names) -> tuple[str, str, tuple[str, ...]]:
+    """RETURNS (tuple): Country, adjective and towns; the same three for one name, whichever is asked for first."""
+    return random.Random("|".join(names)).choice(_PLACES)
+
+
+def _town(names: Names, rng: random.Random) -> str:
+    return rng.choice(_home(names)[2])
+
+
+def _country(names: Names, rng: random.Random) -> str:
+    return _home(names)[0]
+
+
+def _nationality(names: Names, rng: random.Random) -> str:
+    return _home(names)[1]
+
+
+def _school(names: Names, rng: random.Random) -> str:
+    return rng.choice(_SCHOOLS).format(rng.choice(_SCHOOL_WORDS))
+
+
+def _employer(names: Names, rng: random.Random) -> str:
+    return rng.choice(_FIRMS).format(rng.choice(_FIRM_WORDS))
+
+
+_MAKERS: Mapping[str, Callable[[Names, random.Random], str]] = {
+    "email": _email, "username": _username, "url": _url, "id": _id, "phone": _phone, "address": _address, "age": _age, "birthday": _birthday,
+    "town": _town, "country": _country, "nationality": _nationality, "school": _school, "employer": _employer,
+}  # fmt: skip
+_REMAKERS: Mapping[str, Generator] = {"id": surrogate_id_num, "phone": surrogate_phone, "address": surrogate_address}
+
+
+def invent_detail(what: str, first: str, last: str, rng: random.Random, table: NameTable | None = None) -> str:
+    """A detail of a person.
+
+    what (str): A key of `templates.DETAILS`. first, last (str): The name; `last` may be empty.
+    rng (random.Random): Where chance comes from. table (NameTable | None): With it, half of the numbers and addresses are made over by the
+        surrogates' generators.
+    RETURNS (str): For example an e-mail address.
+    """
+    value = _MAKERS[what]((first, last), rng)
+    remake = _REMAKERS.get(what)
+    if remake is None or table is None or rng.random() < 0.5:
+        return value
+    chance = Chance(rng.getrandbits(128).to_bytes(16, "big"), scope="corpus")
+    return remake(value, Context(chance, table, reserved=rng.random() < 0.3), 0) or value
+
+
+def is_linked(value: str, first: str, last: str) -> bool:
+    """RETURNS (bool): Whether a handle, address or page holds a part of the name (three letters or more)."""
+    flat = plain(value)
+    return any(len(part) > 2 and part in flat for part in (plain(first), plain(last)))
+
 
 _NICKS = {
     "william": "Bill", "robert": "Bob", "elizabeth": "Liz", "katherine": "Kate", "alexander": "Alex", "alexandra": "Alex", "michael": "Mike",

@@ -10,34 +10,235 @@ persons of the other folds, each as the detector of its own fold saw them, and i
 """
 
 import hashlib
+import json
+import logging
 import os
+import random
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
 from itertools import groupby, product
 from pathlib import Path
 from typing import Any, cast
 
 import numpy
+import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from ..context import PRIVATE, PiiContext
-from ..context_model import CLASSES, PersonModel
-from ..context_train import PersonExample, collect, train
-from ..corpus.build import CRAPII_ANNOTATED, to_doc
-from ..corpus.formats.record import LabelledText
-from ..corpus.synthesis import Filled
+from ..context.classifier import CLASSES, PersonModel
+from ..context.component import PRIVATE, PiiContext
+from ..corpus.build import CRAPII_ANNOTATED, WORN, Filled, to_doc
 from ..errors import Errors, PiiError
-from ..labels import is_name
-from ..packaging import TORCH, assemble
+from ..files.formats.base import LabelledText
+from ..files.sources import read_labelled
+from ..labels import NAME_STUDENT, is_name
 from ..spans import SPANS_KEY
-from .matching import match_bag
-from .records import CRAPII_LABELS, Entity, GoldDocument
-from .sweep import Cached, changed, choose, predict_once, reset
-from .systems import crapii_label, entity_of
-from .veto_control import Proposed
+from ..training.classifier import PersonExample, collect, train
+from ..training.package import TORCH, assemble
+from .gold import CRAPII_LABELS, Entity, GoldDocument, read_gold
+from .match import match_bag
+from .metrics import N_RESAMPLES, SEED, measures, reliability
+from .report import label_views
+from .systems import Run, crapii_label, entity_of
+from .veto import Proposed, control_report
+
+# Trying settings of a loaded pipeline, with the expensive part done once. Pure of printing; see thresholds.py for the com
+
+NER = "pii_ner"
+Setting = Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cached:
+    """What a document looks like before `pii_ner` decides.
+
+    gold (GoldDocument): The document. doc (Doc): Its tokens. user_data (dict[Any, Any]): What the tokenizer left there.
+    probabilities (numpy.ndarray): Shape `(n_tokens, n_outputs)`.
+    """
+
+    gold: GoldDocument
+    doc: Doc
+    user_data: dict[Any, Any]
+    probabilities: numpy.ndarray
+
+
+def predict_once(
+    nlp: Language, documents: Sequence[GoldDocument], *, progress: Callable[[], None] = lambda: None
+) -> list[Cached]:
+    """Run everything up to `pii_ner`, and keep its probabilities.
+
+    nlp (Language): With a component `pii_ner`. documents (Sequence[GoldDocument]): Texts.
+    progress (Callable[[], None]): Called after each document.
+    RETURNS (list[Cached]): In the same order. RAISES (PiiError): E706 without `pii_ner`.
+    """
+    ner = component(nlp, NER)
+    names = list(nlp.pipe_names)
+    before = [proc for name, proc in nlp.pipeline[: names.index(NER)]]
+    cached = []
+    for gold in documents:
+        doc = nlp.make_doc(gold.text)
+        user_data = dict(doc.user_data)
+        for proc in before:
+            doc = proc(doc)
+        probabilities = ner.model.ops.to_numpy(ner.predict([doc])[0])
+        reset(doc, user_data)  # the encoder's output is a megabyte per essay
+        cached.append(Cached(gold, doc, user_data, probabilities))
+        progress()
+    return cached
+
+
+def reset(doc: Doc, user_data: Mapping[Any, Any]) -> None:
+    """Take all annotations of the pipeline off a document.
+
+    doc (Doc): Changed in place. user_data (Mapping[Any, Any]): What shall be left.
+    """
+    doc.spans.clear()
+    doc.ents = []
+    doc.user_data.clear()
+    doc.user_data.update(user_data)
+    doc.tensor = numpy.zeros((0,), dtype="f4")
+
+
+def find_with(
+    nlp: Language, cached: Sequence[Cached], setting: Setting, *, protects: Callable[[str], bool] = lambda label: False
+) -> list[Entity]:
+    """What the pipeline finds with a setting.
+
+    nlp (Language): As given to `predict_once`; its settings are the old ones afterwards. cached (Sequence[Cached]): Documents.
+    setting (Setting): Values by place. protects (Callable[[str], bool]): Labels that a profile hides, see `crapii_label`.
+    RETURNS (list[Entity]): Of all documents, in order.
+    """
+    ner = component(nlp, NER)
+    after = [proc for name, proc in nlp.pipeline[list(nlp.pipe_names).index(NER) + 1 :]]
+    found: list[Entity] = []
+    with changed(nlp, setting):
+        for item in cached:
+            doc = item.doc
+            ner.set_annotations([doc], [ner.model.ops.asarray(item.probabilities)])
+            for proc in after:
+                doc = proc(doc)
+            spans = doc.spans.get(SPANS_KEY, ())
+            found.extend(entity_of(item.gold, s.start_char, s.end_char, crapii_label(s.label_, protects)) for s in spans)
+            reset(doc, item.user_data)
+    return found
+
+
+def component(nlp: Language, name: str) -> Any:
+    """RETURNS (Any): A component. RAISES (PiiError): E706, if the pipeline has none of that name."""
+    if name not in nlp.pipe_names:
+        raise PiiError(Errors.E706, pipeline=nlp.meta["name"], component=name, pipes=", ".join(nlp.pipe_names))
+    return nlp.get_pipe(name)
+
+
+@contextmanager
+def changed(nlp: Language, setting: Setting) -> Iterator[None]:
+    """Set values in the components' `cfg` for a while.
+
+    nlp (Language): Changed in place, and changed back. setting (Setting): Values by place.
+    RAISES (PiiError): E706, if a component or its setting is not there; what a component raises for a value out of range.
+    """
+    old: list[tuple[str, Any, bool]] = []
+    try:
+        for place, value in setting.items():
+            cfg, key = find_place(nlp, place)
+            old.append((place, cfg.get(key), key in cfg))
+            cfg[key] = value
+            reload_cfg(nlp, place)
+        yield
+    finally:
+        for place, value, was_there in reversed(old):
+            cfg, key = find_place(nlp, place)  # anew: a component may have taken another dictionary in
+            if was_there:
+                cfg[key] = value
+            else:
+                del cfg[key]
+            reload_cfg(nlp, place)
+
+
+def reload_cfg(nlp: Language, place: str) -> None:
+    """Let a component take its `cfg` in, as if it were loaded. One with a model reads its `cfg` as it goes."""
+    name, _, _ = place.partition(".")
+    proc = component(nlp, name)
+    if not hasattr(proc, "model") and hasattr(proc, "from_bytes"):
+        proc.from_bytes(proc.to_bytes())
+
+
+def find_place(nlp: Language, place: str) -> tuple[dict[str, Any], str]:
+    """Where a setting lives.
+
+    nlp (Language): The pipeline. place (str): `component.key`, or `component.key.subkey`, whose subkey may be new (a label).
+    RETURNS (tuple[dict[str, Any], str]): The dictionary and the key in it. RAISES (PiiError): E706, if it is not there.
+    """
+    name, *keys = place.split(".")
+    cfg = getattr(component(nlp, name), "cfg", None)
+    for key in keys[:-1]:
+        cfg = cfg.get(key) if isinstance(cfg, dict) else None
+    if not keys or not isinstance(cfg, dict) or (len(keys) == 1 and keys[0] not in cfg):
+        raise PiiError(Errors.E706, pipeline=nlp.meta["name"], component=f"setting {place}", pipes=", ".join(nlp.pipe_names))
+    return cfg, keys[-1]
+
+
+def grid(values: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
+    """RETURNS (list[dict[str, float]]): Every combination of values by place, in order."""
+    return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
+
+
+def folds(documents: Sequence[GoldDocument], n: int, *, seed: int) -> numpy.ndarray:
+    """Deal documents into folds, those with and those without PII each evenly.
+
+    documents (Sequence[GoldDocument]): In any order: ids decide. n (int): Number of folds, 2 or more.
+    seed (int): Of the shuffle.
+    RETURNS (numpy.ndarray): Number of the fold of each document, shape `(n_documents,)`. RAISES (PiiError): E707.
+    """
+    if not 2 <= n <= len(documents):
+        raise PiiError(Errors.E707, n=n, documents=len(documents))
+    fold = numpy.zeros(len(documents), dtype="i8")
+    ordered = sorted(range(len(documents)), key=lambda i: documents[i].id)
+    dealt = 0
+    for with_pii in (True, False):
+        rows = [i for i in ordered if bool(documents[i].entities) == with_pii]
+        random.Random(seed).shuffle(rows)
+        for i in rows:
+            fold[i] = dealt % n
+            dealt += 1
+    return fold
+
+
+def choose(counts: numpy.ndarray, *, criterion: str = "f5", min_precision: float = 0.0) -> int:
+    """The best setting.
+
+    counts (numpy.ndarray): Summed counts per setting, shape `(n_settings, 3)`.
+    criterion (str): "f5" or "f1".
+    min_precision (float): Settings below it are taken only if none reaches it; then the most precise one is.
+    RETURNS (int): Its number; of equals, the more precise, then the first.
+    """
+    values = {name: numpy.nan_to_num(found) for name, found in measures(counts).items()}
+    enough = values["precision"] >= min_precision
+    first = numpy.where(enough, values[criterion], -1.0)
+    return int(numpy.lexsort((numpy.arange(len(counts), 0, -1), values["precision"], first))[-1])
+
+
+def cross_validate(
+    counts: numpy.ndarray, fold: numpy.ndarray, *, criterion: str = "f5", min_precision: float = 0.0
+) -> tuple[numpy.ndarray, list[int]]:
+    """Choose on all folds but one, count on that one.
+
+    counts (numpy.ndarray): Shape `(n_settings, n_documents, 3)`. fold (numpy.ndarray): From `folds`.
+    RETURNS (tuple[numpy.ndarray, list[int]]): Held-out counts per document, shape `(n_documents, 3)`, and the setting
+    chosen per fold.
+    """
+    held_out = numpy.zeros(counts.shape[1:], dtype=counts.dtype)
+    chosen = []
+    for n in sorted(set(fold.tolist())):
+        best = choose(counts[:, fold != n].sum(axis=1), criterion=criterion, min_precision=min_precision)
+        held_out[fold == n] = counts[best, fold == n]
+        chosen.append(best)
+    return held_out, chosen
+
 
 CONTEXT = "pii_context"
 PROTECT = "pii_context.settings.protect"
@@ -300,3 +501,203 @@ def _counts(fold: Fold, entities: Sequence[Entity]) -> numpy.ndarray:
     gold = [entity for item in fold.cached for entity in item.gold.entities]
     ids = [item.gold.id for item in fold.cached]
     return match_bag(gold, entities, documents=ids, labels=CRAPII_LABELS).per_document.sum(axis=0)
+
+
+# The steps of `pii-edu evaluate crossval`, each of which is left out if its result is there.
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidation:
+    """One cross-validation; see the options of the command."""
+
+    work: Path
+    source: Path
+    config: Path
+    corpus: Path
+    settings: Path
+    n_folds: int
+    replay: int
+    threads: int
+    min_precision: float
+    protect: float = 0.0
+    l2: float = 0.0
+    extra_l2: float = 0.0
+    encoder: str = TORCH
+    reader: Path | None = None
+    more: tuple[Path, ...] = ()
+    also: tuple[Path, ...] = ()
+    detector: str = ""
+    n_resamples: int = N_RESAMPLES
+    seed: int = SEED
+
+    def choices(self) -> list[Choice]:
+        """RETURNS (list[Choice]): What there is to choose from on the other folds, those of one classifier together. What was given is not chosen."""
+        penalties = sorted({(self.l2 or c.l2, self.extra_l2 or c.extra_l2) for c in CHOICES})
+        thresholds = [self.protect] if self.protect else THRESHOLDS
+        return [Choice(*penalty, threshold) for penalty in penalties for threshold in thresholds]
+
+    def run(
+        self,
+        documents: Sequence[GoldDocument],
+        gold: Path,
+        apart: Path | None,
+        protects: Callable[[str], bool],
+        *,
+        final: bool,
+        classifier: bool = True,
+    ) -> tuple[Run, Run | None, dict[str, Any]]:
+        """Train, predict, decide.
+
+        documents (Sequence[GoldDocument]): What is scored. gold (Path): Their file. apart (Path | None): Other essays.
+        protects (Callable[[str], bool]): Whether a label is hidden. final (bool): Whether to train on everything too.
+        classifier (bool): Whether to fit one; without, the rules decide, and the essays apart are not looked at.
+        RETURNS (tuple[Run, Run | None, dict[str, Any]]): Held-out entities of `documents`, those of the essays apart, and what goes into the
+            metrics file beside scores: `calibration`, the reliability curve of held-out probabilities that a person is private, and
+            `control`, see veto_control.py. The last is empty without a classifier.
+        """
+        began, cpu = time.perf_counter(), time.process_time()
+        essays = list(read_labelled(gold))
+        more = list(read_labelled(apart)) if apart else []
+        blank = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+        ours = [*self._replay(blank), *self._also(blank)]
+        number = [fold_of(essay.text, self.n_folds) for essay in essays]
+        models = []
+        for n in range(self.n_folds):
+            rest = [essay for essay, fold in zip(essays, number, strict=True) if fold != n]
+            models.append(self._train(f"fold{n}", blank, rest, ours))
+        if final:
+            self._train("final", blank, [*essays, *more], ours)
+        settings = json.loads(self.settings.read_text("utf8"))
+        folds = []
+        for n, model in enumerate(models):
+            rows = [i for i, fold in enumerate(number) if fold == n]
+            mine, texts = [documents[i] for i in rows], [essays[i] for i in rows]
+            folds.append(
+                examine_fold(
+                    model,
+                    mine,
+                    texts,
+                    settings=settings,
+                    encoder=self.encoder,
+                    store=self._stored(f"fold{n}/probabilities"),
+                    reader=self._reader(),
+                )
+            )
+            logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
+        if not classifier:
+            found = [entity for fold in folds for entity in find_with(fold.nlp, fold.cached, {}, protects=protects)]
+            return self._as_run("rules", found, documents, {"folds": self.n_folds}, protects, (began, cpu)), None, {}
+        nlp = self._ours_by(settings)
+        extra, also = self._persons_of_ours(nlp), self._persons_of(nlp, self.also)
+        done = decide(folds, extra, also=also, protects=protects, min_precision=self.min_precision, choices=self.choices())
+        entities, best = done.entities, done.best
+        everyone = [*(p for fold in folds for p in fold.persons), *also]
+        fitted = train(everyone, extra=extra, l2=best.l2, extra_l2=best.extra_l2)
+        self.work.mkdir(parents=True, exist_ok=True)
+        (self.work / "classifier.npz").write_bytes(fitted.to_bytes())
+        told = {
+            **asdict(best),
+            "by_fold": [asdict(choice) for choice in done.by_fold],
+            "persons": len(done.scores),
+            "extra": len(extra),
+            "also": len(also),
+        }
+        (self.work / "chosen.json").write_text(json.dumps(told, indent=1) + "\n", "utf8")
+        about = {"model": self.source.name, "folds": self.n_folds, "held_out": True, **told}
+        run = self._as_run("held_out", entities, documents, about, protects, (began, cpu))
+        more_told = {
+            "calibration": {"private people, held out": reliability(done.scores, done.private)},
+            "control": control_report(
+                done.proposed,
+                documents,
+                views={"names": [NAME_STUDENT], **label_views()},
+                strict=folds[0].nlp.get_pipe(CONTEXT).settings.protect_precision,  # type: ignore[attr-defined]
+                n_resamples=self.n_resamples,
+                seed=self.seed,
+            ),
+        }
+        if apart is None:
+            return run, None, more_told
+        first = examine_fold(
+            models[0],
+            read_gold(apart),
+            more,
+            settings=settings,
+            encoder=self.encoder,
+            store=self._stored("apart"),
+            reader=self._reader(),
+        )
+        first.nlp.get_pipe(CONTEXT).classifier = fitted  # type: ignore[attr-defined]
+        found = find_with(first.nlp, first.cached, {"pii_context.settings.protect": best.protect}, protects=protects)
+        return run, _other_run(first, found, about, protects), more_told
+
+    def _as_run(
+        self,
+        name: str,
+        entities: list[Entity],
+        documents: Sequence[GoldDocument],
+        about: dict[str, Any],
+        protects: Callable[[str], bool],
+        began: tuple[float, float],
+    ) -> Run:
+        order = {doc.id: i for i, doc in enumerate(documents)}
+        entities.sort(key=lambda e: (order[e.document], e.start))
+        seconds, cpu_seconds = time.perf_counter() - began[0], time.process_time() - began[1]
+        protected = frozenset(label for label in {e.label for e in entities} if protects(label))
+        words = sum(doc.n_words for doc in documents)
+        about = {"model": self.source.name, "held_out": True, "encoder": self.encoder, **about}
+        return Run(name, about, tuple(entities), protected, seconds, cpu_seconds, words, stored=True)
+
+    def _train(self, name: str, blank: Language, essays: Sequence[LabelledText], ours: Sequence[Doc]) -> Path:
+        folder = self.work / name
+        if not (folder / "train.spacy").is_file():
+            write_training(blank, essays, ours, folder / "train.spacy")
+        logger.info("%s: training on %d essays", name, len(essays))
+        return train_fold(folder, config=self.config, source=self.source, dev=self.corpus / "dev.spacy", threads=self.threads)
+
+    def _replay(self, blank: Language) -> list[Doc]:
+        docs = list(DocBin().from_disk(self.corpus / "train.spacy").get_docs(blank.vocab))
+        random.Random(5).shuffle(docs)
+        return docs[: self.replay]
+
+    def _also(self, blank: Language) -> list[Doc]:
+        """RETURNS (list[Doc]): What every fold learns from besides; texts with a label are there twice, as essays are."""
+        docs = [doc for path in self.also for doc in DocBin().from_disk(path).get_docs(blank.vocab)]
+        return [doc for doc in docs for _ in range(2 if doc.spans[SPANS_KEY] else 1)]
+
+    def _persons_of_ours(self, nlp: Language) -> list[PersonExample]:
+        """Persons of our own dev essays, also of those that are worn, and of `more`: the detector that it goes on from was not trained on them."""
+        worn = self.corpus / f"{WORN}.spacy"
+        return self._persons_of(nlp, [self.corpus / "dev.spacy", *([worn] if worn.is_file() else []), *self.more])
+
+    def _persons_of(self, nlp: Language, paths: Iterable[Path]) -> list[PersonExample]:
+        persons: list[PersonExample] = []
+        for path in paths:
+            docs = list(DocBin().from_disk(path).get_docs(nlp.vocab))
+            gold = [GoldDocument(str(n), doc.text) for n, doc in enumerate(docs)]
+            stem = path.parent.name if path.stem == "train" else path.stem
+            name = ("ours" if stem == "dev" else f"ours_{stem}") + ("_by_detector" if self.detector else "")
+            persons += collect_cached(nlp, cached_or_found(nlp, gold, self._stored(name)), docs)
+        return persons
+
+    def _ours_by(self, settings: dict[str, Any]) -> Language:
+        """RETURNS (Language): What reads our own essays: `detector`, a whole pipeline, or the one that the folds go on from."""
+        nlp = assemble(self.detector or self.source, settings=settings, encoder=self.encoder, reader=self._reader())
+        nlp.remove_pipe("hips_surrogate")
+        return nlp
+
+    def _reader(self) -> bytes:
+        """RETURNS (bytes): The reader of `pii_context`, which has seen no real essay; empty without one."""
+        return self.reader.read_bytes() if self.reader else b""
+
+    def _stored(self, name: str) -> Path:
+        """RETURNS (Path): Where probabilities lie; each form of the encoder has its own."""
+        return self.work / (f"{name}.npz" if self.encoder == TORCH else f"{name}-{self.encoder}.npz")
+
+
+def _other_run(fold: Fold, found: list[Entity], about: dict[str, Any], protects: Callable[[str], bool]) -> Run:
+    protected = frozenset(label for label in {e.label for e in found} if protects(label))
+    words = sum(item.gold.n_words for item in fold.cached)
+    return Run("apart", about, tuple(found), protected, 0.0, 0.0, words, stored=True)

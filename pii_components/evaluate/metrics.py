@@ -8,11 +8,71 @@ vector of how often each document was drawn, so that all resamples are one matri
 systems are compared in pairs (`difference`).
 """
 
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 import numpy
 
-from .matching import FN, FP, TP, CoverTable
+from ..errors import Errors, PiiError
+from ..labels import NAME_STUDENT, ROLES, is_name, role_of
+from .gold import Entity
+from .match import FN, FP, NO_MASKS, TP, CountTable, CoverTable, Masks, in_clear, judged, pair_overlaps, touches
+
+# Do probabilities mean what they say: reliability by bins, expected calibration error, Brier score. Pure functions.
+
+_Z = 1.96
+
+
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """RETURNS (tuple[float, float]): The 95 % interval of a share, by Wilson's score; (0, 1) for n = 0."""
+    if not n:
+        return 0.0, 1.0
+    p, square = successes / n, _Z * _Z
+    middle = (p + square / (2 * n)) / (1 + square / n)
+    half = _Z * math.sqrt(p * (1 - p) / n + square / (4 * n * n)) / (1 + square / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def reliability(scores: Sequence[float], outcomes: Sequence[bool], *, n_bins: int = 10) -> dict[str, Any]:
+    """The reliability curve.
+
+    scores (Sequence[float]): Probabilities, 0 to 1. outcomes (Sequence[bool]): What was so. n_bins (int): Of equal width.
+    RETURNS (dict[str, Any]): `n`, `share` (of what was so), `mean_score`, `ece`, `brier`, and `bins` with `low`, `high`, `n`, `mean_score`,
+        `share`, `share_95`; empty bins are left out. `ece` and `brier` are None without any score.
+    """
+    p, y = numpy.asarray(scores, dtype="f8"), numpy.asarray(outcomes, dtype="f8")
+    at = numpy.minimum((p * n_bins).astype(int), n_bins - 1)
+    bins: list[dict[str, Any]] = []
+    for n in range(n_bins):
+        inside = at == n
+        size = int(inside.sum())
+        if size:
+            low, high = wilson(int(y[inside].sum()), size)
+            bins.append(
+                {
+                    "low": n / n_bins,
+                    "high": (n + 1) / n_bins,
+                    "n": size,
+                    "mean_score": round(float(p[inside].mean()), 4),
+                    "share": round(float(y[inside].mean()), 4),
+                    "share_95": [round(low, 4), round(high, 4)],
+                }
+            )
+    if not len(p):
+        return {"n": 0, "share": None, "mean_score": None, "ece": None, "brier": None, "bins": []}
+    ece = sum(b["n"] * abs(b["mean_score"] - b["share"]) for b in bins) / len(p)
+    return {
+        "n": len(p),
+        "share": round(float(y.mean()), 4),
+        "mean_score": round(float(p.mean()), 4),
+        "ece": round(float(ece), 4),
+        "brier": round(float(((p - y) ** 2).mean()), 4),
+        "bins": bins,
+    }
+
 
 N_RESAMPLES = 1000
 SEED = 20240117  # any fixed number; the same for every system, so that differences are paired
@@ -210,3 +270,380 @@ def rate(part: numpy.ndarray, whole: numpy.ndarray, weights: numpy.ndarray) -> E
     RETURNS (Estimate | None): None if there is nothing in the whole.
     """
     return _estimate(_divide(part.sum(), whole.sum()), _divide(weights @ part.astype("i8"), weights @ whole.astype("i8")))
+
+
+# What a reader of the released text would still see, and what was hidden for nothing. Blind to labels.
+
+WORDS = 10_000
+# Columns of ExposureTable.counts.
+ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN, ALARMS, WORDS_OF = range(7)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExposureTable:
+    """Counts per document.
+
+    documents (tuple[str, ...]): Ids of the rows.
+    counts (numpy.ndarray): Shape `(n_documents, 7)`: gold entities, those wholly covered, those touched; characters of gold without
+    white space, those hidden; false alarms; words.
+    """
+
+    documents: tuple[str, ...]
+    counts: numpy.ndarray
+
+    def select(self, rows: numpy.ndarray) -> "ExposureTable":
+        """RETURNS (ExposureTable): The documents for which `rows`, one boolean per document, is true."""
+        return ExposureTable(tuple(d for d, keep in zip(self.documents, rows, strict=True) if keep), self.counts[rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """Shares with intervals, and the counts behind them.
+
+    characters, characters_in_clear (int): Of gold, white space aside. false_alarms, words (int): In all documents.
+    character_recall (Estimate | None): Share of the characters that are hidden.
+    label_blind_recall (Estimate | None): Share of the entities that are wholly hidden, under whatever label.
+    touched_recall (Estimate | None): Share of the entities of which at least one character is.
+    false_alarms_per_10000_words (Estimate | None): In all documents, those with gold too.
+    """
+
+    characters: int
+    characters_in_clear: int
+    false_alarms: int
+    words: int
+    character_recall: Estimate | None = None
+    label_blind_recall: Estimate | None = None
+    touched_recall: Estimate | None = None
+    false_alarms_per_10000_words: Estimate | None = None
+
+
+def expose(
+    gold: Iterable[Entity],
+    hidden: Iterable[Entity],
+    *,
+    documents: Sequence[str],
+    words: Sequence[int],
+    known: Iterable[Entity] | None = None,
+    masked: Masks = NO_MASKS,
+) -> ExposureTable:
+    """Count characters, touched entities and false alarms.
+
+    gold (Iterable[Entity]): What must be hidden. hidden (Iterable[Entity]): What the system would hide.
+    documents (Sequence[str]): Ids of all documents. words (Sequence[int]): Their lengths in words.
+    known (Iterable[Entity] | None): Everything that is no false alarm; `gold` if missing. masked (Masks): Stretches of unknown gold.
+    RETURNS (ExposureTable): Counts.
+    """
+    gold = list(gold)
+    row = {document: i for i, document in enumerate(documents)}
+    counts = numpy.zeros((len(row), 7), dtype="i8")
+    counts[:, WORDS_OF] = words
+    covered: dict[str, set[int]] = {}
+    told: dict[str, list[tuple[int, int]]] = {document: list(stretches) for document, stretches in masked.items()}
+    for entity in gold if known is None else known:
+        told.setdefault(entity.document, []).append((entity.start, entity.end))
+    for entity in hidden:
+        if entity.document in row:
+            covered.setdefault(entity.document, set()).update(range(entity.start, entity.end))
+            counts[row[entity.document], ALARMS] += not touches(entity, told.get(entity.document, ()))
+    for entity in gold:
+        if entity.document not in row:
+            continue
+        clear = in_clear(entity, covered.get(entity.document, set()))
+        length = in_clear(entity, set())
+        found = counts[row[entity.document]]
+        found[[ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN]] += [1, clear == 0, clear < length, length, length - clear]
+    return ExposureTable(tuple(documents), counts)
+
+
+def exposure(table: ExposureTable, weights: numpy.ndarray) -> Exposure:
+    """Shares with intervals.
+
+    table (ExposureTable): Counts per document. weights (numpy.ndarray): From `metrics.resample`.
+    RETURNS (Exposure): A share is missing where there is nothing to take it of.
+    """
+    counts = table.counts
+    total = counts.sum(axis=0)
+
+    def share(part: int, whole: int, scale: int = 1) -> Estimate | None:
+        return rate(counts[:, part] * scale, counts[:, whole], weights)
+
+    return Exposure(
+        characters=int(total[CHARACTERS]),
+        characters_in_clear=int(total[CHARACTERS] - total[HIDDEN]),
+        false_alarms=int(total[ALARMS]),
+        words=int(total[WORDS_OF]),
+        character_recall=share(HIDDEN, CHARACTERS),
+        label_blind_recall=share(COVERED, ENTITIES),
+        touched_recall=share(TOUCHED, ENTITIES),
+        false_alarms_per_10000_words=share(ALARMS, WORDS_OF, WORDS),
+    )
+
+
+# Recall by gender and culture of a name, and whether a group differs from the rest (two-tailed Mann-Whitney U).
+
+MALE, FEMALE = "Male", "Female"
+CATEGORIES: dict[str, tuple[str, ...]] = {
+    "gender": (MALE, FEMALE),
+    "culture": ("Europe", "Americas", "Asia", "Africa", "Oceania"),
+}
+SOURCES = ("table", "names-dataset")
+# The paper's, below Table 10.
+LEVELS: tuple[tuple[float, str], ...] = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
+NOT_SIGNIFICANT = "n.s."
+
+
+@dataclass(frozen=True, slots=True)
+class NameGroup:
+    """gender (str): Male, Female or empty. culture (str): A region of the UN, or empty where nobody knows."""
+
+    gender: str = ""
+    culture: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NameSource:
+    """Where gender and country of a name are looked up.
+
+    name (str): One of `SOURCES`. gender_of (Callable[[str], str]): Of a first name: Male, Female or empty.
+    country_of (Callable[[str], str]): Of a last name: a code of two letters, or empty.
+    """
+
+    name: str
+    gender_of: Callable[[str], str]
+    country_of: Callable[[str], str]
+
+    def group(self, text: str) -> NameGroup:
+        """RETURNS (NameGroup): Of a person's name as it stands in a text."""
+        first, last = first_and_last(text)
+        country = self.country_of(last) if last else ""
+        return NameGroup(self.gender_of(first) if first else "", cultures().get(country, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTest:
+    """A group against the rest of its category.
+
+    category (str), group (str), system (str): Which. total (int), hits (int): Names of the group, and those found.
+    rest_total (int), rest_hits (int): The same of the other groups. u (float), p (float): Mann-Whitney, two-tailed.
+    recall (Estimate | None), gap (Estimate | None): Of the group, and less that of the rest, with intervals over documents.
+    """
+
+    category: str
+    group: str
+    system: str
+    total: int
+    hits: int
+    rest_total: int
+    rest_hits: int
+    u: float
+    p: float
+    recall: Estimate | None = None
+    gap: Estimate | None = None
+
+    @property
+    def significance(self) -> str:
+        """RETURNS (str): Stars as below Table 10."""
+        return significance(self.p)
+
+
+def significance(p: float) -> str:
+    """RETURNS (str): `***` below .01, `**` below .05, `*` below .1, else `n.s.`, as the paper has it."""
+    return next((stars for level, stars in LEVELS if p < level), NOT_SIGNIFICANT)
+
+
+def first_and_last(text: str) -> tuple[str, str]:
+    """RETURNS (tuple[str, str]): First and last name as nameparser sees them in Title Case; a lone name is a first name."""
+    from nameparser import HumanName
+
+    parsed = HumanName(text.strip().title())
+    return parsed.first, parsed.last
+
+
+@cache
+def cultures() -> dict[str, str]:
+    """RETURNS (dict[str, str]): Code of a country -> region of the UN, for the countries that names-dataset knows."""
+    from ..corpus.people import CULTURES
+
+    return {code: culture for culture, codes in CULTURES.items() for code in codes.split()}
+
+
+def name_source(name: str) -> NameSource:
+    """A source of gender and country.
+
+    name (str): "table" for the compact one that ships (most frequent names only), "names-dataset" for the paper's.
+    RETURNS (NameSource): Loaded. RAISES (PiiError): E733 for another name, E005 if names-dataset is not installed.
+    """
+    if name not in SOURCES:
+        raise PiiError(Errors.E733, value=name, allowed=", ".join(SOURCES))
+    return _table_source() if name == SOURCES[0] else _dataset_source()
+
+
+def _table_source() -> NameSource:
+    from ..names.table import name_table
+
+    table = name_table()
+    return NameSource(
+        SOURCES[0],
+        lambda first: {"M": MALE, "F": FEMALE}.get(table.gender(first) or "", ""),
+        lambda last: (table.countries(last) or ("",))[0],
+    )
+
+
+def _dataset_source() -> NameSource:
+    try:
+        import pycountry
+        from names_dataset import NameDataset
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="names-dataset", what="groups of names as in the paper", extra="train") from err
+    data = NameDataset()
+
+    @cache
+    def gender_of(first: str) -> str:
+        found = data.search(first)["first_name"]
+        return max(found["gender"], key=found["gender"].get) if found and found["gender"] else ""
+
+    @cache
+    def country_of(last: str) -> str:
+        found = data.search(last)["last_name"]
+        if not (found and found["country"]):
+            return ""
+        try:
+            code = str(pycountry.countries.lookup(max(found["country"], key=found["country"].get)).alpha_2)
+        except LookupError:
+            return ""
+        # The list of ISO 3166 that the paper used leaves Taiwan without a region.
+        return "" if code == "TW" else code
+
+    return NameSource(SOURCES[1], gender_of, country_of)
+
+
+def found_in_document(gold: Sequence[Entity], predicted: Iterable[Entity]) -> list[bool]:
+    """RETURNS (list[bool]): For each gold entity, whether its string was predicted with its label, wherever in the document."""
+    given = {(entity.document, entity.label, entity.text) for entity in predicted}
+    return [(entity.document, entity.label, entity.text) in given for entity in gold]
+
+
+def mann_whitney(hits: int, total: int, rest_hits: int, rest_total: int) -> tuple[float, float]:
+    """Two-tailed Mann-Whitney U on hits (1) and misses (0), normal approximation with ties and continuity, as scipy does by default.
+
+    hits, total (int): Of the group. rest_hits, rest_total (int): Of the others.
+    RETURNS (tuple[float, float]): U of the group, and p; NaN where a side is empty.
+    RAISES (PiiError): E005, if scipy is not installed.
+    """
+    if not (total and rest_total):
+        return float("nan"), float("nan")
+    try:
+        from scipy.stats import mannwhitneyu
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="scipy", what="the Mann-Whitney test", extra="corpus") from err
+    sides = [numpy.repeat([1, 0], [n, of - n]) for n, of in ((hits, total), (rest_hits, rest_total))]
+    if len(set(numpy.concatenate(sides).tolist())) == 1:
+        return total * rest_total / 2, 1.0  # all found or none: nothing to rank
+    found = mannwhitneyu(*sides, alternative="two-sided", method="asymptotic")
+    return float(found.statistic), float(found.pvalue)
+
+
+def recall_by_group(
+    gold: Sequence[Entity],
+    groups: Sequence[NameGroup],
+    found: Mapping[str, Sequence[bool]],
+    *,
+    documents: Sequence[str] = (),
+    weights: numpy.ndarray | None = None,
+) -> list[GroupTest]:
+    """Recall of every group and its test against the rest of its category; names of no group take no part.
+
+    gold (Sequence[Entity]): Names. groups (Sequence[NameGroup]): Of each. found (Mapping[str, Sequence[bool]]): By system.
+    documents (Sequence[str]), weights (numpy.ndarray | None): From `metrics.resample`, for intervals; none if missing.
+    RETURNS (list[GroupTest]): By category, group, system; groups without a name are left out.
+    """
+    row = {document: i for i, document in enumerate(documents)}
+    rows = numpy.asarray([row.get(entity.document, 0) for entity in gold], dtype="i8")
+    out = []
+    for category, names in CATEGORIES.items():
+        of = numpy.asarray([getattr(group, category) for group in groups], dtype=object)
+        for name in names:
+            inside, rest = of == name, (of != "") & (of != name)
+            if not inside.any():
+                continue
+            for system, hits in found.items():
+                hit = numpy.asarray(hits, dtype=bool)
+                n, h, rn, rh = (int(x.sum()) for x in (inside, inside & hit, rest, rest & hit))
+                recall = gap = None
+                if weights is not None:
+                    counts = [numpy.bincount(rows[x], minlength=len(row)) for x in (inside & hit, inside, rest & hit, rest)]
+                    recall, gap = rate(counts[0], counts[1], weights), gap_of(counts, weights)
+                out.append(GroupTest(category, name, system, n, h, rn, rh, *mann_whitney(h, n, rh, rn), recall, gap))
+    return out
+
+
+def gap_of(counts: Sequence[numpy.ndarray], weights: numpy.ndarray) -> Estimate | None:
+    """Recall of the group less that of the rest, on the same resamples."""
+    if not counts[3].sum():
+        return None
+    draws = [weights @ count for count in counts]
+    known = (draws[1] > 0) & (draws[3] > 0)
+    values = draws[0][known] / draws[1][known] - draws[2][known] / draws[3][known]
+    value = float(counts[0].sum() / counts[1].sum() - counts[2].sum() / counts[3].sum())
+    low, high = numpy.quantile(values, [0.025, 0.975]) if len(values) else (value, value)
+    return Estimate(value, float(low), float(high))
+
+
+# Whose name is it? Roles of names, where gold has them.
+
+
+def has_roles(gold: Iterable[Entity]) -> bool:
+    """RETURNS (bool): Whether gold tells a student's name from another one."""
+    return any(is_name(entity.label) and entity.label != NAME_STUDENT for entity in gold)
+
+
+def believed_role(entity: Entity) -> str:
+    """RETURNS (str): Whose name a name is taken for. One that is hidden only to be safe has a label that says so, and its likeliest role."""
+    return entity.role or role_of(entity.label)
+
+
+def match_roles(
+    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], masked: Masks = NO_MASKS
+) -> CountTable:
+    """Count names by role.
+
+    gold (Iterable[Entity]), predicted (Iterable[Entity]): With the labels that carry roles; other labels are left out.
+    documents (Sequence[str]): Ids of all documents. masked (Masks): Stretches whose gold is not known.
+    RETURNS (CountTable): Its labels are `labels.ROLES`.
+    """
+    row = {document: i for i, document in enumerate(documents)}
+    names, found = ([e for e in entities if is_name(e.label) and e.document in row] for entities in (gold, predicted))
+    pairs = pair_overlaps(names, found)
+    met, taken = {id(entity) for entity, _ in pairs}, {id(entity) for _, entity in pairs}
+    counts = numpy.zeros((len(row), len(ROLES), 3), dtype="i8")
+
+    def add(entity: Entity, kind: int) -> None:
+        counts[row[entity.document], ROLES.index(believed_role(entity)), kind] += 1
+
+    for entity, other in pairs:
+        same = believed_role(entity) == believed_role(other)
+        add(entity, TP if same else FN)
+        if not same:
+            add(other, FP)
+    for entity in names:
+        if id(entity) not in met:
+            add(entity, FN)
+    for entity in judged((e for e in found if id(e) not in taken), masked):
+        add(entity, FP)
+    return CountTable(tuple(documents), ROLES, counts)
+
+
+def role_accuracy(
+    gold: Iterable[Entity], predicted: Iterable[Entity], weights: numpy.ndarray, *, documents: Sequence[str]
+) -> tuple[int, Estimate | None]:
+    """Share of the names that were found whose role is right.
+
+    gold, predicted (Iterable[Entity]): As for `match_roles`. weights (numpy.ndarray): From `metrics.resample`.
+    RETURNS (tuple[int, Estimate | None]): Names that were found, and the share; None if there are none.
+    """
+    row = {document: i for i, document in enumerate(documents)}
+    counts = numpy.zeros((len(row), 2), dtype="i8")
+    for entity, other in pair_overlaps(*([e for e in side if is_name(e.label)] for side in (gold, predicted))):
+        if entity.document in row:
+            counts[row[entity.document]] += [believed_role(entity) == believed_role(other), 1]
+    return int(counts[:, 1].sum()), rate(counts[:, 0], counts[:, 1], weights)

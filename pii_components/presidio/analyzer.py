@@ -1,19 +1,18 @@
 """An AnalyzerEngine in one call: our NLP engine, our recognizer and those of Presidio's that find what ours does not look for.
 
-    analyzer = build_analyzer()
-    analyzer = build_analyzer(pipeline=nlp, return_cited=True)
-    analyzer = build_analyzer(recognizers="my_recognizers.yaml")
+analyzer = build_analyzer()
+analyzer = build_analyzer(pipeline=nlp, return_cited=True)
+analyzer = build_analyzer(recognizers="my_recognizers.yaml")
 """
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .api import AnalyzerEngine, RecognizerRegistryProvider
-from .configuration import read_config
 from .engine import PiiEduNlpEngine
 from .pipelines import DEFAULT_PIPELINE, MAX_CHARS
 from .recognizer import StudentPiiRecognizer
-from .settings import PRESIDIO
+from .settings import PRESIDIO, read_config
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -12,25 +12,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .offline import presidio_needed
+from presidio_anonymizer import AnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine
+from presidio_anonymizer.entities import EngineResult, OperatorConfig, OperatorResult, RecognizerResult
+from presidio_anonymizer.operators import OperatorType
+
+from ..errors import Errors, PiiError
+from ..profiles import Profile
+from ..surrogates.header import HEADER
+from .operators import REIDENTIFY, HipsOperator, OperatorError, ReidentifyOperator, found_in, register_operators
+from .plans import DOCUMENT, HIPS, Settings, find_entry, plan_document, proved, remember
+from .settings import label_of, presidio_needed
+
+if TYPE_CHECKING:
+    from ..vault.vault import Entry, Vault
 
 presidio_needed("PiiEduAnonymizer", package="presidio_anonymizer")
 
-from presidio_anonymizer import AnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine  # noqa: E402
-from presidio_anonymizer.entities import EngineResult, OperatorConfig, OperatorResult, RecognizerResult  # noqa: E402
-from presidio_anonymizer.operators import OperatorType  # noqa: E402
-
-from ..errors import Errors, PiiError  # noqa: E402
-from ..profiles import Profile  # noqa: E402
-from ..surrogates.header import HEADER  # noqa: E402
-from .entities import label_of  # noqa: E402
-from .operators import HIPS, REIDENTIFY, HipsOperator, OperatorError, ReidentifyOperator, found_in, register_operators  # noqa: E402
-from .plans import DOCUMENT, Settings, plan_document  # noqa: E402
-from .vaults import find_entry, proved, remember  # noqa: E402
-
-if TYPE_CHECKING:
-    from ..vault import Vault
-    from ..vault_entries import Entry
 
 _DEFAULT = "DEFAULT"
 # Parts the type of an entity from its place; no type of anybody's holds it.
@@ -122,7 +119,7 @@ class PiiEduAnonymizer(AnonymizerEngine):
     def _remember(
         self, text: str, old: list[tuple[int, int, str]], result: EngineResult, *, document_id: str, scope: str
     ) -> None:
-        from ..vault_entries import Hidden, Release
+        from ..vault.vault import Hidden, Release
 
         assert self.vault is not None
         hidden = []

@@ -17,22 +17,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from .offline import presidio_needed
+from presidio_anonymizer import AnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine, OperatorConfig
+from presidio_anonymizer.entities import InvalidParamError
+from presidio_anonymizer.operators import Operator, OperatorType
+
+from ..errors import Errors, PiiError
+from ..labels import LABELS, PRIORITY
+from ..profiles import REMOVE, Profile
+from .plans import HIPS, PSEUDO, DocumentPlan, Found, Settings, expect, plan_document, surrogate_alone
+from .settings import label_of, presidio_needed
+
+if TYPE_CHECKING:
+    from ..vault.vault import Vault
 
 presidio_needed("the operators", package="presidio_anonymizer")
 
-from presidio_anonymizer import AnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine, OperatorConfig  # noqa: E402
-from presidio_anonymizer.entities import InvalidParamError  # noqa: E402
-from presidio_anonymizer.operators import Operator, OperatorType  # noqa: E402
-
-from ..errors import Errors, PiiError  # noqa: E402
-from ..labels import LABELS, PRIORITY  # noqa: E402
-from ..profiles import REMOVE, Profile  # noqa: E402
-from .entities import label_of  # noqa: E402
-from .plans import HIPS, PSEUDO, DocumentPlan, Found, Settings, expect, plan_document, surrogate_alone  # noqa: E402
-
-if TYPE_CHECKING:
-    from ..vault import Vault
 
 REIDENTIFY = "reidentify"
 # What a recognizer of ours says of a result beside its type: our label, since several of ours are one of Presidio's.
@@ -158,7 +157,7 @@ class ReidentifyOperator(_Operator):
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
         """RAISES (OperatorError): E831, E832 or E836 for parameters that cannot be used."""
-        from ..vault import Vault
+        from ..vault.vault import Vault
 
         values = self.merged(params)
         if not isinstance(values.get("vault"), Vault):
@@ -177,7 +176,7 @@ class ReidentifyOperator(_Operator):
         text (str): As it stands in the released text. params (dict[str, Any]): See the class.
         RETURNS (str): The original. RAISES (OperatorError): E837, if the vault has none, or several for this surrogate.
         """
-        from .vaults import original_between, originals_of
+        from .plans import original_between, originals_of
 
         values = self.merged(params)
         if values.get("document") is not None:

@@ -34,7 +34,16 @@ if TYPE_CHECKING:
 # Keys of `recognition_metadata`, beside Presidio's own two.
 LABEL_KEY, ROLE_KEY, ROLES_KEY, REASON_KEY, SOURCE_KEY = "pii_label", "pii_role", "pii_roles", "pii_reason", "pii_source"
 _OWN = ("pipeline", "labels", "return_cited", "max_chars")
-_PRESIDIOS = ("supported_language", "supported_languages", "supported_entities", "name", "class_name", "type", "enabled", "context")
+_PRESIDIOS = (
+    "supported_language",
+    "supported_languages",
+    "supported_entities",
+    "name",
+    "class_name",
+    "type",
+    "enabled",
+    "context",
+)
 
 
 class StudentPiiRecognizer(LocalRecognizer):

@@ -9,12 +9,115 @@
 Presidio drops keys of a YAML file that it does not know. Nothing here imports Presidio.
 """
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import srsly
+
 from ..errors import Errors, PiiError
-from ..labels import CHARACTER, CITED, LABELS, PRESIDIO_ENTITIES, role_of
+from ..labels import (
+    CHARACTER,
+    CITED,
+    DATE,
+    EMPLOYER,
+    ID_NUM,
+    LABELS,
+    NAME_STUDENT,
+    OTHER,
+    PHONE_NUM,
+    PRESIDIO_ENTITIES,
+    URL_PERSONAL,
+    role_of,
+)
+
+# Presidio's YAML files that come with the package.
+
+CONFIGS = ("analyzer", "nlp", "recognizers")
+
+
+def config_path(name: str) -> Path:
+    """The path of a file that ships.
+
+    name (str): "analyzer", "nlp" or "recognizers". RETURNS (Path): For Presidio's providers.
+    RAISES (PiiError): E811, if there is none of this name.
+    """
+    if name not in CONFIGS:
+        raise PiiError(Errors.E811, name=name, allowed=", ".join(CONFIGS))
+    return Path(str(resources.files("pii_components") / "resources" / "presidio" / f"{name}.yaml"))
+
+
+def read_config(name_or_path: str | Path) -> dict[str, Any]:
+    """What a file says.
+
+    name_or_path (str | Path): One that ships by name, or a file of your own.
+    RETURNS (dict[str, Any]): As Presidio's providers take it. RAISES (PiiError): E811, if there is none; E812, if it is no mapping.
+    """
+    path = config_path(str(name_or_path)) if str(name_or_path) in CONFIGS else Path(name_or_path)
+    if not path.is_file():
+        raise PiiError(Errors.E811, name=path.name, allowed=", ".join(CONFIGS))
+    try:
+        data = srsly.read_yaml(path)
+    except Exception as err:  # noqa: BLE001  (the parser has many kinds, and their messages quote the file)
+        raise PiiError(Errors.E812, path=path.name, reason=type(err).__name__) from None
+    if not isinstance(data, dict):
+        raise PiiError(Errors.E812, path=path.name, reason=type(data).__name__)
+    return data
+
+
+# Presidio's names for entities, and ours: one table, both ways.
+
+# Countries whose recognizers Presidio 2.2.366 has; what they find are numbers, and codes of numbers and letters.
+_COUNTRIES = frozenset(
+    ["AU", "CA", "DE", "ES", "FI", "IN", "IT", "KR", "NG", "PH", "PL", "SE", "SG", "TH", "TR", "UK", "US", "ZA"]
+)
+_NUMBERS = ("IBAN_CODE", "CREDIT_CARD", "CRYPTO", "MEDICAL_LICENSE", "ABA_ROUTING_NUMBER", "IP_ADDRESS", "MAC_ADDRESS", "UUID")
+LABEL_OF_ENTITY: dict[str, str] = {
+    **{entity: label for label, entity in reversed(PRESIDIO_ENTITIES.items())},
+    "PERSON": NAME_STUDENT, "DATE_TIME": DATE, "ORGANIZATION": EMPLOYER, "URL": URL_PERSONAL,
+    "ZA_MOBILE_NUMBER": PHONE_NUM, "ZA_TELEPHONE_NUMBER": PHONE_NUM,
+    **dict.fromkeys(_NUMBERS, ID_NUM),
+}  # fmt: skip
+
+
+def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
+    """Our label of an entity of Presidio.
+
+    entity (str): "PERSON", "US_SSN", or one of our labels. labels (Mapping[str, str] | None): What goes before the table.
+    RETURNS (str): One of `labels.LABELS`; OTHER for what nobody knows, and OTHER has no generator: it becomes a tag.
+    """
+    if labels and entity in labels:
+        return labels[entity]
+    if entity in LABELS:
+        return entity
+    if entity in LABEL_OF_ENTITY:
+        return LABEL_OF_ENTITY[entity]
+    return ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else OTHER
+
+
+# Presidio, imported so that it stays offline, or an error that says how to get it.
+
+
+def presidio_needed(what: str, *, package: str = "presidio_analyzer") -> None:
+    """Call before Presidio is imported.
+
+    what (str): What needs it. package (str): The module.
+    RAISES (PiiError): E005, if Presidio is not installed.
+    """
+    # Presidio's recognizer of e-mail addresses brings tldextract, which fetches its list when it is first used, unless this is set
+    # before its import. A list of one's own is left alone.
+    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+    try:
+        found = find_spec(package) is not None
+    except (ImportError, ValueError):
+        found = False
+    if not found:
+        raise PiiError(Errors.E005, package=package.replace("_", "-"), what=what, extra="presidio")
+
 
 PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
 # People who are no private matter of the writer's: authors and public figures, and figures in a story.

@@ -10,23 +10,255 @@ no network. What it finds is merged under our priorities, and nothing that was p
 when the component is made.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import difflib
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import srsly
+from presidio_analyzer import (
+    AnalyzerEngine,
+    EntityRecognizer,
+    PatternRecognizer,
+    RecognizerRegistry,
+    RecognizerResult,
+    RemoteRecognizer,
+    predefined_recognizers,
+)
+from presidio_analyzer.nlp_engine import NlpArtifacts, NlpEngine
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 from ..errors import Errors, PiiError
-from ..labels import LABELS
-from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
-from .source_merge import merge_found
+from ..labels import DETAIL_LABELS, LABELS
+from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, resolve_overlaps, write_spans
+from .settings import label_of, presidio_needed
 
-if TYPE_CHECKING:
-    from .source_engine import SourceEngine
+# How spans of another source come in between ours: pure functions of records.
+
+
+def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
+    """Merge two sources.
+
+    doc (Doc): The document. known (Sequence[Candidate]): What is there. found (Sequence[Candidate]): What comes in, in any order.
+    RETURNS (list[Candidate]): Sorted, without overlaps.
+    """
+    every = [*known, *found]
+    pending, taken = _without_parts(every), set[int]()
+    kept: list[Candidate] = []
+    while pending:
+        best = resolve_overlaps(pending)
+        kept += best
+        taken.update(i for cand in best for i in range(cand.start, cand.end))
+        pending = [piece for cand in every for piece in _rest(doc, cand, taken)]
+    return sorted(kept, key=lambda c: c.start)
+
+
+def _without_parts(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Without details that lie within a longer detail."""
+    details = sorted((c for c in candidates if c.label in DETAIL_LABELS), key=lambda c: (c.start, -c.end))
+    left = [c for c in candidates if c.label not in DETAIL_LABELS]
+    reach = -1  # how far the details go that begin further left
+    for _, group in groupby(details, key=lambda c: c.start):
+        same = list(group)
+        left += [c for c in same if c.end > reach and c.end == same[0].end]
+        reach = max(reach, same[0].end)
+    return left
+
+
+def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): The stretches of a span that nothing covers, from the first letter or digit to the last."""
+    pieces: list[Candidate] = []
+    worth = [i for i in range(cand.start, cand.end) if i not in taken and any(ch.isalnum() for ch in doc[i].text)]
+    for i in worth:
+        if pieces and taken.isdisjoint(range(pieces[-1].end, i)):
+            pieces[-1] = replace(pieces[-1], end=i + 1)
+        else:
+            pieces.append(replace(cand, start=i, end=i + 1))
+    return pieces
+
+
+# Presidio's AnalyzerEngine over a Doc that is there already; behind `presidio_source`.
+
+presidio_needed("presidio_source")
+
+
+_OWN = ("patterns", "deny_list")
+
+
+class DocEngine(NlpEngine):
+    """An NLP engine with nothing to load: what it is asked for is in the Doc."""
+
+    def __init__(self, vocab: Vocab, language: str) -> None:
+        self.vocab, self.language = vocab, language
+
+    def load(self) -> None:
+        """Nothing to do."""
+
+    def is_loaded(self) -> bool:
+        """RETURNS (bool): True."""
+        return True
+
+    def artifacts(self, doc: Doc) -> NlpArtifacts:
+        """RETURNS (NlpArtifacts): What Presidio wants to know of a document; words as they stand, where there are no lemmas."""
+        lemmas = [token.lemma_ or token.lower_ for token in doc]
+        places = [token.idx for token in doc]
+        return NlpArtifacts(list(doc.ents), doc, places, lemmas, self, self.language)
+
+    def process_text(self, text: str, language: str) -> NlpArtifacts:
+        """RETURNS (NlpArtifacts): Of an empty document: texts come as Docs here."""
+        return self.artifacts(Doc(self.vocab))
+
+    def process_batch(self, texts: Iterable[str], language: str, batch_size: int = 1, n_process: int = 1, **kwargs: Any) -> Any:
+        """YIELDS (tuple): Texts, each with what `process_text` gives."""
+        return ((text, self.process_text(text, language)) for text in texts)
+
+    def is_stopword(self, word: str, language: str) -> bool:
+        """RETURNS (bool): Whether the vocabulary says so."""
+        return bool(self.vocab[word].is_stop)
+
+    def is_punct(self, word: str, language: str) -> bool:
+        """RETURNS (bool): Whether it is no word; white space, which is a token of its own in a Doc, is none either."""
+        return bool(self.vocab[word].is_punct or self.vocab[word].is_space)
+
+    def get_supported_entities(self) -> list[str]:
+        """RETURNS (list[str]): None."""
+        return []
+
+    def get_supported_languages(self) -> list[str]:
+        """RETURNS (list[str]): The pipeline's."""
+        return [self.language]
+
+
+class SourceEngine:
+    """Presidio's recognizers on Docs.
+
+    vocab (Vocab): Of the pipeline. recognizers (Sequence[str | Mapping]): See `make_recognizer`. language (str): Of the pipeline.
+    score_threshold (float), context (Sequence[str]), labels (Mapping[str, str]): As in `PresidioSource`.
+    """
+
+    def __init__(
+        self,
+        vocab: Vocab,
+        recognizers: Sequence[str | Mapping[str, Any]],
+        *,
+        language: str,
+        score_threshold: float,
+        context: Sequence[str] = (),
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        self.language, self.score_threshold, self.context = language, score_threshold, list(context)
+        self.labels = dict(labels or {})
+        self.recognizers = [make_recognizer(entry, language=language) for entry in recognizers]
+        self._docs = DocEngine(vocab, language)
+        registry = RecognizerRegistry(recognizers=self.recognizers, supported_languages=[language])
+        self._engine = AnalyzerEngine(registry=registry, nlp_engine=self._docs, supported_languages=[language])
+
+    def find(self, doc: Doc) -> list[Candidate]:
+        """RETURNS (list[Candidate]): What the recognizers find, whole tokens each; may overlap. RAISES (PiiError): E845."""
+        try:
+            results = self._engine.analyze(
+                doc.text,
+                self.language,
+                score_threshold=self.score_threshold,
+                context=self.context or None,
+                nlp_artifacts=self._docs.artifacts(doc),
+                return_decision_process=True,
+            )
+        except Exception as err:
+            # A message of Presidio may quote the text.
+            raise PiiError(Errors.E845, reason=type(err).__name__) from None
+        found = (self._candidate(doc, result) for result in results)
+        return [cand for cand in found if cand is not None]
+
+    def _candidate(self, doc: Doc, result: RecognizerResult) -> Candidate | None:
+        span = doc.char_span(result.start, result.end, alignment_mode="expand")
+        tokens = [token.i for token in span if not token.is_space] if span is not None else []
+        if not tokens:
+            return None
+        source = (result.recognition_metadata or {}).get(RecognizerResult.RECOGNIZER_NAME_KEY, "")
+        return Candidate(
+            tokens[0],
+            tokens[-1] + 1,
+            label_of(result.entity_type, self.labels),
+            score=min(1.0, max(0.0, float(result.score))),
+            source=f"presidio:{source}",
+            reason=_reason(result),
+        )
+
+
+def _reason(result: RecognizerResult) -> str:
+    """RETURNS (str): One line for a data steward; names of types and patterns, nothing from the text."""
+    why = result.analysis_explanation
+    said = [f"Presidio: {result.entity_type}"]
+    if why is not None and why.pattern_name:
+        said.append(f"pattern {why.pattern_name}")
+    if why is not None and why.validation_result:
+        said.append("its check digits are right")
+    if why is not None and why.supportive_context_word:
+        said.append("a word near it says so")
+    return ", ".join(said)
+
+
+def make_recognizer(entry: str | Mapping[str, Any], *, language: str) -> EntityRecognizer:
+    """One recognizer.
+
+    entry (str | Mapping[str, Any]): The name of a class of Presidio; with settings, `{"name": ..., "context": [...]}`; or patterns of
+        one's own, as in Presidio's YAML. language (str): What it is to be used for, whatever its country.
+    RETURNS (EntityRecognizer): Ready. RAISES (PiiError): E842 if there is none, E843 if it would leave this machine, E844 if its
+        settings are not usable.
+    """
+    given = {"name": entry} if isinstance(entry, str) else dict(entry)
+    name = str(given.pop("name", ""))
+    own = any(key in given for key in _OWN)
+    found = getattr(predefined_recognizers, name, None)
+    kind: Any = found if isinstance(found, type) and issubclass(found, EntityRecognizer) else None
+    if kind is None and not own:
+        raise PiiError(Errors.E842, name=name[:60], known=", ".join(_like(name)))
+    if kind is not None and (issubclass(kind, RemoteRecognizer) or _needs_model(kind, given)):
+        raise PiiError(Errors.E843, name=name)
+    try:
+        if kind is not None:
+            made: EntityRecognizer = kind(supported_language=language, **given)
+            return made
+        return PatternRecognizer.from_dict({"name": name or "PatternRecognizer", "supported_language": language, **given})
+    except PiiError:
+        raise
+    except Exception as err:
+        raise PiiError(Errors.E844, name=name[:60], reason=type(err).__name__) from err
+
+
+def _needs_model(kind: type, given: Mapping[str, Any]) -> bool:
+    """RETURNS (bool): Whether a class would fetch a model: it has one by name, and what is given is no folder."""
+    if "model_name" not in inspect.signature(kind).parameters:
+        return False
+    path = given.get("model_name")
+    return not (isinstance(path, str) and Path(path).is_dir())
+
+
+def _like(name: str) -> list[str]:
+    known = known_recognizers()
+    return difflib.get_close_matches(name, known, n=5) or ["IbanRecognizer", "UsSsnRecognizer", f"{len(known) - 2} more"]
+
+
+def known_recognizers() -> list[str]:
+    """RETURNS (list[str]): Names of Presidio's recognizers that neither call a service nor fetch a model."""
+    kinds = {name: getattr(predefined_recognizers, name) for name in dir(predefined_recognizers)}
+    return sorted(
+        name
+        for name, kind in kinds.items()
+        if isinstance(kind, type)
+        and issubclass(kind, EntityRecognizer)
+        and not issubclass(kind, RemoteRecognizer)
+        and not _needs_model(kind, {})
+    )
+
 
 DEFAULT_RECOGNIZERS = ("IbanRecognizer", "CreditCardRecognizer", "UsSsnRecognizer", "UsPassportRecognizer")
 # What Presidio gives a weak pattern that has a word of context near it; alone, such a pattern has .05.
@@ -114,7 +346,6 @@ class PresidioSource(Pipe):
         """RETURNS (SourceEngine): Presidio's engine with the recognizers of the settings."""
         if self._engine is None:
             check_settings(self.cfg)
-            from .source_engine import SourceEngine
 
             self._engine = SourceEngine(
                 self.vocab,

@@ -5,16 +5,15 @@ One value stands for all; of a list, the first person or place of the document g
 
 from collections.abc import Sequence
 
-from .. import modes
+from .. import profiles as modes
 from ..labels import EMAIL, LOCATION, NAME_STUDENT, URL_PERSONAL, is_name
+from ..names.letters import norm
+from ..names.link import Person
 from ..profiles import PSEUDONYM, Profile
-from .generate import canonical
-from .handle import letters, owner_of
-from .item import Item
+from .handles import letters, owner_of
 from .keys import Chance
-from .name import Named
-from .persons import Person
-from .style import norm
+from .person_names import Named
+from .values import Item, canonical
 
 
 def pseudonym_list(label: str, profile: Profile) -> list[str]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 
 from ..labels import DATE, EMAIL, ID_NUM, NAME_INSTRUCTOR, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS
-from .item import Item
+from .values import Item
 
 HEADER = "HEADER"
 HEADER_REMOVED = "header removed"

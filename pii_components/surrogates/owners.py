@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..labels import EMAIL, PHONE_NUM, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, role_of
-from .generate import canonical
-from .handle import People, owner_of
-from .mentions import read_mention
-from .name import Named
-from .persons import link, spell_initials
+from ..names.link import link, spell_initials
+from ..names.parse import read_mention
+from .handles import People, owner_of
+from .person_names import Named
+from .values import canonical
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc

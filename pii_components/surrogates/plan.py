@@ -10,8 +10,7 @@ surrogate. A value without a surrogate gets its tag; nothing is ever left as it 
 from collections.abc import Collection, Container, Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from .. import modes
-from ..alignment import Replacement
+from .. import profiles as modes
 from ..labels import (
     AGE,
     DATE,
@@ -26,30 +25,71 @@ from ..labels import (
     STREET_ADDRESS,
     URL_PERSONAL,
     USERNAME,
-)  # fmt: skip
-from ..profiles import CONSISTENT, GENERIC, KEEP, LEGACY_SHA256, MASK, NEAR, PSEUDONYM, REDACT, REMOVE, SURROGATE, Profile
-from .address import surrogate_address
-from .age import AgeShift, choose_age_shift, surrogate_age
-from .date import DateShift, choose_date_shift, surrogate_date, weekday_beside
-from .email import surrogate_email
+)
+from ..names.letters import norm
+from ..names.link import link_words, spell_initials
+from ..names.parse import Mention, read_mention
+from ..names.table import name_table
+from ..offsets import Replacement
+from ..profiles import (
+    CONSISTENT,
+    GENERIC,
+    KEEP,
+    LEGACY_SHA256,
+    MASK,
+    NEAR,
+    PSEUDONYM,
+    RANDOM,
+    REDACT,
+    REMOVE,
+    SURROGATE,
+    Profile,
+)
+from .dates import AgeShift, DateShift, choose_age_shift, choose_date_shift, surrogate_age, surrogate_date, weekday_beside
 from .fixed import fixed_names, fixed_value, pseudonym_list
-from .forbidden import Forbidden
-from .generate import Context, Generator, canonical, distinct
-from .handle import People
+from .handles import People, surrogate_email, surrogate_url, surrogate_username
 from .header import HEADER, HEADER_REMOVED, find_headers
-from .id_num import id_key, surrogate_id_num
-from .item import Item
 from .keys import Chance
-from .mentions import Mention, read_mention
-from .name import Named, name_people, render
-from .names import name_table
-from .persons import link_words, spell_initials
-from .phone import phone_key, surrogate_phone
-from .places import surrogate_education, surrogate_employer, surrogate_location
-from .strategy import variants
-from .style import norm
-from .url import surrogate_url
-from .username import surrogate_username
+from .numbers import id_key, phone_key, surrogate_id_num, surrogate_phone
+from .person_names import Forbidden, Named, name_people, render
+from .places import surrogate_address, surrogate_education, surrogate_employer, surrogate_location
+from .values import Context, Generator, Item, canonical, distinct
+
+# What a value that comes again becomes: the same surrogate, another one each time, or the same as before with a probabili
+
+
+def variants(
+    values: Sequence[Hashable | None], chance: Chance, document: str, *, strategy: str, repeat: float, local: bool
+) -> list[str]:
+    """Choose a variant of its surrogate for each mention of a document.
+
+    values (Sequence[Hashable | None]): What makes two mentions one value; None for what never varies.
+    chance (Chance): Key and scope. document (str): What tells the document from others.
+    strategy (str): One of `profiles.STRATEGIES`. repeat (float): For "markov": how likely the last surrogate is kept.
+    local (bool): Whether the scope is this document; in a wider one, its first mention too may vary.
+    RETURNS (list[str]): For `Chance.variant`; the empty string is the surrogate that "consistent" gives.
+    """
+    if strategy == CONSISTENT:
+        return [""] * len(values)
+    seen: dict[Hashable, int] = {}
+    last: dict[Hashable, str] = {}
+    out = []
+    for value in values:
+        if value is None:
+            out.append("")
+            continue
+        count = seen[value] = seen.get(value, -1) + 1
+        if count == 0 and local:
+            new = ""
+        elif strategy == RANDOM:
+            new = f"{document}:{count}"
+        else:
+            kept = chance.rng("MARKOV", f"{document}|{value!r}", attempt=count).random() < repeat
+            new = last.get(value, "") if kept else f"{document}:{count}"
+        last[value] = new
+        out.append(new)
+    return out
+
 
 __all__ = ["NO_SURROGATE", "Item", "plan"]
 

@@ -1,10 +1,13 @@
 """Other characters of the same class: surrogates are written the way their originals were."""
 
 import string
+import tomllib
 import unicodedata
+from functools import cache
+from importlib import resources
 
-from .keys import Source, pick
-from .letters import has_accent, has_letter, has_sign, is_letter, like, norm, plain, script_region  # noqa: F401
+from ..names.table import Source
+from .keys import pick
 
 # ASCII letter or digit -> those of its class that may stand in its place; leading a number, no zero.
 _OTHERS = {ch: kind.replace(ch, "") for kind in (string.digits, string.ascii_lowercase, string.ascii_uppercase) for ch in kind}
@@ -51,3 +54,24 @@ def other_shape(value: str, rng: Source) -> str:
         out.append(others[int(draw() * len(others))] if others is not None else other_char(ch, rng, first=not inside))
         inside = ch.isalnum()
     return "".join(out)
+
+
+# Word lists as data: resources/surrogates/words.toml.
+
+
+@cache
+def _table() -> dict[str, str]:
+    file = resources.files("pii_components") / "resources" / "surrogates" / "words.toml"
+    return dict(tomllib.loads(file.read_text(encoding="utf8")))
+
+
+@cache
+def word_list(name: str) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): A list in its own order, to draw from."""
+    return tuple(_table()[name].split())
+
+
+@cache
+def words(name: str) -> frozenset[str]:
+    """RETURNS (frozenset[str]): A list to look things up in."""
+    return frozenset(word_list(name))

@@ -13,10 +13,10 @@ import pytest
 import spacy
 from typer.testing import CliRunner
 
-from pii_components.cli import engine
-from pii_components.cli import run as running
 from pii_components.cli.app import app
-from pii_components.surrogates import hips
+from pii_components.release import engine
+from pii_components.release import run as running
+from pii_components.surrogates import component as hips
 
 KEY = "a key for tests, of no other use"
 PATTERNS = [
@@ -67,7 +67,7 @@ def process(folder, model):
     """Run a command in a process of its own, as a user does."""
 
     def run(*args: str) -> subprocess.CompletedProcess:
-        code = "import pii_components.surrogates.hips; from pii_components.cli import main; main()"
+        code = "import pii_components.surrogates.component; from pii_components.cli import main; main()"
         paths = os.pathsep.join(filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]))
         env = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
         args = (sys.executable, "-c", code, *args, "--model", model)

@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.formats import jsonl
-from pii_components.corpus.labelled import read_corpus
+from pii_components.files.formats import jsonl
+from pii_components.files.labelled import read_corpus
 
 ROWS = [
     {"id": "7", "text": "I am Ina Sorel.", "spans": [[5, 14, "NAME_STUDENT"]]},

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from pii_components.cli.engine import Found, stands_elsewhere
-from pii_components.cli.state import RunState, check_resume, key_fingerprint, load_state
 from pii_components.errors import PiiError
+from pii_components.release.engine import Found, stands_elsewhere
+from pii_components.release.run import RunState, check_resume, key_fingerprint, load_state
 
 ESSAY = "I am Ina Sorel (20418837).\r\n\tBuzan (2006) says: map it.\nWrite to ina.sorel@example.edu "
 GONE = ("Ina", "Sorel", "20418837", "ina.sorel")
@@ -356,7 +356,7 @@ def test_text_over_the_limit_of_the_pipeline_is_skipped(folder, pii_edu):
 
 
 def test_unexpected_error_shows_code_and_type_only(folder, pii_edu, monkeypatch):
-    from pii_components.cli import run as running
+    from pii_components.release import run as running
 
     def fail(*args):
         raise ZeroDivisionError("Ina Sorel")

@@ -8,12 +8,12 @@ from pathlib import Path
 CODE = """
 import resource, sys
 from pathlib import Path
-from pii_components.cli.engine import Result
-from pii_components.cli.report import Report
-from pii_components.cli.run import Run
-from pii_components.cli.state import RunState
-from pii_components.corpus.readers import open_source
-from pii_components.corpus.writers import open_writer
+from pii_components.release.engine import Result
+from pii_components.release.run import Report
+from pii_components.release.run import Run
+from pii_components.release.run import RunState
+from pii_components.files.sources import open_source
+from pii_components.files.writers import open_writer
 
 class Engine:
     def results(self, records):

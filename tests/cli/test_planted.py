@@ -8,8 +8,9 @@ import re
 import pytest
 import spacy
 
-from pii_components.cli import engine, sweep_log
 from pii_components.errors import Errors
+from pii_components.release import engine
+from pii_components.release import run as sweep_log
 
 # The small pipeline hides "Ina Sorel", "Jörn Übel", e-mails and numbers of eight digits.
 ESSAYS = ["I am Ina Sorel (20418837), ina.sorel@example.edu; Sorel and Übel.", "I am Jörn Übel. I thank Ina Sorel."]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pii_components.corpus.labelled import read_corpus
-from pii_components.surrogates.hips import HipsSurrogate
-from pii_components.vault import Vault, VaultKey
+from pii_components.files.labelled import read_corpus
+from pii_components.surrogates.component import HipsSurrogate
+from pii_components.vault.keys import VaultKey
+from pii_components.vault.vault import Vault
 from tests.cli.conftest import KEY
 
 pytest.importorskip("cryptography")
@@ -172,7 +173,7 @@ def test_vault_commands(released, pii_edu):
 
 
 def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
-    monkeypatch.setattr("pii_components.vault.SCRYPT_N", 16)
+    monkeypatch.setattr("pii_components.vault.keys.SCRYPT_N", 16)
     monkeypatch.setattr(Vault.create.__func__, "__kwdefaults__", {"scrypt_n": 16, "like": None})
     put(folder / "a.txt", ESSAY)
     words = "six words drawn by chance"

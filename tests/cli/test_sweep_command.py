@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pii_components.cli.state import state_path
+from pii_components.release.run import state_path
 
 # The small pipeline knows "Ina Sorel", "Ina", "Jörn Übel"; "Buzan" is cited, "Odile Prath" teaches.
 ROWS = [
@@ -98,7 +98,7 @@ def test_wrong_value(essays, pii_edu):
 
 def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypatch):
     assert pii_edu("deidentify", "essays.jsonl", "--out", "whole.jsonl", "--report", "whole.json").exit_code == 0
-    from pii_components.cli import sweep_log
+    from pii_components.release import run as sweep_log
 
     write = sweep_log.SweepLog.write
     monkeypatch.setattr(

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.assets import ABSENT, NEW, OK, RECORDED, WRONG, sha256_of, verify_assets
+from pii_components.corpus.build import ABSENT, NEW, OK, RECORDED, WRONG, sha256_of, verify_assets
 from pii_components.errors import PiiError
 
 KAGGLE = [

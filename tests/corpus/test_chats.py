@@ -16,14 +16,25 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.chat_files import Chat, Turn, parse_chat, read_chats
-from pii_components.corpus.chat_people import Person, form_of
-from pii_components.corpus.chat_table import Placeholder, load_table
-from pii_components.corpus.chats import count_placeholders, deal, fill_chat, fill_chats, make_chats
-from pii_components.corpus.culture_names import CULTURES, GENDERS, GROUPS, given_names, surnames
+from pii_components.corpus.chats import (
+    Chat,
+    Person,
+    Placeholder,
+    Turn,
+    count_placeholders,
+    deal,
+    fill_chat,
+    fill_chats,
+    form_of,
+    load_table,
+    make_chats,
+    parse_chat,
+    read_chats,
+)
+from pii_components.corpus.people import CULTURES, GENDERS, GROUPS, given_names, surnames
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS
-from pii_components.surrogates.names import fold
+from pii_components.names.table import fold
 
 ASSETS = Path(__file__).parents[2] / "assets" / "chats"
 TALK = """teacher: Hi there <STUDENT>, I'm <TEACHER FULL NAME>. Is that <STUDENT SPELLED>?
@@ -318,7 +329,7 @@ def test_what_a_chat_becomes_depends_on_seed_id_and_group_alone(authored, table)
 
 def test_the_same_in_a_fresh_process(authored, table):
     code = (
-        "import hashlib, json, sys; from pathlib import Path; from pii_components.corpus.chat_files import read_chats;"
+        "import hashlib, json, sys; from pathlib import Path; from pii_components.corpus.chats import read_chats;"
         "from pii_components.corpus.chats import make_chats;"
         "lines = [json.dumps(c.as_record()) for c in make_chats(read_chats(Path(sys.argv[1])), seed=46)];"
         "print(hashlib.sha256(''.join(lines).encode()).hexdigest(), 'spacy' in sys.modules)"
@@ -439,7 +450,7 @@ def test_the_command_writes_lines_that_the_corpus_readers_read(tmp_path):
     rows = [json.loads(line) for line in out.read_text("utf8").splitlines()]
     assert Counter((row["gender"], row["culture"]) for row in rows) == dict.fromkeys(GROUPS, 3)
     assert {row["gender"] for row in rows} == set(GENDERS) and len({row["id"] for row in rows}) == 30
-    from pii_components.corpus.labelled import read_corpus
+    from pii_components.files.labelled import read_corpus
 
     read = list(read_corpus(out))
     assert [[list(span) for span in essay.spans] for essay in read] == [row["spans"] for row in rows]

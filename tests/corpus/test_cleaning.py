@@ -14,14 +14,23 @@ pymupdf = pytest.importorskip("pymupdf", reason="needs the extra 'corpus'")
 pytest.importorskip("pycld2", reason="needs the extra 'corpus'")
 pytest.importorskip("sklearn", reason="needs the extra 'corpus'")
 
-from pii_components.cli import clean_run  # noqa: E402
+from pii_components.cli import corpus as clean_run  # noqa: E402
 from pii_components.cli.app import app  # noqa: E402
-from pii_components.corpus.anomalies import COLUMNS, character_counts, columns_of, find_anomalies  # noqa: E402
-from pii_components.corpus.cleaning import STEPS, CleaningOptions, choose_submissions, clean, step_of  # noqa: E402
-from pii_components.corpus.language import detect_language  # noqa: E402
-from pii_components.corpus.pdf import open_submissions, read_pdf  # noqa: E402
-from pii_components.corpus.records import Record, Skip  # noqa: E402
+from pii_components.corpus.clean import (  # noqa: E402  # noqa: E402
+    COLUMNS,
+    STEPS,
+    CleaningOptions,
+    character_counts,
+    choose_submissions,
+    clean,
+    columns_of,
+    detect_language,  # noqa: E402
+    find_anomalies,
+    step_of,
+)
 from pii_components.errors import PiiError  # noqa: E402
+from pii_components.files.pdf import open_submissions, read_pdf  # noqa: E402
+from pii_components.files.record import Record, Skip  # noqa: E402
 
 SUBJECTS = [
     "my team",

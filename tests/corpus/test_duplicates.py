@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.corpus.duplicates import connected, content_words, find_duplicates, stop_words
+from pii_components.corpus.clean import connected, content_words, find_duplicates, stop_words
 from pii_components.errors import PiiError
 
 pytest.importorskip("scipy")

@@ -6,15 +6,21 @@ from collections import Counter
 
 import pytest
 
-from pii_components.corpus.build import RECIPES, from_essays, split_of
-from pii_components.corpus.habits import MARK_PAIRS, MARKS, NATIVE, Wardrobe
-from pii_components.corpus.native_names import SCRIPTS, native_name, native_person
-from pii_components.corpus.native_words import native_sentence
-from pii_components.corpus.synthesis import Filler, Tally
+from pii_components.corpus.build import RECIPES, Filler, Tally, from_essays, split_of
+from pii_components.corpus.noise import (
+    MARK_PAIRS,
+    MARKS,
+    NATIVE,
+    SCRIPTS,
+    Wardrobe,
+    native_name,
+    native_person,
+    native_sentence,
+)
 from pii_components.corpus.templates import Slot, parse_parts
 from pii_components.labels import ROLES
-from pii_components.surrogates.names import name_table
-from pii_components.tokenization import make_student_tokenizer
+from pii_components.names.table import name_table
+from pii_components.ruler.tokenizer import make_student_tokenizer
 
 PEOPLE = (
     "{{student.full}} asked {{instructor.last}} and {{friend.first}} about {{character.first}}. "

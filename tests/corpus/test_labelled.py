@@ -9,21 +9,11 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from pii_components.corpus.formats.docbin import to_doc
-from pii_components.corpus.formats.record import RANGE, REASONS, parse_masked, parse_spans
-from pii_components.corpus.labelled import (
-    FORMS,
-    LabelledText,
-    Tally,
-    convert,
-    guess_form,
-    open_corpus_writer,
-    read_corpus,
-    settle,
-    write_corpus,
-)
-from pii_components.corpus.records import Skip
 from pii_components.errors import PiiError, PiiWarning
+from pii_components.files.formats.base import RANGE, REASONS, LabelledText, Tally, parse_masked, parse_spans, settle
+from pii_components.files.formats.docbin import to_doc
+from pii_components.files.labelled import FORMS, convert, guess_form, open_corpus_writer, read_corpus, write_corpus
+from pii_components.files.record import Skip
 
 TEXT = "I am Ina Sorel, not Odile."
 INA, ODILE = (5, 14, "NAME_STUDENT"), (20, 25, "NAME_INSTRUCTOR")

@@ -8,10 +8,11 @@ import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
 
-from pii_components.corpus.formats.entities import EntityRow, occurrences, place, read_entities
-from pii_components.corpus.labelled import Tally, read_corpus
-from pii_components.corpus.records import Skip
 from pii_components.errors import PiiError
+from pii_components.files.formats.base import Tally
+from pii_components.files.formats.entities import EntityRow, occurrences, place, read_entities
+from pii_components.files.labelled import read_corpus
+from pii_components.files.record import Skip
 
 TEXT = "I am Ina Sorel."
 GOLD = ((5, 14, "NAME_STUDENT"),)

@@ -9,16 +9,16 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import DocBin
 
-from pii_components.context_model import CLASSES
-from pii_components.context_reader import pieces_of
-from pii_components.context_reader_data import Settings, read_texts
-from pii_components.corpus import windows
-from pii_components.corpus.windows import Stretch, of_names, read_windows, with_names
-from pii_components.decoding import output_labels
+from pii_components.context.classifier import CLASSES
+from pii_components.context.role_encoder import pieces_of
 from pii_components.errors import PiiError
 from pii_components.labels import CONNECTED, EMAIL, LABELS, NAME_CITED, NAME_STUDENT, STUDENT
-from pii_components.ner_loss import FOUND_KEY, UNLABELLED_KEY, targets
+from pii_components.ner.decode import output_labels
+from pii_components.ner.loss import FOUND_KEY, UNLABELLED_KEY, targets
 from pii_components.spans import SPANS_KEY, Candidate, write_spans
+from pii_components.training.role_encoder import Settings, read_texts
+from scripts import windows
+from scripts.windows import Stretch, of_names, read_windows, with_names
 
 TEXT = "We drew it with Ilse Varga and asked Tomas Brandt and Kim what Porter would say of it."
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pii_components.corpus.json_text import scan_object, splice
-from pii_components.corpus.readers import open_source, read_labelled
-from pii_components.corpus.records import Record, Skip, detect_encoding, show_fields
-from pii_components.corpus.writers import open_writer, partial_path
 from pii_components.errors import PiiError
+from pii_components.files.json_text import scan_object, splice
+from pii_components.files.record import Record, Skip, detect_encoding, show_fields
+from pii_components.files.sources import open_source, read_labelled
+from pii_components.files.writers import open_writer, partial_path
 
 
 def put(path: Path, content: str | bytes) -> Path:
@@ -279,7 +279,7 @@ def test_scan_object_refuses(raw):
 
 
 def test_array_is_read_across_chunks(tmp_path, monkeypatch):
-    from pii_components.corpus import json_text
+    from pii_components.files import json_text
 
     rows = [{"id": i, "text": f'fine {{["é ]}}, {i}' * (i % 7), "n": [i, {"deep": "}"}]} for i in range(60)]
     path = put(tmp_path / "in.json", json.dumps(rows, ensure_ascii=False, indent=2))

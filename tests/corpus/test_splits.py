@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.formats.entities import read_entities
-from pii_components.corpus.records import Skip
-from pii_components.corpus.splits import (
+from pii_components.corpus.split import (
     CRAPII_DOCUMENTS,
     PAPER_PARTS,
     check_ids,
@@ -23,6 +21,8 @@ from pii_components.corpus.splits import (
     stratified_folds,
 )
 from pii_components.errors import PiiError
+from pii_components.files.formats.entities import read_entities
+from pii_components.files.record import Skip
 
 TRUE_ENTITIES = Path(__file__).resolve().parents[3] / "shared" / "data" / "peers" / "true_entities.csv"
 

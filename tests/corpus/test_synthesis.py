@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.corpus.carriers import fill_carrier, iter_persuade, to_parts
+from pii_components.corpus.build import Filled, Filler, crop, fill_carrier, insert, iter_persuade, map_text, roughen, to_parts
 from pii_components.corpus.people import Person, plain
-from pii_components.corpus.synthesis import Filled, Filler, crop, insert, map_text, roughen
 from pii_components.corpus.templates import NAME_FORMS, Slot, parse_parts
-from pii_components.surrogates.names import name_table
+from pii_components.names.table import name_table
 
 ANA = Person("Ana María", "B.", "López Núñez")
 ESSAY = (

@@ -6,10 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.check import check
 from pii_components.corpus.templates import (
     WHO_ROLES,
     Slot,
+    check,
     parse_parts,
     read_fragments,
     read_scenes,

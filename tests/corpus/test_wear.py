@@ -8,13 +8,11 @@ import unicodedata
 
 import pytest
 
-from pii_components.corpus.details import invent_detail, is_linked
-from pii_components.corpus.negatives import hard_negative
-from pii_components.corpus.people import Person, invent_person
-from pii_components.corpus.synthesis import Filler, Tally
+from pii_components.corpus.build import Filler, Tally, hard_negative
+from pii_components.corpus.noise import wear, wear_detail, wear_name
+from pii_components.corpus.people import Person, invent_detail, invent_person, is_linked
 from pii_components.corpus.templates import DETAILS, NAME_FORMS, Slot, parse_parts
-from pii_components.corpus.wear import wear, wear_detail, wear_name
-from pii_components.surrogates.names import REGIONS, name_table
+from pii_components.names.table import REGIONS, name_table
 
 
 def letters(text):
@@ -90,7 +88,7 @@ def test_details_vary_and_do_not_depend_on_the_process(what):
 
 def test_the_same_details_in_a_fresh_process():
     code = (
-        "import random; from pii_components.corpus.details import invent_detail; from pii_components.surrogates.names import name_table;"
+        "import random; from pii_components.corpus.people import invent_detail; from pii_components.names.table import name_table;"
         "print([invent_detail(w, 'Ana', 'Lopez', random.Random(5), name_table()) for w in ('id', 'phone', 'address', 'email', 'town')])"
     )
     runs = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout for _ in range(2)}
@@ -108,7 +106,7 @@ def test_handles_are_linked_to_the_name_or_not():
 
 
 def test_a_town_and_a_country_of_one_person_agree():
-    from pii_components.corpus.details import _PLACES
+    from pii_components.corpus.people import _PLACES
 
     for n in range(30):
         person = invent_person(random.Random(n), name_table())

@@ -8,7 +8,7 @@ import spacy
 from invented import EMAIL, NAME, document
 from spacy.language import Language
 
-from pii_components.evaluate.records import GoldDocument
+from pii_components.evaluate.gold import GoldDocument
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Documents for the tests of measuring. All names are invented."""
 
-from pii_components.evaluate.records import Entity, GoldDocument
+from pii_components.evaluate.gold import Entity, GoldDocument
 
 NAME, EMAIL = "NAME_STUDENT", "EMAIL"
 

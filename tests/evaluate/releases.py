@@ -3,9 +3,8 @@
 import random
 from collections.abc import Callable
 
-from pii_components.evaluate.release import ReleasedDocument
-from pii_components.evaluate.release_align import ReleasedText
 from pii_components.labels import EMAIL, NAME_STUDENT
+from scripts.release_attack import ReleasedDocument, ReleasedText
 
 Misses = Callable[[str, random.Random], bool]
 _SYLLABLES = ("ba", "den", "fi", "gor", "hal", "jo", "kel", "lu", "mir", "na", "pol", "ri", "sa", "tun", "ves", "wil")

@@ -8,13 +8,23 @@ import spacy
 from spacy.language import Language
 
 from pii_components.errors import PiiError
-from pii_components.evaluate import baselines_spacy
-from pii_components.evaluate.baselines import SYSTEMS, known_systems, make_system, parse_spec, parse_systems
-from pii_components.evaluate.baselines_spacy import PRESIDIO_MODELS, find_model
-from pii_components.evaluate.baselines_stored import StoredSystem
-from pii_components.evaluate.records import CRAPII_LABELS
-from pii_components.evaluate.stored import write_run
-from pii_components.evaluate.systems import PRESIDIO_ENTITY_SETS, PipelineSystem, SpacyNerSystem, run_system
+from pii_components.evaluate import systems as baselines_spacy
+from pii_components.evaluate.gold import CRAPII_LABELS
+from pii_components.evaluate.systems import (
+    PRESIDIO_ENTITY_SETS,
+    PRESIDIO_MODELS,
+    SYSTEMS,
+    PipelineSystem,
+    SpacyNerSystem,
+    StoredSystem,
+    find_model,
+    known_systems,
+    make_system,
+    parse_spec,
+    parse_systems,
+    run_system,
+    write_run,
+)
 
 PERSONS = [("1", 0, 9, "NAME_STUDENT"), ("2", 11, 21, "NAME_STUDENT"), ("4", 0, 5, "NAME_STUDENT")]
 
@@ -217,7 +227,7 @@ def test_rows_that_cannot_be_used_are_errors_without_their_words(csv_run, rows, 
 
 
 def test_every_type_has_a_label_of_ours():
-    from pii_components.evaluate.baselines_stored import TYPES
+    from pii_components.evaluate.systems import TYPES
 
     assert set(CRAPII_LABELS) <= set(TYPES)
     assert json.dumps(TYPES)

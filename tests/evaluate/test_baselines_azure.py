@@ -9,7 +9,8 @@ from threading import Thread
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.azure import (
+from pii_components.evaluate.gold import CRAPII_LABELS, GoldDocument
+from pii_components.evaluate.systems import (  # fmt: skip
     AZURE_FOUR,
     KEY,
     MARGIN,
@@ -17,11 +18,10 @@ from pii_components.evaluate.azure import (
     AzureSystem,
     azure_labels,
     check_endpoint,
+    make_system,
+    run_system,
     windows,
-)  # fmt: skip
-from pii_components.evaluate.baselines import make_system
-from pii_components.evaluate.records import CRAPII_LABELS, GoldDocument
-from pii_components.evaluate.systems import run_system
+)
 
 SECRET = "a-key-of-no-use"
 FINDS = [

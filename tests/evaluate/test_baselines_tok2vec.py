@@ -7,8 +7,7 @@ import spacy
 from spacy.cli.train import train
 from spacy.tokens import DocBin
 
-from pii_components.evaluate.baselines import make_system
-from pii_components.evaluate.systems import run_system
+from pii_components.evaluate.systems import make_system, run_system
 
 CONFIG = Path(__file__).parents[2] / "configs/pii_tok2vec.cfg"
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pii_components.evaluate.calibration import reliability, wilson
-from pii_components.evaluate.html_calibration import calibration
+from pii_components.evaluate.html import calibration
+from pii_components.evaluate.metrics import reliability, wilson
 
 
 def test_what_is_calibrated_has_no_error():

@@ -7,9 +7,9 @@ import pytest
 import spacy
 
 from pii_components.evaluate import compare as compare_module
-from pii_components.evaluate import errors as errors_module
+from pii_components.evaluate import html as errors_module
 from pii_components.evaluate import thresholds as thresholds_module
-from pii_components.evaluate.command import run_command, shown_command, split_list, split_name
+from pii_components.evaluate.tables import run_command, shown_command, split_list, split_name
 
 
 @pytest.fixture

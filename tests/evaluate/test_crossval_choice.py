@@ -9,8 +9,7 @@ from spacy.tokens import DocBin, Span
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.evaluate.crossval import THRESHOLDS, Choice, choose_careful
-from pii_components.evaluate.crossval_run import CrossValidation
+from pii_components.evaluate.crossval import THRESHOLDS, Choice, CrossValidation, choose_careful
 from pii_components.labels import NAME_STUDENT
 from pii_components.spans import SPANS_KEY
 

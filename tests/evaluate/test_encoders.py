@@ -11,24 +11,32 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from pii_components.encoder import make_sentencepiece_loader
 from pii_components.errors import PiiError
-from pii_components.evaluate.encoder_config import encoder_config
-from pii_components.evaluate.encoder_data import as_gold, draw, has_direct, prepare, stretches
-from pii_components.evaluate.encoder_files import unpack, unpack_4_bit, wheel_of
-from pii_components.evaluate.encoder_registry import (
+from pii_components.training.encoder import make_sentencepiece_loader
+from scripts.encoders import (
     CNN,
     NONE,
     SENTENCEPIECE,
     SPACY,
     WORDPIECE,
     Encoder,
+    as_gold,
     choose_encoders,
+    compare,
+    draw,
+    encoder_config,
+    encoders_table,
+    epochs_table,
     find_folder,
+    has_direct,
     load_encoders,
     parse_encoders,
+    prepare,
+    stretches,
+    unpack,
+    unpack_4_bit,
+    wheel_of,
 )
-from pii_components.evaluate.encoder_report import compare, encoders_table, epochs_table
 
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 TEXTS = [
@@ -192,7 +200,7 @@ def test_every_encoder_has_a_config_with_the_same_head(encoder):
 
 
 def settings_of(**more):
-    from pii_components.evaluate.encoder_training import Settings
+    from scripts.encoders import Settings
 
     return Settings(**({"epochs": 2, "batch_words": 12, "resamples": 5} | more))
 
@@ -207,7 +215,7 @@ def rows_of(found):
 def tiny(tmp_path_factory):
     """A BERT of width 16, as an encoder of the registry."""
     pytest.importorskip("torch")
-    from pii_components.encoder import extract
+    from pii_components.training.encoder import extract
     from tests.tiny import tiny_pipeline, vocabulary
 
     root = tmp_path_factory.mktemp("encoders")

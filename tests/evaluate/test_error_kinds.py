@@ -3,8 +3,8 @@
 import pytest
 from invented import EMAIL, NAME, document, entity
 
-from pii_components.evaluate.errors import KINDS, case_of, judge, kind_of, layout_of, position_of, summarize
-from pii_components.evaluate.records import Entity
+from pii_components.evaluate.gold import Entity
+from pii_components.evaluate.html import KINDS, case_of, judge, kind_of, layout_of, position_of, summarize
 
 TEXT = "Essay by Dana Maria Vell of Tartu"
 GOLD = entity("1", TEXT, "Dana Maria Vell", NAME)  # 9 to 24

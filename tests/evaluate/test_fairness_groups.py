@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pii_components.corpus.culture_names import GROUPS, given_names, surnames
+from pii_components.corpus.people import GROUPS, given_names, surnames
 from pii_components.errors import PiiError
-from pii_components.evaluate.fairness_groups import GroupTable, GroupText, found_names, group_texts, measure_fairness
-from pii_components.evaluate.records import Entity, GoldDocument
+from pii_components.evaluate.gold import Entity, GoldDocument
 from pii_components.labels import NAME_CITED, NAME_STUDENT
+from scripts.fairness import GroupTable, GroupText, found_names, group_texts, measure_fairness
 
 ASSETS = Path(__file__).parents[2] / "assets"
 needs_assets = pytest.mark.skipif(not (ASSETS / "chats").is_dir(), reason="assets are not in an installed wheel")
@@ -57,7 +57,7 @@ def test_a_group_that_is_missed_is_below_the_rest():
 
 
 def test_a_metrics_file_becomes_a_table():
-    from pii_components.evaluate.markdown import markdown_table
+    from pii_components.evaluate.tables import markdown_table
 
     report = measure_fairness(Finds(lambda ident: "Asia" in ident), all_groups(4), n_resamples=20, least_names=8)
     table = markdown_table([json.loads(json.dumps(report))])

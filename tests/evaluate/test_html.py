@@ -9,15 +9,11 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from pii_components.cli.evaluate_report import read_metrics, report
+from pii_components.cli.evaluate import read_metrics, report
 from pii_components.errors import PiiError
-from pii_components.evaluate.gold import file_sha256, read_gold
-from pii_components.evaluate.html import BANNER, build_page, error_windows
-from pii_components.evaluate.html_charts import Bar, bars, lines
-from pii_components.evaluate.html_parts import estimate, flat, number, table
-from pii_components.evaluate.records import Entity
-from pii_components.evaluate.stored import write_run
-from pii_components.evaluate.systems import Run
+from pii_components.evaluate.gold import Entity, file_sha256, read_gold
+from pii_components.evaluate.html import BANNER, Bar, bars, build_page, error_windows, estimate, flat, lines, number, table
+from pii_components.evaluate.systems import Run, write_run
 
 VOID = {"meta", "line", "rect", "circle", "br", "hr"}
 

@@ -9,11 +9,21 @@ import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.evaluate.linked import KEY, Links, check_essay, hide, measure_links
-from pii_components.evaluate.linked_corpus import linked_essay, linked_essays
-from pii_components.evaluate.linked_forms import FORMS, Names, expected, slip
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import Chance
+from scripts.linked_corpus import (
+    FORMS,
+    KEY,
+    Links,
+    Names,
+    check_essay,
+    expected,
+    hide,
+    linked_essay,
+    linked_essays,
+    measure_links,
+    slip,
+)
 
 METRICS = Path(__file__).parents[2] / "metrics" / "linked_corpus.json"
 CRAPII = Profile.load("crapii")

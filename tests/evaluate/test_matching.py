@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.matching import FN, FP, TP, cover, in_clear, match_bag, match_position, match_tokens, tokens_of
-from pii_components.evaluate.records import Entity
+from pii_components.evaluate.gold import Entity
+from pii_components.evaluate.match import FN, FP, TP, cover, in_clear, match_bag, match_position, match_tokens, tokens_of
 
 LABELS = ("NAME_STUDENT", "EMAIL")
 DOCS = ("1", "2")

@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from pii_components.evaluate.exposure import expose, exposure
-from pii_components.evaluate.matching import (
+from pii_components.evaluate.gold import Entity, GoldDocument
+from pii_components.evaluate.match import (
     FN,
     FP,
     TP,
@@ -15,10 +15,8 @@ from pii_components.evaluate.matching import (
     match_tokens,
     pair_overlaps,
 )
-from pii_components.evaluate.metrics import paired_p, resample
-from pii_components.evaluate.records import Entity, GoldDocument
+from pii_components.evaluate.metrics import expose, exposure, has_roles, match_roles, paired_p, resample, role_accuracy
 from pii_components.evaluate.report import build_report
-from pii_components.evaluate.roles import has_roles, match_roles, role_accuracy
 from pii_components.evaluate.systems import Run
 
 LABELS = ("NAME_STUDENT", "EMAIL")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.evaluate.matching import CoverTable
+from pii_components.evaluate.match import CoverTable
 from pii_components.evaluate.metrics import coverage, difference, f_beta, measures, resample, score
 
 # The overall rows of Table 7 of the JEDM paper: counts, then P, R, F1, F5 as printed there.

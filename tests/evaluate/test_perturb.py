@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pii_components.errors import PiiError
-from pii_components.evaluate.perturb import (
+from pii_components.corpus.perturb import (
     ALL,
     CASE,
     DETAILS,
@@ -22,6 +21,7 @@ from pii_components.evaluate.perturb import (
     stops,
     substitute,
 )
+from pii_components.errors import PiiError
 
 TEXT = "I am Ana Lopez, ana@uni.edu. See Smith."
 SPANS = ((5, 14, "NAME_STUDENT"), (16, 27, "EMAIL"), (33, 38, "NAME_CITED"))

@@ -8,20 +8,22 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.errors import PiiError
-from pii_components.evaluate.perturb import CLASSES, check_spans
-from pii_components.evaluate.perturb_length import (
+from pii_components.corpus.perturb import (
+    CLASSES,
     EDGES,
     LONG,
     PARAGRAPHS,
     Windows,
+    check_spans,
+    choose,
     clean_paragraphs,
     length_perturbations,
+    number_to_words,
+    perturbations,
     prose,
     windows_of,
 )
-from pii_components.evaluate.perturb_registry import choose, perturbations
-from pii_components.evaluate.perturb_words import number_to_words
+from pii_components.errors import PiiError
 
 ALL = perturbations()
 PIECES = [

@@ -6,9 +6,8 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from pii_components.corpus.build import build_corpus
-from pii_components.corpus.synthesis import Filled
-from pii_components.evaluate.perturb_training import BESIDE, training_change, training_perturbations
+from pii_components.corpus.build import Filled, build_corpus
+from pii_components.corpus.perturb import BESIDE, training_change, training_perturbations
 from pii_components.labels import is_name
 
 TEXT = "I am Ana Lopez. My friend Budi met Kim Moss, the author; Budi lives at Mill Road 3.\n"

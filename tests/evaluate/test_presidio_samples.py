@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from pii_components.cli.evaluate import evaluate_app
 from pii_components.errors import PiiError
-from pii_components.evaluate.markdown import markdown_table
-from pii_components.evaluate.presidio_samples import compare_presidio, count, presidio_rows, read_samples
+from pii_components.evaluate.tables import markdown_table
+from scripts.presidio_samples import compare_presidio, count, presidio_rows, read_samples
 
 #       0    5    10   15   20   25   30   35
 TEXT = "Ana Lopez, 2048123, read Buzan and Zed."
@@ -101,8 +101,8 @@ def test_command_refuses_what_is_not_presidio(files):
 
 
 def test_command_writes_what_the_table_shows(files, tmp_path, monkeypatch):
-    from pii_components.cli import evaluate_presidio
-    from pii_components.presidio import build_analyzer
+    from pii_components.presidio.analyzer import build_analyzer
+    from scripts import presidio_samples as evaluate_presidio
     from tests.presidio.helpers import names_pipeline
 
     analyzer = build_analyzer(pipeline=names_pipeline())

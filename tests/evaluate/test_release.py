@@ -8,26 +8,36 @@ import typer
 from releases import by_chance, odd_places, synthetic_release
 from typer.testing import CliRunner
 
-from pii_components.alignment import Edit
-from pii_components.cli.evaluate_release import release
 from pii_components.errors import PiiError
-from pii_components.evaluate.release import ReleasedDocument, halves
-from pii_components.evaluate.release_align import LEAK, SURROGATE, ReleasedText, align, find_items, replaced_values
-from pii_components.evaluate.release_arithmetic import (
+from pii_components.offsets import Edit
+from scripts.release_attack import (
+    LEAK,
     STRATEGIES,
+    SURROGATE,
+    Parrot,
+    ReleasedDocument,
+    ReleasedText,
+    align,
     apart,
     consistent,
     documents_told,
     expected,
+    find_items,
+    halves,
     markov,
     markov_fixed,
     random_new,
+    read_release,
+    release,
+    release_report,
+    replaced_values,
+    shape,
     simulate,
+    tail,
     told,
+    value_counts,
+    words_of,
 )
-from pii_components.evaluate.release_files import read_release
-from pii_components.evaluate.release_numbers import release_report, tail, value_counts
-from pii_components.evaluate.release_tagger import Parrot, shape, words_of
 
 NAME = "NAME_STUDENT"
 ORIGINAL = "By Ana Lopez, 2019.\nI am Ana. Lopez is my name."

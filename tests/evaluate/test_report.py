@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from pii_components.errors import PiiError
+from pii_components.evaluate.gold import CRAPII_LABELS, FOUR_LABELS
 from pii_components.evaluate.metrics import Estimate, Score
-from pii_components.evaluate.records import CRAPII_LABELS, FOUR_LABELS
 from pii_components.evaluate.report import build_report, describe_data, label_views, plain, write_report
 from pii_components.evaluate.systems import Run, SpacyNerSystem, run_system
 from pii_components.evaluate.tables import print_report

@@ -8,14 +8,22 @@ import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.labelled import LabelledText
+from pii_components.corpus.perturb import (
+    CASE,
+    LAYOUT,
+    LENGTH,
+    NAMES,
+    Perturbation,
+    around_names,
+    insert,
+    on_names,
+    perturbations,
+)
 from pii_components.errors import PiiError
-from pii_components.evaluate.perturb import CASE, LAYOUT, LENGTH, NAMES, Perturbation, around_names, insert, on_names
-from pii_components.evaluate.perturb_registry import perturbations
-from pii_components.evaluate.records import Entity
-from pii_components.evaluate.robustness import count_found, false_alarms, measure, shown, spans_of, worst
-from pii_components.evaluate.robustness_essays import authored_essays, prose_of, take
+from pii_components.evaluate.gold import Entity
+from pii_components.files.formats.base import LabelledText
 from pii_components.profiles import Profile
+from scripts.robustness import authored_essays, count_found, false_alarms, measure, prose_of, shown, spans_of, take, worst
 
 CRAPII = Profile.load("crapii").protects
 
@@ -201,7 +209,7 @@ def test_authored_essays_of_the_test_split(assets):
 
 @pytest.fixture
 def fake(monkeypatch):
-    monkeypatch.setattr("pii_components.evaluate.baselines.make_system", lambda spec, protects: Fake())
+    monkeypatch.setattr("pii_components.evaluate.systems.make_system", lambda spec, protects: Fake())
 
 
 def test_the_command(assets, fake, tmp_path):
@@ -257,7 +265,7 @@ def test_gold_in_a_file(assets, fake, tmp_path):
 
 
 def test_counts_have_rows():
-    from pii_components.evaluate.robustness import Counts
+    from scripts.robustness import Counts
 
     counts = Counts.empty(3)
     counts.found[2] += 1

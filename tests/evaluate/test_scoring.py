@@ -194,7 +194,7 @@ def test_unknown_labels_of_gold_are_refused(tmp_path):
 
 @pytest.mark.parametrize("suffix", [".json", ".csv", ".spacy", ""])
 def test_gold_is_read_in_other_forms(gold, tmp_path, suffix):
-    from pii_components.corpus.labelled import convert
+    from pii_components.files.labelled import convert
 
     other = tmp_path / f"other{suffix}"
     convert(gold, other)

@@ -9,13 +9,13 @@ import spacy
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.labelled import LabelledText
 from pii_components.errors import PiiError
-from pii_components.evaluate import speed, speed_probe
-from pii_components.evaluate.records import Entity
-from pii_components.evaluate.speed import corpus_of, essays_of, fresh_process, measure_speed, ratios, speed_of, steps
-from pii_components.evaluate.speed_probe import peak_memory
+from pii_components.evaluate.gold import Entity
 from pii_components.evaluate.systems import Run
+from pii_components.files.formats.base import LabelledText
+from scripts import speed
+from scripts import speed as speed_probe
+from scripts.speed import corpus_of, essays_of, fresh_process, measure_speed, peak_memory, ratios, speed_of, steps
 
 TEXTS = ["one two three four five six seven " * 9, "eight nine ten " * 30]
 
@@ -128,7 +128,7 @@ def test_two_systems_take_turns(blank, quick):
 
 def test_the_command(blank, quick, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        "pii_components.evaluate.robustness_essays.authored_essays", lambda *a, **k: [LabelledText("1", TEXTS[0])]
+        "scripts.robustness.authored_essays", lambda *a, **k: [LabelledText("1", TEXTS[0])]
     )
     out = tmp_path / "speed.json"
     done = CliRunner().invoke(
@@ -146,7 +146,7 @@ def test_the_command(blank, quick, monkeypatch, tmp_path):
 )
 def test_the_command_refuses(monkeypatch, options, code):
     monkeypatch.setattr(
-        "pii_components.evaluate.robustness_essays.authored_essays", lambda *a, **k: [LabelledText("1", TEXTS[0])]
+        "scripts.robustness.authored_essays", lambda *a, **k: [LabelledText("1", TEXTS[0])]
     )
     done = CliRunner().invoke(app, ["evaluate", "speed", *options])
     assert done.exit_code == 2 and code in done.output

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.stored import read_run, write_run
-from pii_components.evaluate.systems import SpacyNerSystem, run_system
+from pii_components.evaluate.systems import SpacyNerSystem, read_run, run_system, write_run
 
 
 @pytest.fixture

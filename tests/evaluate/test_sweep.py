@@ -7,12 +7,12 @@ import numpy
 import pytest
 import spacy
 from invented import NAME, document
+from pii_components.evaluate.thresholds import default_places, read_places
 from thinc.api import NumpyOps
 
-from pii_components.decoding import decode, output_labels
 from pii_components.errors import PiiError
-from pii_components.evaluate.sweep import choose, cross_validate, find_with, folds, grid, predict_once
-from pii_components.evaluate.thresholds import default_places, read_places
+from pii_components.evaluate.crossval import choose, cross_validate, find_with, folds, grid, predict_once
+from pii_components.ner.decode import decode, output_labels
 from pii_components.spans import read_spans, write_spans
 
 

@@ -7,15 +7,15 @@ import spacy
 from spacy.tokens import Doc
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.records import CRAPII_LABELS
-from pii_components.evaluate.systems import (
+from pii_components.evaluate.gold import CRAPII_LABELS
+from pii_components.evaluate.systems import (  # fmt: skip
     PRESIDIO_ENTITY_SETS,
     PipelineSystem,
     PresidioSystem,
     SpacyNerSystem,
     load_pipeline,
     run_system,
-)  # fmt: skip
+)
 from pii_components.labels import LABELS
 from pii_components.spans import Candidate, write_spans
 

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 
 from pii_components.cli.app import app
 from pii_components.errors import PiiError
-from pii_components.evaluate.cost import Usage, cost, implied_tokens, per_million, read_prices, records_of
-from pii_components.evaluate.fairness import (
+from pii_components.evaluate.gold import FOUR_LABELS, Entity
+from pii_components.evaluate.match import match_bag
+from pii_components.evaluate.metrics import (
     NameGroup,
     NameSource,
     cultures,
@@ -21,15 +22,29 @@ from pii_components.evaluate.fairness import (
     mann_whitney,
     name_source,
     recall_by_group,
+    resample,
     significance,
 )
-from pii_components.evaluate.matching import match_bag
-from pii_components.evaluate.metrics import resample
-from pii_components.evaluate.paper import SYSTEMS, as_printed, printed
-from pii_components.evaluate.paper_slips import check_counts, check_table8, check_table10, find_slips
-from pii_components.evaluate.paper_tables import beside, table6, table7, table11
-from pii_components.evaluate.peers import read_peers
-from pii_components.evaluate.records import FOUR_LABELS, Entity
+from scripts.jedm_tables import (
+    SYSTEMS,
+    Usage,
+    as_printed,
+    beside,
+    check_counts,
+    check_table8,
+    check_table10,
+    cost,
+    find_slips,
+    implied_tokens,
+    per_million,
+    printed,
+    read_peers,
+    read_prices,
+    records_of,
+    table6,
+    table7,
+    table11,
+)
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "peers"
 NAME = "NAME_STUDENT"
@@ -176,7 +191,7 @@ def test_cost_is_tokens_times_price(tmp_path):
 @pytest.fixture
 def folder(tmp_path):
     """Stored predictions of an invented test part: documents 0 and 1 of CRAPII's numbers are taken if they are in it."""
-    from pii_components.corpus.splits import CRAPII_DOCUMENTS, paper_split
+    from pii_components.corpus.split import CRAPII_DOCUMENTS, paper_split
 
     test = paper_split(CRAPII_DOCUMENTS)["test"][0]
     (tmp_path / "true_entities.csv").write_text(HEAD + f'{test},Dana Vell,{NAME},"(0, 9)"\n', encoding="utf8")

@@ -9,18 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from invented import EMAIL, NAME
 
-from pii_components.context_model import CLASSES
-from pii_components.context_train import PersonExample
+from pii_components.context.classifier import CLASSES
 from pii_components.evaluate import crossval
-from pii_components.evaluate.crossval import Fold
-from pii_components.evaluate.html import build_page
-from pii_components.evaluate.html_calibration import control
-from pii_components.evaluate.markdown import markdown_table
-from pii_components.evaluate.matching import match_bag
-from pii_components.evaluate.records import Entity, GoldDocument
-from pii_components.evaluate.sweep import Cached
-from pii_components.evaluate.veto_control import Bag, Proposed, control_report, draw, place
-from pii_components.evaluate.veto_table import check_lines
+from pii_components.evaluate.crossval import Cached, Fold
+from pii_components.evaluate.gold import Entity, GoldDocument
+from pii_components.evaluate.html import build_page, control
+from pii_components.evaluate.match import match_bag
+from pii_components.evaluate.tables import markdown_table
+from pii_components.evaluate.veto import Bag, Proposed, check_lines, control_report, draw, place
+from pii_components.training.classifier import PersonExample
 
 choices = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.booleans()), max_size=12)
 VIEWS = {"names": (NAME,), "all": (NAME, EMAIL)}

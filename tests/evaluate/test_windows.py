@@ -7,12 +7,11 @@ import spacy
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.windows import Stretch
 from pii_components.errors import PiiError
-from pii_components.evaluate.markdown import markdown_table
-from pii_components.evaluate.records import Entity
-from pii_components.evaluate.windows import measure_windows
+from pii_components.evaluate.gold import Entity
+from pii_components.evaluate.tables import markdown_table
 from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT
+from scripts.windows import Stretch, measure_windows
 
 TEXT = "Ilse Varga read Porter, says i.varga@school.example in her mail."
 

@@ -9,11 +9,11 @@ import spacy
 from presidio_anonymizer.entities import RecognizerResult
 from spacy.tokens import Doc
 
-from pii_components.corpus.synthesis import Filled, Filler
+from pii_components.corpus.build import Filled, Filler
 from pii_components.corpus.templates import read_templates
 from pii_components.labels import PRESIDIO_ENTITIES
+from pii_components.names.table import name_table
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates.names import name_table
 
 KEY = b"a key for tests, 32 bytes long.."
 ASSETS = Path(__file__).parents[2] / "assets"

@@ -10,7 +10,7 @@ import pytest
 
 import pii_components.presidio as package
 from pii_components.errors import PiiError
-from pii_components.presidio import offline
+from pii_components.presidio import settings as offline
 
 
 @pytest.fixture

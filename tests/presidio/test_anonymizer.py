@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from presidio_anonymizer import AnonymizerEngine, BatchAnonymizerEngine, ConflictResolutionStrategy, OperatorConfig
 from presidio_anonymizer.entities import InvalidParamError, RecognizerResult
 
-from pii_components.corpus.synthesis import Filled
+from pii_components.corpus.build import Filled
 from pii_components.errors import PiiError
 from pii_components.presidio.anonymizer import PiiEduAnonymizer, PiiEduDeanonymizer
 from pii_components.presidio.operators import hips_operators
 from pii_components.profiles import Profile
-from pii_components.surrogates.hips import HipsSurrogate
-from pii_components.vault import Vault, VaultKey
+from pii_components.surrogates.component import HipsSurrogate
+from pii_components.vault.keys import VaultKey
+from pii_components.vault.vault import Vault
 
 from ..surrogates.conftest import unmark
 from .essays import KEY, as_doc, as_results, essays
@@ -287,7 +288,7 @@ def test_any_text_and_spans_outside_stays_and_offsets_hold(parts, trim):
 FRESH = """
 import json, sys
 from presidio_anonymizer.entities import RecognizerResult
-from pii_components.presidio import PiiEduAnonymizer
+from pii_components.presidio.anonymizer import PiiEduAnonymizer
 text, spans = json.loads(sys.argv[1])
 results = [RecognizerResult(label, start, end, 1.0) for start, end, label in reversed(spans)]
 print(ascii(PiiEduAnonymizer(key=sys.argv[2]).anonymize(text, results).text))

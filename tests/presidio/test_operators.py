@@ -12,7 +12,6 @@ from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConve
 
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, PRESIDIO_ENTITIES
-from pii_components.presidio.entities import label_of
 from pii_components.presidio.operators import (
     HipsOperator,
     PseudonymOperator,
@@ -20,9 +19,10 @@ from pii_components.presidio.operators import (
     hips_operators,
     register_operators,
 )
-from pii_components.surrogates.check_digits import scheme_of
-from pii_components.vault import Vault, VaultKey
-from pii_components.vault_entries import Hidden, Release
+from pii_components.presidio.settings import label_of
+from pii_components.surrogates.numbers import scheme_of
+from pii_components.vault.keys import VaultKey
+from pii_components.vault.vault import Hidden, Release, Vault
 
 from .essays import KEY
 

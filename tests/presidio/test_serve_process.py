@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("fastapi")
 pytest.importorskip("presidio_analyzer")
 
-from pii_components.cli.exit_codes import DONE, REFUSED
+from pii_components.cli.common import DONE, REFUSED
 
 from .serving import ROOT, TEXT, server, small_pipeline
 

@@ -13,11 +13,12 @@ from presidio_analyzer.nlp_engine import NlpEngineProvider
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
 
 import en_pii_edu
-from pii_components import __version__
+from pii_components.about import __version__
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, PRESIDIO_ENTITIES
-from pii_components.presidio import StudentPiiRecognizer, build_analyzer, config_path, read_config
-from pii_components.presidio.configuration import CONFIGS
+from pii_components.presidio.analyzer import build_analyzer
+from pii_components.presidio.recognizer import StudentPiiRecognizer
+from pii_components.presidio.settings import CONFIGS, config_path, read_config
 
 from .helpers import found, names_pipeline
 

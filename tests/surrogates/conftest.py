@@ -7,7 +7,7 @@ import spacy
 from spacy.tokens import Doc
 
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates.hips import HipsSurrogate
+from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import Chance
 
 KEY = b"a key for tests, 32 bytes long.."

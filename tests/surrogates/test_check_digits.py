@@ -6,11 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.surrogates.check_digits import check, other_iban, other_number, scheme_of
-from pii_components.surrogates.generate import Context
-from pii_components.surrogates.id_num import surrogate_id_num
+from pii_components.names.table import name_table
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.names import name_table
+from pii_components.surrogates.numbers import check, other_iban, other_number, scheme_of, surrogate_id_num
+from pii_components.surrogates.values import Context
 
 from .conftest import KEY
 

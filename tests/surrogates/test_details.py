@@ -6,19 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.surrogates.address import surrogate_address
-from pii_components.surrogates.email import surrogate_email
-from pii_components.surrogates.generate import Context, canonical, distinct
-from pii_components.surrogates.id_num import id_key, surrogate_id_num
+from pii_components.names.link import link
+from pii_components.names.parse import read_mention
+from pii_components.names.table import name_table
+from pii_components.surrogates.handles import surrogate_email, surrogate_url, surrogate_username
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.mentions import read_mention
-from pii_components.surrogates.name import Named
-from pii_components.surrogates.names import name_table
-from pii_components.surrogates.persons import link
-from pii_components.surrogates.phone import phone_key, surrogate_phone
+from pii_components.surrogates.numbers import id_key, phone_key, surrogate_id_num, surrogate_phone
+from pii_components.surrogates.person_names import Named
+from pii_components.surrogates.places import surrogate_address
 from pii_components.surrogates.plan import GENERATORS as ALL_GENERATORS
-from pii_components.surrogates.url import surrogate_url
-from pii_components.surrogates.username import surrogate_username
+from pii_components.surrogates.values import Context, canonical, distinct
 
 from .conftest import KEY
 

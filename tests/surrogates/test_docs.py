@@ -9,8 +9,8 @@ from spacy.tokens import Span
 
 from pii_components.errors import PiiError
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates import docs
-from pii_components.surrogates.docs import Found, Words, collect_later, read_group, write_ents
+from pii_components.surrogates import component as docs
+from pii_components.surrogates.component import Found, Words, collect_later, read_group, write_ents
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 

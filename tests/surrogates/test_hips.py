@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 
 from pii_components.errors import PiiError, PiiWarning
+from pii_components.names.letters import norm
 from pii_components.profiles import Profile
-from pii_components.surrogates.hips import HipsSurrogate
-from pii_components.surrogates.style import norm
+from pii_components.surrogates.component import HipsSurrogate
 
 from .conftest import KEY, make_doc
 
@@ -341,7 +341,7 @@ SCRIPT = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from tests.surrogates.conftest import make_doc, KEY
-from pii_components.surrogates.hips import HipsSurrogate
+from pii_components.surrogates.component import HipsSurrogate
 hips = HipsSurrogate(scope=sys.argv[2])
 hips.set_key(KEY)
 print(json.dumps([d._.deidentified for d in hips.pipe([make_doc(t) for t in json.loads(sys.argv[3])])]))

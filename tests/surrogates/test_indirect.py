@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.errors import PiiWarning
+from pii_components.names.table import name_table
 from pii_components.profiles import Profile
-from pii_components.surrogates.age import choose_age_shift, surrogate_age
-from pii_components.surrogates.date import choose_date_shift, surrogate_date, weekday_beside
-from pii_components.surrogates.generate import Context
+from pii_components.surrogates.dates import choose_age_shift, choose_date_shift, surrogate_age, surrogate_date, weekday_beside
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.names import name_table
 from pii_components.surrogates.places import surrogate_education, surrogate_employer, surrogate_location
+from pii_components.surrogates.values import Context
 
 from .conftest import KEY, make_doc
 
@@ -229,7 +228,7 @@ WORDS = st.text(alphabet="abcdefghilmnoprstuvwyz", min_size=4, max_size=9).map(s
     st.binary(min_size=16, max_size=16),
 )
 def test_no_part_of_a_place_survives_and_distinct_ones_stay_distinct(words, label, key):
-    from pii_components.surrogates.hips import HipsSurrogate
+    from pii_components.surrogates.component import HipsSurrogate
 
     hips = HipsSurrogate(profile=all_of("LOCATION", "EDUCATION", "EMPLOYER"))
     hips.set_key(key)

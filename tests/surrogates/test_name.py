@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pii_components.names.letters import norm
+from pii_components.names.link import link, spell_initials
+from pii_components.names.parse import read_mention
+from pii_components.names.table import name_table
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.mentions import read_mention
-from pii_components.surrogates.name import Named, name_people, render
-from pii_components.surrogates.names import name_table
-from pii_components.surrogates.persons import link, spell_initials
-from pii_components.surrogates.style import norm
+from pii_components.surrogates.person_names import Named, name_people, render
 
 from .conftest import KEY
 

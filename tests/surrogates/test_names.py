@@ -6,7 +6,7 @@ from importlib import resources
 
 import pytest
 
-from pii_components.surrogates.names import MIN_POOL, REGIONS, NameTable, TableRow, fold, name_table, write_table
+from pii_components.names.table import MIN_POOL, REGIONS, NameTable, TableRow, fold, name_table, write_table
 
 
 @pytest.mark.parametrize(

@@ -54,12 +54,12 @@ from pathlib import Path
 
 import pytest
 
+from pii_components.names.table import name_table
 from pii_components.profiles import Profile
-from pii_components.surrogates.generate import Context
-from pii_components.surrogates.id_num import surrogate_id_num
+from pii_components.surrogates.handles import surrogate_url
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.names import name_table
-from pii_components.surrogates.url import surrogate_url
+from pii_components.surrogates.numbers import surrogate_id_num
+from pii_components.surrogates.values import Context
 
 from .conftest import KEY, make_doc
 
@@ -157,7 +157,7 @@ def test_the_order_of_documents_does_not_matter(hips):
 
 
 def test_failed_name_becomes_a_tag_and_not_none(hips, monkeypatch):
-    monkeypatch.setattr("pii_components.surrogates.slots.MAX_TRIES", 0)
+    monkeypatch.setattr("pii_components.surrogates.person_names.MAX_TRIES", 0)
     with pytest.warns(UserWarning, match="W402"):
         assert hidden(hips, "Maria Lopez") == ["[NAME_STUDENT]"]
 

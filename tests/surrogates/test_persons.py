@@ -2,8 +2,8 @@
 
 import pytest
 
-from pii_components.surrogates.mentions import read_mention
-from pii_components.surrogates.persons import link, nicknames, spell_initials
+from pii_components.names.link import link, nicknames, spell_initials
+from pii_components.names.parse import read_mention
 
 
 def owners(*texts: str) -> list[int]:

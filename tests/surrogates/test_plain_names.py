@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from pii_components.surrogates.mentions import FAMILY, LONE, Mention, _plain_words, _words, read_mention
-from pii_components.surrogates.names import name_table
+from pii_components.names.parse import FAMILY, LONE, Mention, _plain_words, _words, read_mention
+from pii_components.names.table import name_table
 
 
 def invented(rng: random.Random) -> str:

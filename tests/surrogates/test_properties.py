@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.alignment import OffsetMap
 from pii_components.errors import PiiError
+from pii_components.names.link import nicknames_of
+from pii_components.names.table import name_table
+from pii_components.offsets import OffsetMap
 from pii_components.profiles import Profile
-from pii_components.surrogates.hips import HipsSurrogate
-from pii_components.surrogates.names import name_table
-from pii_components.surrogates.persons import nicknames_of
-from pii_components.sweep import Surnames
+from pii_components.release.sweep import Surnames
+from pii_components.surrogates.component import HipsSurrogate
 
 from .conftest import KEY, make_doc
 
@@ -217,7 +217,7 @@ SCRIPT = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 from tests.surrogates.conftest import KEY, make_doc
-from pii_components.surrogates.hips import HipsSurrogate
+from pii_components.surrogates.component import HipsSurrogate
 hips = HipsSurrogate(scope="corpus")
 hips.set_key(KEY)
 print(json.dumps([hips(make_doc(text))._.deidentified for text in json.loads(sys.argv[2])]))
@@ -245,7 +245,8 @@ def test_property_10_a_secret_key_decides_and_nothing_else(pytestconfig):
 
 def test_property_11_the_map_back_is_apart_encrypted_and_optional(tmp_path):
     pytest.importorskip("cryptography")
-    from pii_components.vault import Vault, VaultKey, reidentify
+    from pii_components.vault.keys import VaultKey
+    from pii_components.vault.vault import Vault, reidentify
 
     hips = component()
     doc = hips(make_doc(f"I am {{{S}|Maria Lopez}}."))
@@ -367,9 +368,7 @@ def test_property_20_headers_are_removed_if_asked():
 
 def test_property_21_parrot_attack_is_measured():
     pytest.importorskip("sklearn")
-    from pii_components.evaluate.release import ReleasedDocument
-    from pii_components.evaluate.release_align import ReleasedText
-    from pii_components.evaluate.release_numbers import release_report
+    from scripts.release_attack import ReleasedDocument, ReleasedText, release_report
 
     hips = component(profile="crapii")
     documents = []

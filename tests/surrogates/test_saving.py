@@ -11,7 +11,7 @@ import spacy
 
 from pii_components.errors import PiiError, PiiWarning
 from pii_components.profiles import Profile
-from pii_components.surrogates.hips import HipsSurrogate
+from pii_components.surrogates.component import HipsSurrogate
 
 from .conftest import KEY, make_doc
 
@@ -136,7 +136,7 @@ def main():
     sys.path.insert(0, sys.argv[1])
     import spacy
     from tests.surrogates.conftest import make_doc
-    import pii_components.surrogates.hips
+    import pii_components.surrogates.component
     nlp = spacy.blank("en")
     hips = nlp.add_pipe("hips_surrogate", config={"scope": "corpus"})
     docs = [make_doc("{NAME_STUDENT|Ana Lopez} " + str(n)) for n in range(4)]

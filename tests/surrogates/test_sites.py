@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.surrogates.check_digits import scheme_of
-from pii_components.surrogates.generate import Context
+from pii_components.names.table import name_table
+from pii_components.surrogates.handles import read_path, site_names, site_of, surrogate_url
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.names import name_table
-from pii_components.surrogates.sites import read_path, site_names, site_of
-from pii_components.surrogates.url import surrogate_url
+from pii_components.surrogates.numbers import scheme_of
+from pii_components.surrogates.values import Context
 
 from .conftest import KEY
 
@@ -76,7 +75,7 @@ def test_no_site_no_rules():
     digits=st.booleans(),
 )
 def test_no_handle_and_no_code_survives(address, handle, code, number, digits):
-    from pii_components.surrogates.words import words
+    from pii_components.surrogates.style import words
 
     ident = number if digits else code
     value = re.sub(r"(?<![A-Za-z])H(?![a-z])", handle, re.sub(r"(?<=[/=:CL])I(?![a-z])", ident, address))

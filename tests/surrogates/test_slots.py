@@ -7,17 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pii_components.names import parse as mentions
+from pii_components.names.letters import norm
+from pii_components.names.link import link
+from pii_components.names.parse import patronymic_gender, read_mention
+from pii_components.names.table import REGIONS, name_table
 from pii_components.profiles import Profile
-from pii_components.surrogates import mentions
-from pii_components.surrogates.forbidden import Forbidden
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.mentions import read_mention
-from pii_components.surrogates.name import name_people
-from pii_components.surrogates.names import REGIONS, name_table
-from pii_components.surrogates.patronymic import patronymic_gender
-from pii_components.surrogates.persons import link
-from pii_components.surrogates.slots import _neutral
-from pii_components.surrogates.style import norm
+from pii_components.surrogates.person_names import Forbidden, _neutral, name_people
 
 from .conftest import KEY, make_doc
 

@@ -26,13 +26,13 @@ def test_linked_surrogates_take_at_most_three_times_as_long_as_values_of_faker(p
 def test_a_pass_begins_without_what_an_earlier_one_kept(pytestconfig):
     pytest.importorskip("faker")
     module = bench(pytestconfig.rootpath)
-    read = importlib.import_module("pii_components.surrogates.mentions")._read
+    read = importlib.import_module("pii_components.names.parse")._read
     module.with_plan(module.corpora(40, 3)["dense"])(slice(None))
     assert read.cache_info().currsize
     module.forget()
     assert not read.cache_info().currsize
     # Tables stay: they are the same for every text.
-    assert importlib.import_module("pii_components.surrogates.names").name_table.cache_info().currsize
+    assert importlib.import_module("pii_components.names.table").name_table.cache_info().currsize
 
 
 def test_what_was_measured_is_complete(pytestconfig):

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
 from pii_components.profiles import Profile
-from pii_components.surrogates.hips import HipsSurrogate
+from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import Chance
-from pii_components.surrogates.strategy import variants
+from pii_components.surrogates.plan import variants
 
 from .conftest import KEY, make_doc
 

@@ -1,0 +1,439 @@
+"""A document as `pii_context` reads it: words, lines, zones, and what stands beside each name.
+
+    header          the lines before running text          By Ana Lopez
+    lead            start of a first line that runs on     Ana Lopez Challenge: Our ...
+    bibliography    under "References", or in its form     Popper, K. (1959). The logic ...
+    signoff         the short lines at the end             Best, / Ana
+    body            all else
+    turn            what somebody says in a conversation   Tutor: Well done, Ana!
+    tutor_turn      the same, of one who teaches
+    speaker         who says it                            Ana: hello all
+    beset           an emoji or a full stop touches it     🌸Ana🌸, end.Ana
+
+Patterns see text with every name replaced by one sign, so that "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)". Words and text are
+normalised (see normalize.py): a zero-width space in a name, or beside one, hides it neither from tables nor from patterns. Offsets are
+those of this text; candidates are tokens, so nobody needs the way back.
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+
+from spacy.attrs import SPACY
+from spacy.tokens import Doc
+
+from ..names.normalize import is_invisible, is_ornament, normalize_token
+from ..names.obfuscated import Worn, native_runs, read_leet, read_worn
+from ..spans import Candidate
+from .settings import ContextSettings
+
+# What a line of a text is: running text, the start of a header, a heading of sources, an entry of a bibliography; and its
+
+MASK = "\ue0f0"  # private use: stands for a name in what patterns see
+_BIBLIOGRAPHY = re.compile(
+    r"[\W\d_]*(?:list of )?(?:references?|works? cited|bibliography|literature(?: cited)?|sources?(?: cited)?|citations?"
+    r"|further reading|reference list|referencias|bibliograf[ií]a|endnotes|footnotes|notes and references)"
+    r"(?: and [a-z]+)?\W*\Z",
+    re.IGNORECASE,
+)
+_AFTER_BIBLIOGRAPHY = re.compile(
+    # "5.0 DISCUSSION", "3.1 Data"; entries of a list are numbered 1., 2., 3.
+    r"\s*\d{1,2}\.\d{1,2}\.?\s+[^\W\d_]"
+    r"|[\W\d]*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration"
+    r"|submitted|sincerely|regards|thank|student|name|signature|place|date|word count)\b"
+    r"|[\W\d]*(?:introduction|background|methods?|methodology|data|results?|findings|analysis|discussion|limitations|conclusions?|recommendations?"
+    r"|problems encountered|summary|reflection)\W*\Z",
+    re.IGNORECASE,
+)
+# Who hands it in, below the sources: of any length, with all that stands behind a name.
+_HANDED_IN = re.compile(
+    r"[\W\d]*(?:(?:submitted|prepared|presented|written|compiled|handed in|completed) by(?: the)?(?: students?| learners?)?\s*[:\-–]"
+    r"|(?:group|team)(?: members?)?\s*:|(?:student|learner)(?:'?s)?(?: names?| id)?\s*:|(?:full )?name\s*:)",
+    re.IGNORECASE,
+)
+# "4. Who is not there" after "3. Literature"; entries of a list hold commas, years and full stops.
+_SECTION = re.compile(r"\W*(\d{1,2})(?:\.\d{1,2})?[.)]?\s+[^\W\d_][^\d,.:;]*[?!]?\s*\Z")
+_NUMBER = r"\W*(?:\[?\d{1,3}[\].)]*\s+)?"
+_INITIALS = r"(?:,? (?:[A-Z]\.[ -]?){1,3})?"
+_YEAR = r"(?:1[5-9]|20)\d\d"
+_BIB_LINE = re.compile(
+    # Last, I., & Last, I. (2010). Title    Last, First. "Title."
+    rf"{_NUMBER}{MASK}{_INITIALS}(?:(?:, |,? and |,? & |,? &amp; |; |, \.\.\. ){MASK}{_INITIALS}|,? et al\.?)*[.,]?"
+    rf" (?:\({_YEAR}[a-z]?[,)]|{_YEAR}[a-z]?[.,]|\(n\.d\.\)|[“\"«].{{3,160}}[.,]?[”\"»])"
+    # Last, First. Title. Publisher, 2010
+    rf"|{_NUMBER}{MASK}(?:, (?:ed|eds|trans)\.)?[.,] [^.]{{3,120}}\. (?:[^.:]{{2,60}}: )?[^.,]{{2,60}}, {_YEAR}"
+)
+# A full stop ends a sentence unless a title, an initial or an abbreviation stands before it.
+_SENTENCE_END = re.compile(
+    r"(?<!\bmr)(?<!\bmrs)(?<!\bms)(?<!\bdr)(?<!\bprof)(?<!\bal)(?<!\bpp)(?<!\bst)(?<!\b\w)[.!?]+[\"'”’)\]]*(?:\s+|\Z)"
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_LABEL = re.compile(r"\W*\w{1,20}:\s")
+_HEADING = 60  # characters that no heading has
+
+
+def has_words(text: str) -> bool:
+    """RETURNS (bool): Whether there is a letter in it."""
+    return _WORD.search(text) is not None
+
+
+def is_bibliography_entry(line: str) -> bool:
+    """RETURNS (bool): Whether a line, its names masked, is in the form of an entry: "¤, K. (1959). The logic ..."."""
+    return _BIB_LINE.match(line) is not None
+
+
+def under_bibliography(lines: Iterable[tuple[int, str]]) -> list[int]:
+    """Which lines a list of sources holds.
+
+    lines (Iterable[tuple[int, str]]): Numbers and texts of the lines that are not blank, in order.
+    RETURNS (list[int]): Numbers of those under a heading such as "References", up to a heading of another kind.
+    """
+    found: list[int] = []
+    inside, number = False, ""
+    for n, line in lines:
+        short = len(line) < _HEADING
+        section = _SECTION.match(line) if short else None
+        if short and _BIBLIOGRAPHY.match(line):
+            inside, number = True, section[1] if section else ""
+        elif inside:
+            follows = section is not None and number != "" and int(section[1]) == int(number) + 1
+            inside = not (follows or _HANDED_IN.match(line) or (short and _AFTER_BIBLIOGRAPHY.match(line)))
+            found += [n] if inside else []
+    return found
+
+
+def is_running(line: str) -> bool:
+    """RETURNS (bool): Whether a line is running text and not a heading, a label or a name."""
+    lower = sum(word[0].islower() for word in _WORD.findall(line[:400]))
+    stripped = line.rstrip()
+    if len(stripped) > 120 and lower >= 3:
+        return True
+    return (
+        lower >= 7 or (lower >= 3 and stripped.endswith((".", "!", "?", ".”", '."'))) or (lower >= 4 and stripped.endswith(":"))
+    )
+
+
+def is_small(line: str) -> bool:
+    """RETURNS (bool): Whether a line is in lower case throughout, the label of a speaker left out."""
+    label = _LABEL.match(line)
+    rest = line[label.end() :] if label else line
+    return not any(c.isupper() for c in rest) and sum(c.islower() for c in rest) >= 12
+
+
+def is_lead(before: str, after: str) -> bool:
+    """RETURNS (bool): Whether a name on a first line that runs on stands like a header: only headings before it, no predicate after it."""
+    small = ("by", "and", "of", "the", "on", "in", "for")
+    if re.search(r"[.!?] ", before) or any(word[0].islower() and word not in small for word in _WORD.findall(before)):
+        return False
+    follows = rf"\s{{2,}}|\s*[-–—|:/_(]|\s*[,.]?\s+(?!I\b)[A-Z\d]|\s*[.,]?\s*\Z|,? ?(?:and |& )?{MASK}"
+    return re.match(follows, after) is not None
+
+
+def last_sentence(text: str) -> str:
+    """RETURNS (str): What of the last sentence stands at the end of a text."""
+    at = 0
+    for match in _SENTENCE_END.finditer(text.lower()):
+        at = match.end()
+    return text[at:] if at <= len(text) else ""
+
+
+def first_sentence(text: str) -> str:
+    """RETURNS (str): What of the first sentence stands at the beginning of a text."""
+    match = _SENTENCE_END.search(text.lower())
+    return text[: match.start()] if match else text
+
+
+# Conversations: lines that open with one of several speakers, again and again.
+
+TURN_ZONES = frozenset(("turn", "tutor_turn", "speaker"))  # none of them outside a conversation
+# "Tutor: ", "[10:31] Ana Lopez: ", "12/05, 10:31 - Anne-Marie O'Hara : ", "student 2> "
+_SPEAKER = re.compile(
+    r"\W{0,3}(?:[^:\n]{0,15}\b\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?\W{1,4})?"
+    r"([^\W_][^\s:>]{0,24}(?: [^\s:>]{1,24}){0,2}) ?(?::|>)\s+(?=\S)",
+    re.IGNORECASE,
+)
+_TUTOR = re.compile(
+    r"(?:teacher|tutor|instructor|professor|prof|lecturer|advis[eo]r|coach|mentor|ta|supervisor|examiner)(?: \d)?"
+)
+_LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share of the lines
+
+
+def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, bool]]:
+    """The turns of a conversation.
+
+    text (str): The text. lines (Mapping[int, tuple[int, int]]): Its lines that are not blank: number -> first character, and end.
+    RETURNS (dict[int, tuple[int, bool]]): Number of a line -> where what is said begins, and whether one who teaches says it. Empty, unless
+        two speakers at least have two turns each, half of the lines are theirs, and half of what they say is more than names: a header
+        ("Name: ...", "Course: ...") is no conversation.
+    """
+    found = {n: match for n, line in lines.items() if (match := _SPEAKER.match(text, *line))}
+    counts = Counter(match[1].lower() for match in found.values())
+    found = {n: match for n, match in found.items() if counts[match[1].lower()] > 1}
+    if len(found) < max(_LEAST_TURNS, _LEAST_SHARE * len(lines)) or len({m[1].lower() for m in found.values()}) < 2:
+        return {}
+    # "Student: Ana Lopez", "Student: Ben Okoro", "Tutor: ..." is a list of people.
+    talk = sum(any(word[0].islower() for word in _WORD.findall(text, m.end(), lines[n][1])) for n, m in found.items())
+    if talk < _LEAST_SHARE * len(found):
+        return {}
+    return {n: (match.end(), _TUTOR.fullmatch(match[1].lower()) is not None) for n, match in found.items()}
+
+
+JOINERS = ("-", "‐", "‑", "'", "’", "_", "´", "`")  # signs that hold the parts of a name together
+WINDOW = 130  # characters that a pattern sees on either side
+CUT = "ǂ"  # a letter no one writes: says that the line goes on before the window, so that "^" does not match there
+_LEAD = 90  # characters of a first line in which a name may still be a header
+_GLUE = frozenset(".,;:!?|")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a name stands; strings are as written, with other names masked.
+
+    zones (frozenset[str]): Names of zones; several may hold.
+    before, after (str): Its line up to and after it, at most `WINDOW` characters.
+    line_before (str): The last line above that is not blank.
+    sentence_before, sentence_after (str): The same within its sentence.
+    """
+
+    zones: frozenset[str]
+    before: str
+    after: str
+    line_before: str
+    sentence_before: str
+    sentence_after: str
+
+
+class DocView:
+    """Words and lines of a document.
+
+    doc (Doc): The document. settings (ContextSettings): For the lengths of header and sign-off.
+    """
+
+    def __init__(self, doc: Doc, settings: ContextSettings) -> None:
+        self.text = doc.text
+        self.words = [token.text for token in doc]
+        spaces = doc.to_array([SPACY]).tolist()
+        if not self.text.isascii():
+            self.words = [word if word.isascii() else _shown(word) for word in self.words]
+            self.text = "".join(word + " " if space else word for word, space in zip(self.words, spaces, strict=True))
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        char = 0
+        for word, space in zip(self.words, spaces, strict=True):
+            self.starts.append(char)
+            self.ends.append(char + len(word))
+            char += len(word) + bool(space)
+        self.leet = self._read_leet()
+        self.settings = settings
+        self.lines: list[tuple[int, int]] = []
+        at = 0
+        for line in self.text.splitlines(keepends=True):
+            self.lines.append((at, at + len(line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"))))
+            at += len(line)
+        self.line_starts = [start for start, _ in self.lines]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def _read_leet(self) -> list[int]:
+        """RETURNS (list[int]): Tokens that are names with digits for letters; from here on they are what they read."""
+        found = []
+        for at, word in read_leet(self.text).items():
+            i = bisect_right(self.starts, at) - 1
+            low = at - self.starts[i]
+            if at + len(word) <= self.ends[i]:
+                self.words[i] = self.words[i][:low] + word + self.words[i][low + len(word) :]
+                self.text = self.text[:at] + word + self.text[at + len(word) :]
+                found.append(i)
+        return sorted(set(found))
+
+    @cached_property
+    def turns(self) -> dict[int, tuple[int, bool]]:
+        """RETURNS (dict[int, tuple[int, bool]]): Turns of a conversation, see `find_turns`."""
+        return find_turns(self.text, {n: self.lines[n] for n in self.filled})
+
+    def said_from(self, n: int) -> int:
+        """RETURNS (int): Where a line begins, or in a conversation what is said in it."""
+        return self.turns[n][0] if n in self.turns else self.lines[n][0]
+
+    @cached_property
+    def worn(self) -> list[Worn]:
+        """RETURNS (list[Worn]): Words that stand letter by letter or torn over two lines."""
+        return read_worn(self.text, self.starts, self.ends)
+
+    @cached_property
+    def torn(self) -> frozenset[int]:
+        """RETURNS (frozenset[int]): Tokens of words that are torn over two lines: the break among them ends no name."""
+        return frozenset(i for worn in self.worn for i in range(worn.start, worn.end) if len(worn.words) == 1)
+
+    @cached_property
+    def native(self) -> list[tuple[int, int]]:
+        """RETURNS (list[tuple[int, int]]): Tokens, end exclusive, of what may be a name in a script of its own."""
+        found = []
+        for low, high in native_runs(self.text):
+            start, end = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high - 1)
+            while start > 0 and self.starts[start - 1] == self.starts[start]:
+                start -= 1
+            while not self.words[start]:
+                start += 1
+            found.append((start, end))
+        return found
+
+    def is_space(self, i: int) -> bool:
+        """RETURNS (bool): Whether a token is white space, or shows nothing at all."""
+        return not self.words[i] or self.words[i].isspace()
+
+    def line_of(self, char: int) -> int:
+        """RETURNS (int): The number of the line that a character lies in."""
+        return max(bisect_right(self.line_starts, char) - 1, 0)
+
+    def gap(self, i: int) -> str:
+        """RETURNS (str): The white space between token i and the next; a line break shows as one."""
+        return self.text[self.ends[i] : self.starts[i + 1]] if i + 1 < len(self.words) else ""
+
+    @cached_property
+    def filled(self) -> list[int]:
+        """RETURNS (list[int]): Numbers of the lines that are not blank."""
+        return [n for n, (start, end) in enumerate(self.lines) if self.text[start:end].strip()]
+
+    @cached_property
+    def header(self) -> frozenset[int]:
+        """RETURNS (frozenset[int]): Lines before the first running text; of a text without any, the first five."""
+        found: list[int] = []
+        for n in self.filled[: self.settings.header_lines]:
+            if is_running(self.text[slice(*self.lines[n])]):
+                return frozenset(found)
+            found.append(n)
+        return frozenset(found if len(self.filled) <= len(found) and len(found) <= 5 else found[:5])
+
+    @cached_property
+    def signoff(self) -> frozenset[int]:
+        """RETURNS (frozenset[int]): The short lines at the end."""
+        found: list[int] = []
+        for n in reversed(self.filled[-self.settings.signoff_lines :]):
+            if is_running(self.text[slice(*self.lines[n])]):
+                break
+            found.append(n)
+        return frozenset(found) - (self.header if len(self.filled) > 3 else frozenset())
+
+    @cached_property
+    def under_bibliography(self) -> frozenset[int]:
+        """RETURNS (frozenset[int]): Lines under a heading such as "References", up to a heading of another kind."""
+        return frozenset(under_bibliography((n, self.text[slice(*self.lines[n])]) for n in self.filled))
+
+    def places(self, names: Sequence[Candidate]) -> list[Place]:
+        """What stands beside each name.
+
+        names (Sequence[Candidate]): Sorted, without overlaps.
+        RETURNS (list[Place]): One per name.
+        """
+        spans = [(self.starts[c.start], self.ends[c.end - 1]) for c in names]
+        masked: dict[int, str] = {}
+        for start, _ in spans:
+            n = self.line_of(start)
+            if n not in masked:
+                masked[n] = self._masked(*self.lines[n], spans)
+                if n - 1 not in masked and (above := self._above(n)) >= 0:
+                    masked.setdefault(above, self._masked(*self.lines[above], spans))
+        found = [self._place(start, end, spans, masked) for start, end in spans]
+        return [
+            replace(place, zones=place.zones | {"beset"}) if self._is_beset(c) else place
+            for place, c in zip(found, names, strict=True)
+        ]
+
+    def _is_beset(self, name: Candidate) -> bool:
+        """Whether something that is no letter touches a name without a space: an emoji, what shows nothing, a full stop before
+        it, a digit behind it."""
+        first, after = name.start - 1, name.end
+        if self.words[name.start][:1] in _GLUE:
+            return True
+        if first >= 0 and not self.gap(first):
+            before = self.words[first][-1:]
+            # "end.so": a space is missing there, and nothing more.
+            if not before or before == "|" or (before in _GLUE and not self.words[name.start].islower()):
+                return True
+        return after < len(self.words) and not self.gap(after - 1) and (not self.words[after] or self.words[after][0].isdigit())
+
+    def _above(self, n: int) -> int:
+        at = bisect_right(self.filled, n - 1) - 1
+        return self.filled[at] if at >= 0 else -1
+
+    def _masked(self, start: int, end: int, spans: list[tuple[int, int]]) -> str:
+        """The text from start to end, each name in it replaced."""
+        parts, at = [], start
+        first = bisect_right(spans, (start, -1))
+        if first and spans[first - 1][1] > start:
+            first -= 1
+        for a, b in spans[first:]:
+            if a >= end:
+                break
+            if b > at:
+                parts += [self.text[at : max(a, at)], MASK]
+                at = b
+        return "".join(parts) + self.text[at:end]
+
+    def _place(self, start: int, end: int, spans: list[tuple[int, int]], masked: dict[int, str]) -> Place:
+        n = self.line_of(start)
+        low, high = self.lines[n]
+        said = self.said_from(n)
+        low = said if said <= start else low
+        before = self._masked(max(low, start - WINDOW), start, spans)
+        if low < start - WINDOW:
+            before = CUT + before
+        after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
+        above = self._above(n)
+        line_above = masked.get(above, "") if above >= 0 else ""
+        if above in self.turns:
+            line_above = self._masked(self.said_from(above), self.lines[above][1], spans)
+        return Place(
+            zones=self._zones(n, start, before, after, masked[n], turn=said <= start and n in self.turns),
+            before=before,
+            after=after,
+            line_before=line_above[-WINDOW:],
+            sentence_before=last_sentence(before),
+            sentence_after=first_sentence(after),
+        )
+
+    def _zones(self, n: int, start: int, before: str, after: str, line: str, *, turn: bool) -> frozenset[str]:
+        zones = set()
+        if n in self.turns and not turn:
+            zones.add("speaker")
+        if turn:
+            zones.add("turn")
+            if self.turns[n][1]:
+                zones.add("tutor_turn")
+            line = before + MASK + after
+        if not any(c.isalnum() or c == MASK for c in before):
+            zones.add("opens")
+        if not has_words(line.replace(MASK, " ")):
+            zones.add("alone")
+        if is_small(line):
+            zones.add("small")
+        if n in self.header:
+            zones.add("header")
+            if n in self.filled[:3]:
+                zones.add("top")
+        elif n == self.filled[0] and start < self.lines[n][0] + _LEAD and is_lead(before, after):
+            zones.add("lead")
+        if n in self.signoff:
+            zones.add("signoff")
+        if n == self.filled[-1]:
+            zones.add("last")
+        if is_bibliography_entry(line) or (n in self.under_bibliography and not ("alone" in zones and n in self.filled[-3:])):
+            zones.add("bibliography")
+        if (before.count('"') + before.count("“") - before.count("”")) % 2 == 1:
+            zones.add("quoted")
+        if not zones & {"header", "lead", "signoff", "bibliography"}:
+            zones.add("body")
+        return frozenset(zones)
+
+
+@lru_cache(maxsize=4096)
+def _shown(word: str) -> str:
+    """RETURNS (str): A token as a reader sees it. White space stays, and quotes and dashes do, which patterns tell apart; emoji go."""
+    if is_ornament(word):
+        return ""
+    return word if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word) else normalize_token(word)

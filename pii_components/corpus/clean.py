@@ -1,0 +1,605 @@
+"""From submissions to a corpus: the steps of the CRAPII paper (section 2.1, Table 1), each with its count.
+
+    options = CleaningOptions(min_words=50)
+    cleaned = clean(open_submissions(Path("downloads"), max_pages=5), options)
+    cleaned.records                             # what is left, in the order of the input
+    cleaned.steps()                             # [Step("records", ..., removed=0, remaining=1200), ...]
+
+Every record that goes has a step, a code and its number; its text is in no report. A threshold of 0 leaves its step out. The paper
+leaves out students with several graded submissions (`per_student="only"`); here the latest submission stays. What a step keeps does
+not depend on the order of the records, but for submissions without a time: there the last one is the latest.
+"""
+
+import math
+import re
+import unicodedata
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import blake2b
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from ..errors import Errors, PiiError
+from ..files.record import Record, Skip
+
+# Texts with an anomalous distribution of characters: mostly PDF that was parsed wrongly (CRAPII paper, section 2.1).
+
+COLUMNS = (*map(chr, range(32, 127)), "\n")
+# At least so many texts per column, or the covariance says nothing.
+LEAST_PER_COLUMN = 5
+_CODES = np.array([ord(sign) for sign in COLUMNS])
+
+
+def character_counts(text: str) -> Any:
+    """RETURNS (numpy.ndarray): Number of each of the 96 signs, then of all other signs, (97,), int32."""
+    whole = unicodedata.normalize("NFKD", text)
+    ascii_only = np.frombuffer(whole.encode("ascii", "ignore"), dtype=np.uint8)
+    counts = np.bincount(ascii_only, minlength=128)[_CODES].astype(np.int32)
+    return np.append(counts, np.int32(len(whole) - counts.sum()))
+
+
+def columns_of(counts: Any, *, pool_below: float = 0.5) -> Any:
+    """The columns that are compared.
+
+    counts (numpy.ndarray): (n_texts, 97), as `character_counts` makes them. pool_below (float): Signs that a smaller share of the
+    texts have are added up; 0 for the 96 columns as they are.
+    RETURNS (numpy.ndarray): Shares of the text, (n_texts, n_columns), without columns that never vary.
+    """
+    if not len(counts):
+        return np.empty((0, 0))
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    if pool_below:
+        rare = (counts > 0).mean(axis=0) < pool_below
+        rare[-1] = True
+        shares = np.hstack([shares[:, ~rare], shares[:, rare].sum(axis=1, keepdims=True)])
+        # All shares together are 1, so one column says nothing new; distances are the same whichever is left out.
+        shares = np.delete(shares, int(shares.mean(axis=0).argmax()), axis=1) if shares.shape[1] > 1 else shares
+    else:
+        shares = shares[:, :-1]
+    return shares[:, shares.std(axis=0) > 0]
+
+
+def find_anomalies(counts: Any, *, contamination: float = 0.03, pool_below: float = 0.5, seed: int = 0) -> Any:
+    """Find texts with anomalous characters.
+
+    counts (numpy.ndarray): (n_texts, 97), as `character_counts` makes them. contamination (float): Share of the texts that is
+    taken for anomalous, above 0, at most .5. pool_below (float): See `columns_of`. seed (int): Of the random subsets that the robust
+    fit begins with. RETURNS (numpy.ndarray): True for an anomalous text, (n_texts,); the order of the texts makes no difference.
+    RAISES (PiiError): E664, if there are too few texts for the number of columns; E650; E005.
+    """
+    if not 0 < contamination <= 0.5:
+        raise PiiError(Errors.E650, name="contamination", value=contamination, allowed="a number above 0, at most .5")
+    try:
+        from sklearn.covariance import EllipticEnvelope
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="scikit-learn", what="anomalous characters", extra="corpus") from err
+    columns = columns_of(counts, pool_below=pool_below)
+    documents, width = columns.shape
+    if not width or documents < LEAST_PER_COLUMN * width:
+        raise PiiError(Errors.E664, documents=documents, columns=width, needed=max(LEAST_PER_COLUMN * width, 2))
+    order = np.lexsort(columns.T)
+    support = 1 - contamination if pool_below else None
+    envelope = EllipticEnvelope(contamination=contamination, support_fraction=support, random_state=seed)
+    with warnings.catch_warnings():
+        # "Not full rank" and "determinant has increased": the fit falls back to a pseudo-inverse, which serves here.
+        warnings.simplefilter("ignore")
+        envelope.fit(columns[order])
+        outlying = envelope.predict(columns[order]) == -1
+    result = np.empty(documents, dtype=bool)
+    result[order] = outlying
+    return result
+
+
+# Near-duplicates among essays: one-hot word trigrams, cosine above .9 (CRAPII paper, section 2.1).
+
+KEEP = ("none", "first")
+# Typographic signs that a word processor puts in: a copy must not escape by them, and "don’t" is a stop word too.
+_SIGNS = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
+_WORD = re.compile(r"\S+")
+# Odd numbers that tell the three places of a trigram apart (golden ratio and the multipliers of xxHash64).
+_PLACES = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
+# Entries of one block of the product, at most; each costs 8 bytes, and 25 while they are compared.
+_BLOCK = 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """What copies what.
+
+    n (int): Number of texts. threshold (float): Pairs are more similar than this.
+    pairs (tuple[tuple[int, int, float], ...]): Positions, lower first, and cosine. Of texts with equal trigrams each is paired
+    with the first of them only, so that a thousand copies are not half a million pairs.
+    groups (tuple[tuple[int, ...], ...]): Connected components of the pairs, sorted.
+    highest (tuple[float, ...]): Per text its highest similarity to another one; empty unless asked for.
+    """
+
+    n: int
+    threshold: float
+    pairs: tuple[tuple[int, int, float], ...]
+    groups: tuple[tuple[int, ...], ...]
+    highest: tuple[float, ...] = ()
+
+    def to_remove(self, keep: str = "none") -> set[int]:
+        """What a corpus without copies leaves out.
+
+        keep (str): "none": all texts of a group go, as in the paper; "first": the first text of each group stays.
+        RETURNS (set[int]): Positions.
+        RAISES (PiiError): E650, for another value.
+        """
+        if keep not in KEEP:
+            raise PiiError(Errors.E650, name="keep", value=keep, allowed=" or ".join(KEEP))
+        return {i for group in self.groups for i in (group if keep == "none" else group[1:])}
+
+    def curve(self, steps: int = 20) -> list[tuple[float, float]]:
+        """The cumulative curve of the paper's Figure 1.
+
+        steps (int): Number of steps from 0 to 1.
+        RETURNS (list[tuple[float, float]]): Similarity, and the share of texts whose highest similarity is not above it.
+        """
+        points = [i / steps for i in range(steps + 1)]
+        ordered = np.sort(np.asarray(self.highest))
+        shares = np.searchsorted(ordered, np.asarray(points) + 1e-12, side="right") / max(len(ordered), 1)
+        return [(point, round(float(share), 6)) for point, share in zip(points, shares, strict=True)]
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """RETURNS (frozenset[str]): English stop words; see the head of resources/corpus/stop_words_en.txt."""
+    source = resources.files("pii_components") / "resources" / "corpus" / "stop_words_en.txt"
+    return frozenset(line for line in source.read_text(encoding="utf-8").split("\n") if line and not line.startswith("#"))
+
+
+def content_words(text: str) -> list[str]:
+    """RETURNS (list[str]): Lower case, ASCII, split at white space, without stop words; signs stay on their word."""
+    folded = unicodedata.normalize("NFKD", text.translate(_SIGNS)).encode("ascii", "ignore").decode("ascii").lower()
+    stop = stop_words()
+    return [word for word in _WORD.findall(folded) if word not in stop]
+
+
+class TrigramHasher:
+    """Turns texts into sets of hashed trigrams. Remembers the hash of each word, nothing of a text."""
+
+    def __init__(self) -> None:
+        self._words: dict[str, int] = {}
+
+    def __call__(self, text: str) -> Any:
+        """RETURNS (numpy.ndarray): Distinct trigrams of a text, uint64, sorted, (n_trigrams,)."""
+        known = self._words
+        numbers = []
+        for word in content_words(text):
+            number = known.get(word)
+            if number is None:
+                number = known[word] = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
+            numbers.append(number)
+        if len(numbers) < 3:
+            return np.empty(0, dtype=np.uint64)
+        row = np.array(numbers, dtype=np.uint64)
+        return np.unique(row[:-2] * _PLACES[0] + row[1:-1] * _PLACES[1] + row[2:] * _PLACES[2])  # modulo 2**64
+
+
+def find_duplicates(texts: Iterable[str], *, threshold: float = 0.9, highest: bool = True, block: int = _BLOCK) -> Duplicates:
+    """Find near-duplicates among texts.
+
+    texts (Iterable[str]): Each is read once and not kept. threshold (float): Cosine above which two texts are copies, 0 to 1.
+    highest (bool): Whether to find each text's highest similarity too; without it, texts whose lengths differ too much are
+    never compared. block (int): Entries of the product that may be held at a time.
+    RETURNS (Duplicates): A text of fewer than three content words is like no other.
+    RAISES (PiiError): E650, if the threshold is not above 0 and below 1; E005, if scipy is not installed.
+    """
+    hasher = TrigramHasher()
+    return duplicates_of((hasher(text) for text in texts), threshold=threshold, highest=highest, block=block)
+
+
+def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool = True, block: int = _BLOCK) -> Duplicates:
+    """Find near-duplicates among sets of trigrams, as `TrigramHasher` makes them; see `find_duplicates`."""
+    if not 0 < threshold < 1:
+        raise PiiError(Errors.E650, name="threshold", value=threshold, allowed="a number above 0 and below 1")
+    try:
+        from scipy import sparse
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="scipy", what="near-duplicates", extra="corpus") from err
+    distinct, first, copies = _distinct(rows)
+    n = len(first)
+    best = np.zeros(len(distinct))
+    found: list[tuple[int, int, float]] = []
+    # Sorted by size, texts of similar size lie together: with one-hot vectors a cosine above t needs sizes above t² apart.
+    sizes = np.array([len(row) for row in distinct], dtype=np.int64)
+    order = np.argsort(sizes, kind="stable")
+    matrix, sizes = _matrix([distinct[i] for i in order], sparse), sizes[order]
+    start = 0
+    while start < len(order):
+        stop = min(len(order), start + max(1, block // (len(order) - start)))
+        end = len(order) if highest else int(np.searchsorted(sizes, sizes[stop - 1] / threshold**2, side="right"))
+        # Rows of the block against itself and all that come after it: each pair once.
+        product = (matrix[start:stop] @ matrix[start:end].T.tocsr()).tocoo()
+        left, right = product.row + start, product.col + start
+        above = left < right
+        left, right, shared = left[above], right[above], product.data[above]
+        cosine = shared / np.sqrt(sizes[left] * sizes[right])
+        if highest:
+            np.maximum.at(best, left, cosine)
+            np.maximum.at(best, right, cosine)
+        for at in np.flatnonzero(cosine > threshold):
+            found.append((int(order[left[at]]), int(order[right[at]]), float(cosine[at])))
+        start = stop
+    origin = {number: i for i, number in enumerate(first) if number >= 0 and copies[i] == i}
+    pairs = [(min(origin[i], origin[j]), max(origin[i], origin[j]), round(value, 6)) for i, j, value in found]
+    pairs += [(copies[i], i, 1.0) for i in range(n) if copies[i] != i]
+    top: list[float] = []
+    if highest:
+        by_number = np.empty(len(distinct))
+        by_number[order] = best
+        twice = {copies[i] for i in range(n) if copies[i] != i}
+        top = [0.0 if k < 0 else 1.0 if copies[i] in twice else round(float(by_number[k]), 6) for i, k in enumerate(first)]
+    pairs.sort()
+    return Duplicates(n, threshold, tuple(pairs), connected(n, ((i, j) for i, j, _ in pairs)), tuple(top))
+
+
+def _distinct(rows: Iterable[Any]) -> tuple[list[Any], list[int], list[int]]:
+    """Take equal sets together.
+
+    RETURNS (tuple): The distinct sets that are not empty; per text the number of its set, or -1; per text the first text with
+    the same set (itself, if none came before).
+    """
+    numbers: dict[bytes, int] = {}
+    distinct: list[Any] = []
+    origin: list[int] = []
+    first: list[int] = []
+    copies: list[int] = []
+    for i, row in enumerate(rows):
+        if not len(row):
+            first.append(-1)
+            copies.append(i)
+            continue
+        number = numbers.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), len(distinct))
+        if number == len(distinct):
+            distinct.append(row)
+            origin.append(i)
+        first.append(number)
+        copies.append(origin[number])
+    return distinct, first, copies
+
+
+def _matrix(rows: list[Any], sparse: Any) -> Any:
+    """RETURNS (scipy.sparse.csr_matrix): Texts by trigrams, (n_texts, n_trigrams): only trigrams of two texts or more, since
+    the others add to no product; they count in the length of the vector alone."""
+    counts = [len(row) for row in rows]
+    flat = np.concatenate(rows) if rows else np.empty(0, dtype=np.uint64)
+    _, columns, frequency = np.unique(flat, return_inverse=True, return_counts=True)
+    del flat
+    shared = (frequency > 1)[columns]
+    new_number = np.cumsum(frequency > 1) - 1
+    indices = new_number[columns[shared]].astype(np.int32)
+    ends = np.cumsum(np.concatenate([[0], counts])).astype(np.int64)
+    kept = np.concatenate([[0], np.cumsum(shared)])[ends]
+    kept = kept.astype(np.int32 if len(indices) < 2**31 else np.int64)  # scipy keeps both index arrays in the larger type
+    width = int((frequency > 1).sum())
+    return sparse.csr_matrix((np.ones(len(indices), dtype=np.int32), indices, kept), shape=(len(rows), width))
+
+
+def connected(n: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
+    """Groups of things that hang together.
+
+    n (int): Number of things. pairs (Iterable[tuple[int, int]]): Which two do.
+    RETURNS (tuple[tuple[int, ...], ...]): Groups of two or more, sorted inside and among each other.
+    """
+    parent = list(range(n))
+
+    def root(i: int) -> int:
+        while parent[i] != i:
+            parent[i] = parent[parent[i]]
+            i = parent[i]
+        return i
+
+    for i, j in pairs:
+        a, b = root(i), root(j)
+        parent[max(a, b)] = min(a, b)  # the root is the lowest of its group
+    return tuple(tuple(group) for group in _gather(root(i) for i in range(n)) if len(group) > 1)
+
+
+def _gather(roots: Iterable[int]) -> Iterator[list[int]]:
+    groups: dict[int, list[int]] = {}
+    for i, number in enumerate(roots):
+        groups.setdefault(number, []).append(i)
+    yield from groups.values()
+
+
+# Which language a text is in, by Chromium's Compact Language Detector 2: the one that the CRAPII paper used.
+
+UNKNOWN = "un"
+# What CLD2 refuses as no interchange-valid UTF-8, and what says nothing about a language: control signs and noncharacters.
+_REFUSED = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
+    + "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(17))
+    + "]"
+)
+
+
+def detect_language(text: str) -> str:
+    """The language that most of a text is in.
+
+    text (str): Any text.
+    RETURNS (str): CLD2's code ("en", "es", "zh-Hant"); "un" if it recognises none.
+    RAISES (PiiError): E005, if pycld2 is not installed.
+    """
+    cld2 = _cld2()
+    try:
+        details = cld2.detect(text)[2]
+    except (cld2.error, UnicodeError):
+        details = cld2.detect(_REFUSED.sub(" ", text))[2]
+    return str(details[0][1])
+
+
+@cache
+def language_codes() -> frozenset[str]:
+    """RETURNS (frozenset[str]): The codes that the detector knows."""
+    return frozenset(code for _, code in _cld2().LANGUAGES)
+
+
+def _cld2() -> Any:
+    try:
+        import pycld2
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="pycld2", what="telling the language", extra="corpus") from err
+    return pycld2
+
+
+PER_STUDENT = ("latest", "only", "all")
+# Name of a step, and the line of the table.
+STEPS = (
+    ("records", "Input records"),
+    ("student", "One submission per student"),
+    ("size", "At most {max_bytes:,} bytes"),
+    ("pages", "At most {max_pages} pages"),
+    ("text", "Readable as text"),
+    ("language", "In language '{language}'"),
+    ("words", "{min_words} words or more"),
+    ("duplicates", "Deduplicated (cosine at most {similarity})"),
+    ("anomalies", "Non-anomalous ({contamination:.1%} out)"),
+)
+_SETTING = {
+    "size": "max_bytes", "pages": "max_pages", "language": "language", "words": "min_words", "duplicates": "similarity",
+    "anomalies": "contamination",
+}  # fmt: skip
+_STEP_OF_CODE = {
+    "E654": "size", "E655": "pages", "E659": "language", "E660": "words", "E661": "duplicates", "E662": "anomalies", "E663": "student",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleaningOptions:
+    """The thresholds. Where 0 is allowed, it leaves the step out.
+
+    max_bytes (int): Of a file, or of a text in a table. max_pages (int): Of a PDF.
+    language (str): Code of CLD2; empty for any language. min_words (int): Between white space.
+    similarity (float): Cosine above which two texts are near-duplicates. keep (str): "none" or "first" of a group of them.
+    contamination (float): Share of the texts that is taken for anomalous, at most .5.
+    pool_below (float): See `anomalies.columns_of`; 0 for the columns of the paper.
+    per_student (str): "latest" submission; "only" students with one, as in the paper; "all" submissions.
+    RAISES (PiiError): E650.
+    """
+
+    max_bytes: int = 10_000_000
+    max_pages: int = 5
+    language: str = "en"
+    min_words: int = 50
+    similarity: float = 0.9
+    keep: str = "none"
+    contamination: float = 0.03
+    pool_below: float = 0.5
+    per_student: str = "latest"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("max_bytes", "max_pages", "min_words"):
+            self._check(name, getattr(self, name) >= 0, "a number from 0; 0 leaves the step out")
+        self._check("similarity", 0 <= self.similarity < 1, "a number from 0, below 1; 0 leaves the step out")
+        self._check("contamination", 0 <= self.contamination <= 0.5, "a number from 0 to .5; 0 leaves the step out")
+        self._check("pool_below", 0 <= self.pool_below <= 1, "a number from 0 to 1")
+        self._check("keep", self.keep in KEEP, " or ".join(KEEP))
+        self._check("per_student", self.per_student in PER_STUDENT, ", ".join(PER_STUDENT))
+        if self.language:
+            self._check("language", self.language in language_codes(), "a code of CLD2, such as en, es, zh, or nothing")
+
+    def _check(self, name: str, valid: bool, allowed: str) -> None:
+        if not valid:
+            raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of the table. name, about (str): From `STEPS`. removed, remaining (int): Records."""
+
+    name: str
+    about: str
+    removed: int
+    remaining: int
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A record that went. number (int): In the input. id (str): Where one is known. step, code (str): Why."""
+
+    number: int
+    id: str
+    step: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class WholeCorpus:
+    """What the steps found that look at all texts at once. Positions are those in the texts that were given.
+
+    duplicates (Duplicates | None): None, if the step was left out. copies (frozenset[int]): Near-duplicates that go.
+    anomalous (frozenset[int]): Anomalous texts. note (str): Why anomalies were not looked for, or nothing.
+    """
+
+    duplicates: Duplicates | None = None
+    copies: frozenset[int] = frozenset()
+    anomalous: frozenset[int] = frozenset()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """The outcome. records (tuple[Record, ...]): What is left. removed (tuple[Removed, ...]): What is not. whole (WholeCorpus)."""
+
+    records: tuple[Record, ...]
+    removed: tuple[Removed, ...]
+    whole: WholeCorpus
+    options: CleaningOptions
+
+    def steps(self) -> list[Step]:
+        """RETURNS (list[Step]): The table."""
+        return count_steps(len(self.records) + len(self.removed), self.removed, self.options)
+
+
+def step_of(code: str) -> str:
+    """RETURNS (str): The step that leaves out records with this code; "text" for whatever could not be read."""
+    return _STEP_OF_CODE.get(code, "text")
+
+
+def check_record(item: Record | Skip, options: CleaningOptions, chosen: frozenset[int] | None = None) -> Skip | None:
+    """The steps that need one record only: student, size, language, words. Readers have seen to pages.
+
+    item (Record | Skip): As read. options (CleaningOptions). chosen (frozenset[int] | None): Numbers of the submissions that
+    `choose_submissions` keeps; None for all.
+    RETURNS (Skip | None): Why it goes.
+    """
+    number = item.number
+    if chosen is not None and isinstance(item, Record) and number not in chosen:
+        return Skip.of(Errors.E663, number=number)
+    if isinstance(item, Skip):
+        return item
+    size = len(item.text.encode())
+    if 0 < options.max_bytes < size:
+        return Skip.of(Errors.E654, number=number, size=size, limit=options.max_bytes)
+    if options.language:
+        found = detect_language(item.text)
+        if found != options.language:
+            return Skip.of(Errors.E659, number=number, wanted=options.language, found=found)
+    words = len(item.text.split())
+    if words < options.min_words:
+        return Skip.of(Errors.E660, number=number, words=words, least=options.min_words)
+    return None
+
+
+def choose_submissions(
+    records: Iterable[Record],
+    student: Callable[[Record], Any],
+    time: Callable[[Record], Any] | None = None,
+    *,
+    how: str = "latest",
+) -> frozenset[int]:
+    """One submission per student.
+
+    records (Iterable[Record]): All of them. student, time (Callable[[Record], Any]): Give the student and the time of a record; a
+    record without student stays. how (str): "latest", or "only": students with one submission.
+    RETURNS (frozenset[int]): Numbers of the records that stay.
+    RAISES (PiiError): E653, if a time can be read neither as a number nor as an ISO date.
+    """
+    best: dict[str, tuple[float, int]] = {}
+    count: Counter[str] = Counter()
+    free: set[int] = set()
+    for record in records:
+        value = student(record)
+        name = "" if value is None else str(value).strip()
+        if not name:
+            free.add(record.number)
+            continue
+        count[name] += 1
+        moment = (_moment(time(record), record.number) if time else 0.0, record.number)
+        best[name] = max(best.get(name, moment), moment)
+    return frozenset(free | {number for name, (_, number) in best.items() if how == "latest" or count[name] == 1})
+
+
+def _moment(value: Any, number: int) -> float:
+    try:
+        moment = float(value)
+    except (TypeError, ValueError):
+        try:
+            when = datetime.fromisoformat(str(value).strip())
+        except ValueError as err:
+            raise PiiError(Errors.E653, number=number) from err
+        moment = (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
+    if not math.isfinite(moment):
+        raise PiiError(Errors.E653, number=number)
+    return moment
+
+
+def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
+    """The steps that need the whole corpus: near-duplicates, then anomalous characters among what is left.
+
+    texts (Iterable[str]): Each is read once and not kept. options (CleaningOptions).
+    RETURNS (WholeCorpus): With a note if there are too few texts to look for anomalies (E664).
+    """
+    hasher = TrigramHasher()
+    counts: list[Any] = []
+
+    def rows() -> Iterator[Any]:
+        for text in texts:
+            counts.append(character_counts(text))
+            yield hasher(text) if options.similarity else np.empty(0, dtype=np.uint64)
+
+    found, copies = None, frozenset[int]()
+    if options.similarity:
+        found = duplicates_of(rows(), threshold=options.similarity)
+        copies = frozenset(found.to_remove(options.keep))
+    else:
+        for _ in rows():
+            pass
+    left = [i for i in range(len(counts)) if i not in copies]
+    if not options.contamination:
+        return WholeCorpus(found, copies)
+    try:
+        outlying = find_anomalies(
+            np.stack([counts[i] for i in left]) if left else np.empty((0, 1)),
+            contamination=options.contamination,
+            pool_below=options.pool_below,
+            seed=options.seed,
+        )
+    except PiiError as err:
+        if err.code != "E664":
+            raise
+        return WholeCorpus(found, copies, note=str(err))
+    return WholeCorpus(found, copies, frozenset(i for i, out in zip(left, outlying, strict=True) if out))
+
+
+def count_steps(total: int, removed: Iterable[Removed], options: CleaningOptions) -> list[Step]:
+    """RETURNS (list[Step]): The table, a line for each of `STEPS`. total (int): Input records."""
+    gone = Counter(item.step for item in removed)
+    table, remaining = [], total
+    values = {name: getattr(options, name) for name in options.__slots__}
+    for name, about in STEPS:
+        remaining -= gone[name]
+        done = name not in _SETTING or values[_SETTING[name]]
+        table.append(Step(name, about.format(**values) if done else f"({name}: left out)", gone[name], remaining))
+    return table
+
+
+def clean(items: Iterable[Record | Skip], options: CleaningOptions, *, chosen: frozenset[int] | None = None) -> Cleaned:
+    """All steps, in memory. `pii-edu corpus clean` does the same with texts on disk.
+
+    items (Iterable[Record | Skip]): From a reader. options (CleaningOptions). chosen (frozenset[int] | None): See `check_record`.
+    RETURNS (Cleaned): What is left, and what went.
+    """
+    kept: list[Record] = []
+    removed: list[Removed] = []
+    for item in items:
+        skip = check_record(item, options, chosen)
+        if isinstance(item, Record) and skip is None:
+            kept.append(item)
+        elif skip is not None:
+            removed.append(Removed(item.number, getattr(item, "id", ""), step_of(skip.code), skip.code))
+    whole = check_corpus((record.text for record in kept), options)
+    removed += (Removed(kept[i].number, kept[i].id, "duplicates", "E661") for i in sorted(whole.copies))
+    removed += (Removed(kept[i].number, kept[i].id, "anomalies", "E662") for i in sorted(whole.anomalous))
+    gone = whole.copies | whole.anomalous
+    records = tuple(record for i, record in enumerate(kept) if i not in gone)
+    return Cleaned(records, tuple(sorted(removed, key=lambda item: item.number)), whole, options)

@@ -1,0 +1,154 @@
+"""Parts of a corpus: the split of the JEDM paper, and folds that keep together what belongs together.
+
+    paper_split(22688)["test"]                                      # 13,613 positions
+    groups = group_documents(n, students=students, copies=duplicates.groups)
+    fold_of = stratified_folds(groups, labels, ids=ids, folds=5, seed=0)
+
+A fold never shares a student, nor a near-duplicate, with another one: else a model is asked about what it has seen. Labels come in
+sets, several to a document, so that ways to stratify by one class per row do not fit. Here groups are dealt out one by one, those
+that weigh most first, each to the fold that holds least of what it brings; every label weighs the same, and so does the number of
+documents. This is iterative stratification (Sechidis et al. 2011) with groups for examples and counts for sets.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+import numpy as np
+
+from ..errors import Errors, PiiError
+from .clean import connected
+
+CRAPII_DOCUMENTS = 22_688
+PAPER_PARTS = ("base_train", "verifier_train", "test")
+# Of the JEDM paper's repository (mk_train.py): share and seed of base train, then of verifier train among the rest.
+_BASE, _BASE_SEED, _VERIFIER, _VERIFIER_SEED = 0.25, 46, 0.2, 5
+LEAST_FOR_PAPER = 6
+
+
+@dataclass(frozen=True, slots=True)
+class PartCounts:
+    """What a part holds.
+
+    documents, groups (int): Documents, and groups of those that belong together. spans, documents_with (Mapping[str, int]): Per
+    label its spans, and the documents that have one. with_pii (int): Documents with any label.
+    """
+
+    documents: int
+    groups: int
+    with_pii: int
+    spans: Mapping[str, int]
+    documents_with: Mapping[str, int]
+
+
+def paper_split(n: int) -> dict[str, tuple[int, ...]]:
+    """The split of the JEDM paper: 25 % base train, 15 % verifier train, 60 % test; 5,672, 3,403 and 13,613 of CRAPII's 22,688.
+
+    n (int): Number of documents, in the order of the corpus.
+    RETURNS (dict[str, tuple[int, ...]]): Sorted positions for each of `PAPER_PARTS`.
+    RAISES (PiiError): E669, if a part would be empty.
+    """
+    if n < LEAST_FOR_PAPER:
+        raise PiiError(Errors.E669, documents=n)
+    base = set(random.Random(_BASE_SEED).sample(range(n), int(n * _BASE)))
+    rest = [i for i in range(n) if i not in base]
+    verifier = set(random.Random(_VERIFIER_SEED).sample(rest, int(len(rest) * _VERIFIER)))
+    parts = (base, verifier, set(rest) - verifier)
+    return {name: tuple(sorted(part)) for name, part in zip(PAPER_PARTS, parts, strict=True)}
+
+
+def group_documents(
+    n: int, *, students: Sequence[str] = (), copies: Iterable[Sequence[int]] = ()
+) -> tuple[tuple[int, ...], ...]:
+    """Take together what may not be torn apart.
+
+    n (int): Number of documents. students (Sequence[str]): The student of each; empty where nobody knows.
+    copies (Iterable[Sequence[int]]): Groups of near-duplicates, as positions.
+    RETURNS (tuple[tuple[int, ...], ...]): Every document is in one group; sorted.
+    """
+    first: dict[str, int] = {}
+    pairs = [(first.setdefault(name, i), i) for i, name in enumerate(students) if name]
+    pairs += ((group[0], i) for group in copies for i in group)
+    joined = connected(n, pairs)
+    single = set(range(n)) - {i for group in joined for i in group}
+    return tuple(sorted([*joined, *((i,) for i in single)]))
+
+
+def stratified_folds(
+    groups: Sequence[Sequence[int]], labels: Sequence[Mapping[str, int]], *, ids: Sequence[str], folds: int = 5, seed: int = 0
+) -> list[int]:
+    """Deal groups of documents out to folds.
+
+    groups (Sequence[Sequence[int]]): Positions; see `group_documents`. labels (Sequence[Mapping[str, int]]): Per document how many
+    spans of each label it has. ids (Sequence[str]): Per document, all different; they break ties, so that the order of the corpus
+    makes no difference. folds (int): How many. seed (int): Another one gives other folds.
+    RETURNS (list[int]): The fold of each document, from 0.
+    RAISES (PiiError): E666, if two ids are equal; E667, if there are fewer groups than folds, or fewer than 2 folds.
+    """
+    check_ids(ids)
+    if not 2 <= folds <= len(groups):
+        raise PiiError(Errors.E667, folds=folds, groups=len(groups))
+    names = sorted({name for document in labels for name, n in document.items() if n})
+    column = {name: i for i, name in enumerate(names)}
+    weights = np.zeros((len(groups), len(names) + 1))
+    for row, group in zip(weights, groups, strict=True):
+        row[-1] = len(group)
+        for i in group:
+            for name, n in labels[i].items():
+                if n:
+                    row[column[name]] += n
+    weights /= weights.sum(axis=0)  # as a share of all there is of a label
+    size = (weights**2).sum(axis=1)
+    chance = [sha256("\n".join([str(seed), *sorted(ids[i] for i in group)]).encode()).digest() for group in groups]
+    held = np.zeros((folds, weights.shape[1]))
+    fold_of = [0] * len(ids)
+    for at in sorted(range(len(groups)), key=lambda at: (-round(float(size[at]), 15), chance[at])):
+        # The sum of squared shares grows least in the fold with the lowest product: it holds least of what the group brings.
+        crowded = np.round(held @ weights[at], 15)
+        fold = min(range(folds), key=lambda f: (crowded[f], held[f, -1], f))
+        held[fold] += weights[at]
+        for i in groups[at]:
+            fold_of[i] = fold
+    return fold_of
+
+
+def count_parts(
+    parts: Mapping[str, Iterable[int]], labels: Sequence[Mapping[str, int]], groups: Sequence[Sequence[int]] = ()
+) -> dict[str, PartCounts]:
+    """What each part holds, for the report.
+
+    parts (Mapping[str, Iterable[int]]): Positions. labels (Sequence[Mapping[str, int]]): Per document its spans per label.
+    groups (Sequence[Sequence[int]]): See `group_documents`; without it every document is one.
+    RETURNS (dict[str, PartCounts]): In the order of the parts.
+    """
+    group_of = {i: number for number, group in enumerate(groups) for i in group}
+    result = {}
+    for name, part in parts.items():
+        members = list(part)
+        spans: Counter[str] = Counter()
+        having: Counter[str] = Counter()
+        for i in members:
+            present = {label: n for label, n in labels[i].items() if n}
+            spans.update(present)
+            having.update(present.keys())
+        result[name] = PartCounts(
+            documents=len(members),
+            groups=len({group_of.get(i, -1 - i) for i in members}),
+            with_pii=sum(any(labels[i].values()) for i in members),
+            spans=dict(sorted(spans.items())),
+            documents_with=dict(sorted(having.items())),
+        )
+    return result
+
+
+def check_ids(ids: Sequence[str]) -> None:
+    """Check that ids differ.
+
+    RAISES (PiiError): E666, with the numbers of two records that share one.
+    """
+    seen: dict[str, int] = {}
+    for number, name in enumerate(ids, 1):
+        if seen.setdefault(name, number) != number:
+            raise PiiError(Errors.E666, first=seen[name], second=number)

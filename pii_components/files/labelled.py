@@ -1,0 +1,284 @@
+"""Labelled corpora in every form: read, written, turned into one another.
+
+    for essay in read_corpus(Path("train.json")):                       # the form is guessed, or given: form="kaggle"
+        essay.id, essay.text, essay.spans, essay.masked
+    write_corpus(essays, Path("train.spacy"))
+    tally = convert(Path("train.json"), Path("train.spacy"))            # what `pii-edu corpus convert` does
+
+Nothing is lost in silence. A record that cannot be read is a `Skip` with a code; gold that does not fit its text is masked and
+counted (`formats.record`): training passes over it, and so must whoever measures. Texts stream where the form allows it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ..errors import Errors, PiiError, PiiWarning, Warnings
+from .formats.base import LabelledText, Masked, ReadOptions, Tally, settle
+from .json_text import open_json
+from .record import Skip, detect_encoding, open_binary, open_text
+from .tables import open_csv
+from .writers import partial_path
+
+__all__ = [
+    "FORMS", "Form", "LabelledText", "Masked", "ReadOptions", "Tally", "convert", "guess_form", "open_corpus_writer",
+    "read_corpus", "settle", "write_corpus",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A form of labelled corpora.
+
+    name (str): For --from and --to. about (str): One line. module (str): In `corpus.formats`. writer (str): Its class there, or
+    nothing. suffixes (tuple[str, ...]): Of files that are written in it unless another form is asked for.
+    """
+
+    name: str
+    about: str
+    module: str
+    writer: str = ""
+    suffixes: tuple[str, ...] = ()
+
+
+FORMS: dict[str, Form] = {
+    form.name: form
+    for form in (
+        Form(
+            "kaggle", "CRAPII and Kaggle: an array of tokens, labels and full_text", "kaggle", "KaggleArrayWriter", (".json",)
+        ),
+        Form("kaggle-jsonl", "the same, one object per line", "kaggle", "KaggleWriter"),
+        Form("jsonl", "JSON Lines with id, text, spans", "jsonl", "SpansWriter", (".jsonl", ".ndjson")),
+        Form("csv", "CSV or TSV with id, text and spans as JSON", "table", "TableWriter", (".csv", ".tsv")),
+        Form("entities", "CSV with file_idx, entity_text, type, positions; needs --text-source", "entities"),
+        Form("brat", "brat standoff: a folder of .txt and .ann", "brat", "BratWriter", ("",)),
+        Form("spacy", "spaCy's DocBin", "docbin", "DocBinWriter", (".spacy",)),
+        Form("bio", "Hugging Face: tokens, ner_tags and label_list in one JSON", "bio", "BioWriter"),
+    )
+}
+
+
+def form_named(name: str, *, written: bool = False) -> Form:
+    """RETURNS (Form): The form of that name.
+
+    RAISES (PiiError): E620, if there is none, or none that is written.
+    """
+    allowed = [form.name for form in FORMS.values() if form.writer or not written]
+    if name not in allowed:
+        raise PiiError(Errors.E620, form=name, done="written" if written else "read", allowed=", ".join(allowed))
+    return FORMS[name]
+
+
+def guess_form(path: Path, *, encoding: str = "utf-8", text_field: str = "") -> str:
+    """The form of a corpus, by its suffix and its first records.
+
+    path (Path): File or folder. encoding (str), text_field (str): As in `read_corpus`.
+    RETURNS (str): A name in `FORMS`.
+    RAISES (PiiError): E621, if it cannot be told; E501, E503, E521, if there is nothing to look at.
+    """
+    suffix = path.suffix.lower()
+    if path.is_dir():
+        return "brat"
+    if suffix == ".spacy":
+        return "spacy"
+    fields: set[str] = set()
+    if suffix in (".csv", ".tsv"):
+        fields = set(_columns(path, encoding, text_field))
+    elif suffix in (".json", ".jsonl", ".ndjson"):
+        with open_binary(path) as raw:
+            codec, bom = detect_encoding(raw.read(4), encoding)
+            with open_text(raw, encoding=codec, bom=bom) as stream:
+                head = stream.read(4096)
+        if "".join(head.split()).startswith('{"data":['):
+            return "bio"
+        # No name of a field is needed to look into the first records.
+        source = open_json(path, text_field="tokens" if '"tokens"' in head else text_field, encoding=encoding)
+        for item in islice((item for item in source.objects() if not isinstance(item, Skip)), 1):
+            fields = set(item[2])
+    if {"tokens", "trailing_whitespace", "labels"} <= fields:
+        return "kaggle"
+    if {"entity_text", "positions"} <= fields:
+        return "entities"
+    if "spans" in fields:
+        return "csv" if suffix in (".csv", ".tsv") else "jsonl"
+    raise PiiError(Errors.E621, what=f"'{path.name}'", option="--from", allowed=", ".join(FORMS))
+
+
+def _columns(path: Path, encoding: str, text_field: str) -> list[str]:
+    try:
+        return open_csv(path, text_field="entity_text", encoding=encoding).header
+    except PiiError as err:
+        if err.code != "E505":
+            raise
+    return open_csv(path, text_field=text_field, encoding=encoding).header
+
+
+def read_corpus(
+    path: Path,
+    form: str = "",
+    *,
+    encoding: str = "utf-8",
+    text_field: str = "",
+    id_field: str = "",
+    text_source: Path | None = None,
+    on_skip: Callable[[Skip], None] | None = None,
+    tally: Tally | None = None,
+) -> Iterator[LabelledText]:
+    """Read a labelled corpus.
+
+    path (Path): File or folder. form (str): A name in `FORMS`; empty to guess.
+    encoding (str): Of text files. text_field, id_field (str): Columns or fields; empty to find usual ones.
+    text_source (Path | None): Where the texts are, for entities with offsets alone.
+    on_skip (Callable[[Skip], None] | None): Called with every record that cannot be used; without it the first one raises.
+    tally (Tally | None): Gets counts and what is masked; without it one warning (W620) says how much was.
+    YIELDS (LabelledText): In the order of the corpus.
+    RAISES (PiiError): E501 to E508, E620 to E634; those of a record only without `on_skip`.
+    """
+    counts = tally if tally is not None else Tally()
+    for _, essay in _read(path, form, ReadOptions(encoding, text_field, id_field, text_source, counts), on_skip):
+        counts.count(essay)
+        yield essay
+    if tally is None and counts.masked:
+        import warnings
+
+        docs = len({masked.number for masked in counts.masked})
+        warnings.warn(Warnings.W620.format(n=len(counts.masked), docs=docs), PiiWarning, stacklevel=2)
+
+
+def _read(
+    path: Path, form: str, options: ReadOptions, on_skip: Callable[[Skip], None] | None
+) -> Iterator[tuple[int, LabelledText]]:
+    if not path.exists():
+        raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
+    chosen = form_named(form or guess_form(path, encoding=options.encoding, text_field=options.text_field))
+    if options.text_source is not None and chosen.name != "entities":
+        raise PiiError(Errors.E642, form=chosen.name)
+    module = _module(chosen)
+    for item in module.read(path, options):
+        if not isinstance(item, Skip):
+            yield item
+        elif on_skip is not None:
+            on_skip(item)
+        else:
+            raise item.error
+
+
+def _module(form: Form) -> Any:
+    return import_module(f".formats.{form.module}", __package__)
+
+
+def open_corpus_writer(out: Path, form: str = "", *, tally: Tally | None = None) -> Any:
+    """The writer of a form.
+
+    out (Path): File, or folder for brat. form (str): A name in `FORMS`; empty to go by the suffix: .spacy, .json (Kaggle), .jsonl,
+    .csv, .tsv, none (brat).
+    tally (Tally | None): Gets what is masked on the way to tokens.
+    RETURNS (formats.output.CorpusWriter): For a with statement; `write` each record, then `finish`.
+    RAISES (PiiError): E620, E621.
+    """
+    if not form:
+        form = next((known.name for known in FORMS.values() if out.suffix.lower() in known.suffixes), "")
+        if not form:
+            allowed = ", ".join(known.name for known in FORMS.values() if known.writer)
+            raise PiiError(Errors.E621, what=f"'{out.name}'", option="--to", allowed=allowed)
+    chosen = form_named(form, written=True)
+    return getattr(_module(chosen), chosen.writer)(out, tally if tally is not None else Tally())
+
+
+def write_corpus(
+    essays: Iterable[LabelledText],
+    out: Path,
+    form: str = "",
+    *,
+    on_skip: Callable[[Skip], None] | None = None,
+    tally: Tally | None = None,
+) -> int:
+    """Write a labelled corpus; what stood at `out` is replaced when all is written.
+
+    essays (Iterable[LabelledText]): Records. out (Path), form (str): See `open_corpus_writer`.
+    on_skip (Callable[[Skip], None] | None): Called with every record that the form cannot hold; without it the first one raises.
+    tally (Tally | None): Gets what is masked, since it begins or ends inside a token.
+    RETURNS (int): Number of records that were written.
+    RAISES (PiiError): E512, E620, E621, E627, E637, E640.
+    """
+    return _write(enumerate(essays, 1), out, form, on_skip, tally if tally is not None else Tally())
+
+
+def _write(
+    essays: Iterable[tuple[int, LabelledText]],
+    out: Path,
+    form: str,
+    on_skip: Callable[[Skip], None] | None,
+    tally: Tally,
+    *,
+    needed: bool = False,
+) -> int:
+    with open_corpus_writer(out, form, tally=tally) as writer:
+        for number, essay in essays:
+            before = len(tally.masked)
+            try:
+                writer.write(essay, number=number)
+            except PiiError as err:
+                if on_skip is None or err.code == "E512":
+                    raise
+                del tally.masked[before:]
+                on_skip(Skip(number=number, error=err))
+                continue
+            tally.count(essay)
+            tally.labels.subtract(masked.label for masked in tally.masked[before:])
+        if needed and not writer.n_written:
+            raise PiiError(Errors.E503)
+        writer.finish()
+        return int(writer.n_written)
+
+
+def convert(
+    source: Path,
+    out: Path,
+    *,
+    from_form: str = "",
+    to_form: str = "",
+    encoding: str = "utf-8",
+    text_field: str = "",
+    id_field: str = "",
+    text_source: Path | None = None,
+    on_skip: Callable[[Skip], None] | None = None,
+    overwrite: bool = False,
+) -> Tally:
+    """Turn a corpus into another form.
+
+    source (Path): What is read. out (Path): What is written; nothing stands there before all is done.
+    from_form, to_form (str): Names in `FORMS`; empty to guess. overwrite (bool): Whether what stands at `out` is replaced.
+    The others as in `read_corpus`.
+    RETURNS (Tally): Documents and labels that came through, all that was masked on the way in and out.
+    RAISES (PiiError): E503 if no record could be used; E636, E638; else as `read_corpus` and `write_corpus`.
+    """
+    check_places(source, out, text_source, overwrite=overwrite)
+    tally = Tally()
+    options = ReadOptions(encoding, text_field, id_field, text_source, tally)
+    _write(_read(source, from_form, options, on_skip), out, to_form, on_skip, tally, needed=True)
+    return tally
+
+
+def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool) -> None:
+    """Refuse to write on, in or around what is read, and over what exists.
+
+    RAISES (PiiError): E636, E638.
+    """
+    target = out.resolve()
+    for origin in (path.resolve() for path in (source, *others) if path is not None):
+        places = (target, partial_path(target))
+        inside = origin.is_dir() and origin in target.parents
+        if (
+            origin in places
+            or inside
+            or target in origin.parents
+            or any(p.exists() and origin.exists() and p.samefile(origin) for p in places)
+        ):
+            raise PiiError(Errors.E638)
+    for place in (out, partial_path(out)):
+        if place.exists() and not overwrite and not (place.is_dir() and not any(place.iterdir())):
+            raise PiiError(Errors.E636, what=f"'{place}'")

@@ -1,0 +1,193 @@
+"""What every reader gives and every writer takes: one text with its number, or the reason why there is none.
+
+    for item in open_source(path, text_field="full_text"):
+        if isinstance(item, Skip): ...      # item.code, item.number
+        else: ...                           # item.text, item.id
+
+A reader never gives half a record and never ends at a bad one: what cannot be read becomes a `Skip`, which has a code and a
+number and no text. Sources are read as they are used; none keeps more than one record and a buffer.
+"""
+
+import codecs
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..errors import Errors, PiiError, reason_of
+
+# Where the user names no column: the first of these that the file has.
+USUAL_TEXT_FIELDS = ("full_text", "text", "essay", "essay_text", "content", "body")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One text of the input.
+
+    number (int): Position in the input, from 1; skipped records count.
+    id (str): From the id column where there is one, else the number.
+    text (str): As it stands in the input, decoded.
+    body (Any): What the writer of the same format needs to put a new text in its place.
+    others (tuple[tuple[str, str], ...]): Name and content of the other fields that hold words; they stay as they are.
+    """
+
+    number: int
+    id: str
+    text: str
+    body: Any = None
+    others: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A record that was left out, and why; no text.
+
+    number (int): Position in the input, from 1. error (PiiError): Says why. last (bool): Whether nothing can be read after it.
+    """
+
+    number: int
+    error: PiiError
+    last: bool = False
+
+    @property
+    def code(self) -> str:
+        """RETURNS (str): For example "E520"."""
+        return self.error.code
+
+    @classmethod
+    def of(cls, template: str, *, number: int, last: bool = False, **values: object) -> "Skip":
+        """RETURNS (Skip): With the message of one of `Errors`, filled with the number and the values."""
+        return cls(number=number, error=PiiError(template, number=number, **values), last=last)
+
+
+@dataclass(slots=True)
+class Source:
+    """An input that is open for reading: iterate over it once.
+
+    path (Path): File or folder. kind (str): "txt", "folder", "csv", "jsonl" or "json".
+    encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
+    text_field (str): Column or field of the text. id_field (str): Column or field of the id; empty if there is none.
+    drop (frozenset[str]): Columns or fields that are left out of the output.
+    others (list[str]): Columns or fields that pass through unchanged, as far as they are known.
+    size (int): Bytes, or files of a folder: the length of a progress bar.
+    """
+
+    path: Path
+    kind: str = ""
+    encoding: str = "utf-8"
+    bom: bytes = b""
+    text_field: str = ""
+    id_field: str = ""
+    drop: frozenset[str] = frozenset()
+    others: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def __iter__(self) -> Iterator[Record | Skip]:
+        raise NotImplementedError
+
+    def position(self) -> int:
+        """RETURNS (int): How much of `size` has been read."""
+        return 0
+
+    def close(self) -> None:
+        """Close the file behind it."""
+
+    def fingerprint(self) -> str:
+        """RETURNS (str): Changes when the input does (size and time of change); a run is only taken up on the same input."""
+        stat = self.path.stat()
+        return f"{self.kind}:{stat.st_size}:{stat.st_mtime_ns}"
+
+
+def has_half_pair(text: str) -> bool:
+    """RETURNS (bool): Whether the text holds half of a surrogate pair: bytes that could not be decoded, or a broken escape."""
+    return _HALF_PAIR.search(text) is not None
+
+
+def detect_encoding(head: bytes, encoding: str = "utf-8") -> tuple[str, bytes]:
+    """The encoding of a file that begins so. A byte order mark tells more than the option's default does.
+
+    head (bytes): The first bytes, at least 3. encoding (str): As the user gave it.
+    RETURNS (tuple[str, bytes]): The encoding without its mark, and the mark.
+    RAISES (PiiError): E508, if there is no such text encoding.
+    """
+    try:
+        info = codecs.lookup(encoding)
+        "a".encode(encoding)
+    except (LookupError, ValueError, TypeError) as err:
+        raise PiiError(Errors.E508, encoding=encoding) from err
+    if not getattr(info, "_is_text_encoding", True):
+        raise PiiError(Errors.E508, encoding=encoding)
+    if info.name in ("utf-8", "utf-8-sig", "utf-16"):
+        for bom, name in _BOMS:
+            if head.startswith(bom) and not (info.name == "utf-16" and name == "utf-8"):
+                return name, bom
+        return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(info.name, info.name), b""
+    return info.name, b""
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a file for reading.
+
+    RAISES (PiiError): E501, if that fails.
+    """
+    try:
+        return open(path, "rb")
+    except OSError as err:
+        raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
+
+
+def open_text(raw: BinaryIO, *, encoding: str, bom: bytes, newline: str = "") -> TextIOWrapper:
+    """Decode an open file from after its byte order mark. Bytes that the encoding lacks become half pairs, so that the record
+    they stand in can be told from the others.
+
+    raw (BinaryIO): The file. encoding (str), bom (bytes): As `detect_encoding` gave them. newline (str): As `open` takes it.
+    RETURNS (TextIOWrapper): Close it, or use it in a with statement.
+    """
+    raw.seek(len(bom))
+    return TextIOWrapper(raw, encoding=encoding, errors="surrogateescape", newline=newline)
+
+
+def show_fields(fields: Iterable[str]) -> str:
+    """Names of columns for a message.
+
+    RETURNS (str): For example "id, essay, (column 3)".
+    """
+    names = [safe_name(name, i) for i, name in enumerate(fields, 1)]
+    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+def safe_name(name: str, number: int) -> str:
+    """RETURNS (str): The name of a column, or "(column 3)" for a long one: a file without a header has a student's text
+    there."""
+    return name if 0 < len(name) <= 40 and name.isprintable() else f"(column {number})"
+
+
+def choose_text_field(fields: list[str], wanted: str) -> str:
+    """The column that holds the text.
+
+    fields (list[str]): All columns. wanted (str): As the user gave it; empty for "find it".
+    RAISES (PiiError): E505, if the wanted one is missing; E506, if none is wanted and none has a usual name; E507, if it is
+    there twice.
+    """
+    chosen = wanted or next((name for name in USUAL_TEXT_FIELDS if name in fields), fields[0] if len(fields) == 1 else "")
+    if not chosen:
+        raise PiiError(Errors.E506, fields=show_fields(fields))
+    if chosen not in fields:
+        raise PiiError(Errors.E505, name=chosen, fields=show_fields(fields))
+    if fields.count(chosen) > 1:
+        raise PiiError(Errors.E507, name=chosen)
+    return chosen
+
+
+def check_fields(fields: list[str], *names: str) -> None:
+    """Check that the other columns that the user named are there.
+
+    RAISES (PiiError): E505, if one is not.
+    """
+    for name in names:
+        if name and name not in fields:
+            raise PiiError(Errors.E505, name=name, fields=show_fields(fields))

@@ -1,0 +1,101 @@
+"""Letters of names: accents off, folded, whose script, written in the case of another.
+
+>>> from pii_components.names.letters import like
+>>> like("MARIA", "Zoë"), like("maría", "Zoë"), like("McNeil", "Rossi")
+('ZOE', 'zoë', 'Rossi')
+"""
+
+import unicodedata
+from functools import lru_cache
+
+from .table import fold
+
+_PLAIN = {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ə": "e"}
+_PLAIN_MAP = str.maketrans({**_PLAIN, **{k.upper(): v.capitalize() for k, v in _PLAIN.items() if k not in "ßı"}})
+# Scripts whose names the table has only in Latin letters, with the region to take the surrogate from.
+_SCRIPT_REGION = {
+    "ARABIC": "AR", "CYRILLIC": "RU", "CJK": "CN", "HANGUL": "KR", "HIRAGANA": "JP", "KATAKANA": "JP", "HEBREW": "HE",
+    "DEVANAGARI": "IN", "BENGALI": "PK", "TAMIL": "IN", "TELUGU": "IN", "GURMUKHI": "IN", "GREEK": "GR", "THAI": "TH",
+    "GEORGIAN": "GE", "ETHIOPIC": "EA",
+}  # fmt: skip
+
+
+def plain(name: str) -> str:
+    """RETURNS (str): The name without accents, case kept: "Zoë" gives "Zoe", "Łukasz" gives "Lukasz"."""
+    return name if name.isascii() else _plain(name)
+
+
+@lru_cache(maxsize=4096)
+def _plain(name: str) -> str:
+    apart = unicodedata.normalize("NFKD", name).translate(_PLAIN_MAP)
+    return "".join([ch for ch in apart if not unicodedata.combining(ch)])
+
+
+def is_letter(ch: str) -> bool:
+    """RETURNS (bool): Whether a character belongs to a word: a letter, a mark on one, or something invisible between two."""
+    return ch.isalpha() or (not ch.isascii() and ch != "\u200b" and unicodedata.category(ch) in ("Mn", "Mc", "Cf"))
+
+
+def norm(word: str) -> str:
+    """RETURNS (str): The letters of a word, folded: what makes two spellings one name."""
+    return word.lower() if word.isascii() and word.isalpha() else _norm(word)
+
+
+@lru_cache(maxsize=4096)
+def _norm(word: str) -> str:
+    return "".join(ch for ch in fold(word) if ch.isalpha())
+
+
+def has_letter(text: str) -> bool:
+    """RETURNS (bool): Whether there is a letter in a text."""
+    return text[:1].isalpha() or any(map(str.isalpha, text))
+
+
+def has_sign(text: str) -> bool:
+    """RETURNS (bool): Whether there is a letter or a digit in a text."""
+    return text[:1].isalnum() or any(map(str.isalnum, text))
+
+
+def has_accent(word: str) -> bool:
+    """RETURNS (bool): Whether a word is in Latin letters, one of them not ASCII."""
+    return not word.isascii() and plain(word) != word and script_region(word) is None
+
+
+def script_region(word: str) -> str | None:
+    """RETURNS (str | None): The region of names that a script other than Latin points to."""
+    if word.isascii():
+        return None
+    for ch in word:
+        if ch.isalpha() and not ch.isascii():
+            script = unicodedata.name(ch, "").split(" ")[0]
+            if script in _SCRIPT_REGION:
+                return _SCRIPT_REGION[script]
+    return None
+
+
+def like(original: str, new: str) -> str:
+    """Write a name in the case of another one, without accents if that has none.
+
+    original (str): One word as it stood. new (str): A name as the table writes it.
+    RETURNS (str): UPPER, lower or as the table writes it (McDonald, O'Brien); "mARIA" gives "zOE".
+    """
+    if original.isascii():
+        new = plain(new)
+        if original.istitle():
+            return new
+        if original.islower():
+            return new.lower()
+        if original.isupper() and original.isalpha() and len(original) > 1:
+            return new.upper()
+    elif not has_accent(original):
+        new = plain(new)
+    cased = [ch for ch in original if ch.upper() != ch.lower()]
+    if not cased:
+        return new
+    if all(ch.islower() for ch in cased):
+        return new.lower()
+    if len(cased) > 1 and all(ch.isupper() for ch in cased):
+        return new.upper()
+    if cased[0].islower() and all(ch.isupper() for ch in cased[1:]):
+        return new[:1].lower() + new[1:].upper()
+    return new

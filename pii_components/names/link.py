@@ -1,0 +1,360 @@
+"""Who is meant: the names of a document linked to its people.
+
+    >>> from pii_components.names.parse import read_mention
+    >>> from pii_components.names.link import link
+    >>> people, owners = link([read_mention(t) for t in ("Maria Lopez", "Lopez, M.", "Maria", "J. Lopez")])
+    >>> owners, [p.words for p in people]
+    ([0, 0, 0, 1], [('maria', 'lopez'), ('j', 'lopez')])
+
+A mention belongs to a person if each of its words is one of the person's, in any order: as it is, as an initial, as a nickname
+or with a slip of the pen. So "Maria", "Lopez", "M. Lopez", "Lopez, Maria", "ML" and "Mraia Lopez" go to Maria Lopez, while John
+and Jane Smith stay two people whose surrogates share a surname. Where several people fit, it is the one last mentioned.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from operator import eq
+from typing import NamedTuple
+
+from .letters import norm
+from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
+from .table import name_table
+
+# Whether a mention's words are those of a person: as they are, as initials, as nicknames or with a slip of the pen.
+
+# A score, and the place in a person of each word of a mention.
+Match = tuple[int, tuple[int, ...]]
+# Shorter words with one letter changed are other names: Ana and Ann, Lee and Leo.
+TYPO_LENGTH = 5
+
+
+@cache
+def nicknames() -> dict[str, frozenset[str]]:
+    """RETURNS (dict[str, frozenset[str]]): Nickname -> the given names it may stand for, both folded."""
+    text = (resources.files("pii_components") / "resources" / "names" / "nicknames.tsv").read_text(encoding="utf8")
+    found: dict[str, set[str]] = {}
+    for line in text.splitlines():
+        full, nicks = line.split("\t")
+        for nick in nicks.split():
+            found.setdefault(norm(nick), set()).add(full)
+    return {nick: frozenset(full) for nick, full in found.items()}
+
+
+@cache
+def _nicks_by_name() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for nick, names in nicknames().items():
+        for name in names:
+            found.setdefault(name, []).append(nick)
+    return {name: tuple(sorted(nicks)) for name, nicks in found.items()}
+
+
+def nicknames_of(name: str) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): Nicknames of a given name, all folded."""
+    return _nicks_by_name().get(norm(name), ())
+
+
+def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -> Match | None:
+    """How a mention's words are those of a person.
+
+    form (Form): Of the mention. full (tuple[str, ...]), full_kinds (tuple[str, ...]): The person's words and their kinds.
+    RETURNS (tuple | None): A score, and the place in the person of each word; None if some word is not theirs.
+    """
+    norms, kinds, initials = form
+    if norms == full and (len(norms) == 1 or len(set(norms)) == len(norms)) and True not in initials:
+        return 20 * len(norms) + 2 * sum(map(eq, kinds, full_kinds)), tuple(range(len(norms)))
+    # Most names are somebody else's: seen at one of their words.
+    for word in norms:
+        if word not in full and not _is_like_one_of(word, full):
+            return None
+    if True not in initials and all([full.count(word) == 1 for word in norms]):
+        # Each is one of the person's words as it is, and no two are the same one.
+        found = tuple([full.index(word) for word in norms])
+        if len(set(found)) == len(found):
+            return sum([22 if full_kinds[p] == kind else 20 for p, kind in zip(found, kinds, strict=True)]), found
+    lone = len(norms) == 1
+    places: dict[int, int] = {}
+    score = 0
+    free = list(range(len(full)))
+    for exact in (True, False):
+        for i, word in enumerate(norms):
+            if i in places or initials[i]:
+                continue
+            options = [p for p in free if (full[p] == word if exact else _is_nick(word, full[p], lone=lone))]
+            if options:
+                same = [p for p in options if full_kinds[p] == kinds[i]]
+                places[i] = (same or options)[0]
+                free.remove(places[i])
+                score += (20 if exact else 8) + (2 if same else 0)
+        if len(places) == len(norms):
+            return score, tuple([places[i] for i in range(len(norms))])
+    if not lone and len(norms) == len(full) and all(initials):
+        # Initials alone, in the order of the name, whatever kinds they look like: "H.H." is Hoang Hien.
+        in_order = all(whole.startswith(letter) for letter, whole in zip(norms, full, strict=True))
+        return (len(norms), tuple(range(len(norms)))) if in_order else None
+    for i, word in enumerate(norms):
+        if i not in places and initials[i]:
+            options = [p for p in free if full[p].startswith(word)]
+            same = [p for p in options if full_kinds[p] == kinds[i]]
+            if options:
+                places[i] = (same or options)[0]
+                free.remove(places[i])
+                score += 1
+    for i, word in enumerate(norms):
+        if i not in places and not initials[i]:
+            slips = [p for p in free if is_typo(word, full[p], alone=lone)]
+            if slips:
+                places[i] = slips[0]
+                free.remove(slips[0])
+                score += 4
+    if len(places) < len(norms):
+        return None
+    if not lone and all(initials) and (places[0], places[len(norms) - 1]) != (0, len(full) - 1):
+        return None
+    return score, tuple([places[i] for i in range(len(norms))])
+
+
+def _is_like_one_of(word: str, full: tuple[str, ...]) -> bool:
+    """RETURNS (bool): Whether a word may stand for one of a person's: its beginning, a nickname, a slip."""
+    nicks, size = nicknames(), len(word)
+    stands_for = nicks.get(word, ())
+    for other in full:
+        if other.startswith(word) or other in stands_for or word in nicks.get(other, ()):
+            return True
+        if size >= TYPO_LENGTH and -2 < size - len(other) < 2 and is_typo(word, other):
+            return True
+    return False
+
+
+def _is_nick(word: str, full: str, *, lone: bool) -> bool:
+    """RETURNS (bool): Whether a word is a nickname of a given name; alone, also its beginning ("Nat" for Nathaniel)."""
+    nicks = nicknames()
+    if full in nicks.get(word, ()) or word in nicks.get(full, ()):
+        return True
+    return lone and len(word) >= 3 and len(full) > len(word) and full.startswith(word)
+
+
+def is_typo(word: str, other: str, *, alone: bool = False) -> bool:
+    """RETURNS (bool): Whether two words are one letter apart (changed, left out, put in, swapped with the next) and cannot be two
+    names: one of them, if it stands alone exactly one of them, is no name that the table knows."""
+    if abs(len(word) - len(other)) > 1 or min(len(word), len(other)) < TYPO_LENGTH:
+        return False
+    # One slip leaves two letters at the front or at the back as they were.
+    if word[:2] != other[:2] and word[-2:] != other[-2:]:
+        return False
+    return _is_slip(word, other, alone)
+
+
+@lru_cache(maxsize=4096)
+def _is_slip(word: str, other: str, alone: bool) -> bool:
+    from rapidfuzz.distance import OSA
+
+    if OSA.distance(word, other, score_cutoff=1) != 1:
+        return False
+    known = is_known(word) + is_known(other)
+    return known == 1 if alone else known < 2
+
+
+@lru_cache(maxsize=4096)
+def is_known(word: str) -> bool:
+    """RETURNS (bool): Whether the table has a word, as a given name or a surname."""
+    table = name_table()
+    return table.is_given(word) or table.is_surname(word)
+
+
+__all__ = [
+    "FAMILY_FIRST",
+    "Person",
+    "is_typo",
+    "link",
+    "link_words",
+    "nicknames",
+    "nicknames_of",
+    "places_of",
+    "spell_initials",
+]
+
+# Where the family name comes first.
+FAMILY_FIRST = frozenset({"CN", "KR", "VN"})
+
+
+class Person(NamedTuple):
+    """Somebody, by the fullest form of their name in the document.
+
+    words (tuple[str, ...]): Folded. kinds (tuple[str, ...]): `GIVEN` or `FAMILY`, one for each word.
+    texts (tuple[str, ...]): As first written. gender (str): From a title, or "".
+    """
+
+    words: tuple[str, ...]
+    kinds: tuple[str, ...]
+    texts: tuple[str, ...]
+    gender: str = ""
+
+    def first(self, kind: str) -> int | None:
+        """RETURNS (int | None): Place of the first word of a kind."""
+        return self.kinds.index(kind) if kind in self.kinds else None
+
+
+def link(mentions: Sequence[Mention]) -> tuple[list[Person], list[int]]:
+    """Link the names of one document to people.
+
+    mentions (Sequence[Mention]): In the order of the text.
+    RETURNS (tuple[list[Person], list[int]]): The people in order of first mention, and for each mention the place of its owner.
+    """
+    people, owners, _ = link_words(mentions)
+    return people, owners
+
+
+def link_words(mentions: Sequence[Mention]) -> tuple[list[Person], list[int], list[tuple[int, ...]]]:
+    """RETURNS (tuple): What `link` does, and for each mention which word of its owner each of its words is."""
+    if len(mentions) == 1:
+        words = mentions[0].words
+        alone = [_person(words, mentions[0].gender)] if words else []
+        return alone, [len(alone) - 1], [places_of(mentions[0], alone[0]) if alone else ()]
+    # What is written alike belongs to the same people, and is looked at once: forms are asked for by number from here on.
+    numbers: dict[Form, int] = {}
+    of_mention = [numbers.setdefault(mention.form, len(numbers)) for mention in mentions]
+    forms = list(numbers)
+    # Of two spellings of one name, the one that the table knows is the name. Numbers follow the text.
+    ranked = sorted([(*_rank(form), number) for number, form in enumerate(forms)])
+    people: list[Person] = []
+    matches: list[list[Match | None]] = [[] for _ in forms]
+    for *_, number in ranked:
+        form, tried = forms[number], matches[number]
+        if not form.norms:
+            continue
+        for person in people:
+            match = match_form(form, person.words, person.kinds)
+            tried.append(match)
+            if match:
+                break
+        else:
+            people.append(_person(mentions[of_mention.index(number)].words))
+    before, people = people, _agree(people)
+    for form, tried in zip(forms, matches, strict=True):
+        if form.norms:
+            if people is not before:
+                for p, person in enumerate(people[: len(tried)]):
+                    if person is not before[p]:
+                        tried[p] = match_form(form, person.words, person.kinds)
+            for person in people[len(tried) :]:
+                tried.append(match_form(form, person.words, person.kinds))
+    found, places = _assign(mentions, people, [matches[number] for number in of_mention])
+    seen = {old: new for new, old in enumerate(dict.fromkeys([o for o in found if o >= 0]))}
+    owners = [seen[o] if o >= 0 else -1 for o in found]
+    ordered = [people[old] for old in seen]
+    for mention, owner in zip(mentions, owners, strict=True):
+        if mention.gender and owner >= 0 and not ordered[owner].gender:
+            ordered[owner] = ordered[owner]._replace(gender=mention.gender)
+    return ordered, owners, places
+
+
+def _rank(form: Form) -> tuple[int, int, int]:
+    """RETURNS (tuple[int, int, int]): Smallest for the fullest form."""
+    norms = form.norms
+    size = len(norms)
+    return (sum(form.initials) if True in form.initials else 0) - size, -size, size - sum([is_known(word) for word in norms])
+
+
+def _person(words: Sequence[Word], gender: str = "") -> Person:
+    """RETURNS (Person): Somebody of whom this is the fullest form. gender (str): From a title."""
+    _, _, texts, norms, _ = zip(*words, strict=True)
+    return Person(norms, _kinds(words), texts, gender)
+
+
+def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:
+    """RETURNS (list[Mention]): The mentions, "ML" as two initials where a Maria Lopez is mentioned too."""
+    found: list[Mention] = []
+    initials: set[str] | None = None
+    for mention in mentions:
+        word = mention.words[0] if len(mention.words) == 1 else None
+        if word is not None and 2 <= len(word.text) <= 4 and word.text.isascii() and word.text.isupper():
+            if initials is None:
+                initials = {"".join([n[0] for n in m.form.norms]) for m in mentions if len(m.words) > 1}
+            if word.norm in initials:
+                letters = (Word(word.start + i, word.start + i + 1, ch, ch.lower(), LONE) for i, ch in enumerate(word.text))
+                mention = Mention.of(mention.text, letters, mention.gender)
+        found.append(mention)
+    return found
+
+
+def _kinds(words: Sequence[Word]) -> tuple[str, ...]:
+    """The kinds of a person's words. A word alone, and two in the order "Garcia Maria", are what the table says."""
+    table = name_table()
+    if len(words) == 1 and words[0].kind == LONE:
+        return (FAMILY if table.leaning(words[0].norm) == "surname" else GIVEN,)
+    kinds = tuple([FAMILY if w.kind == FAMILY else GIVEN for w in words])
+    if len(words) == 1 or kinds[0] != GIVEN or table.leaning(words[0].norm) != "surname":
+        return kinds
+    if kinds == (GIVEN, FAMILY) and table.leaning(words[1].norm) == "given":
+        return (FAMILY, GIVEN)
+    if not FAMILY_FIRST.isdisjoint(table.regions(words[0].norm)) and (
+        table.rarity_of_surname(words[0].norm) < table.rarity_of_surname(words[-1].norm)
+    ):
+        return (FAMILY, *[GIVEN] * (len(words) - 1))
+    return kinds
+
+
+def _agree(people: list[Person]) -> list[Person]:
+    """The people, with a surname that two of them share as a surname in both, where the table alone would tell it from one only:
+    "Diep Chien" and "Diep Hoang" are brothers.
+    """
+    if len(people) < 2:
+        return people
+    counts = Counter([word for p in people for word, kind in zip(p.words, p.kinds, strict=True) if kind == FAMILY])
+    agreed = []
+    for p in people:
+        if len(p.words) == 2 and p.kinds[0] != p.kinds[1]:
+            own, other = p.kinds.index(FAMILY), p.kinds.index(GIVEN)
+            if counts[p.words[other]] > 0 and counts[p.words[own]] == 1:
+                p = p._replace(kinds=p.kinds[::-1])
+        agreed.append(p)
+    return agreed
+
+
+def _assign(
+    mentions: Sequence[Mention], people: Sequence[Person], matches: Sequence[Sequence[Match | None]]
+) -> tuple[list[int], list[tuple[int, ...]]]:
+    """The owner of each mention: the best match; among equals the one last mentioned, else the one mentioned next.
+
+    matches (Sequence[Sequence[Match | None]]): For each mention what `matching.match_form` says of each of the people.
+    RETURNS (tuple[list[int], list[tuple[int, ...]]]): The place of the owner, and the places of the words in the owner's name.
+    """
+    options: list[list[int]] = []
+    for mention, tried in zip(mentions, matches, strict=True):
+        best = 0
+        fits: list[int] = []
+        for p, match in enumerate(tried):
+            if match:
+                score = match[0] - 15 if mention.gender and _wrong_gender(mention, people[p]) else match[0]
+                if not fits or score > best:
+                    best, fits = score, [p]
+                elif score == best:
+                    fits.append(p)
+        options.append(fits)
+    owners = [o[0] if len(o) == 1 else -1 for o in options]
+    for i, fits in enumerate(options):
+        if len(fits) > 1:
+            before = [owners[j] for j in range(i - 1, -1, -1) if owners[j] in fits]
+            after = [owners[j] for j in range(i + 1, len(mentions)) if owners[j] in fits]
+            owners[i] = (before + after + fits)[0]
+    chosen = [tried[o] if o >= 0 else None for tried, o in zip(matches, owners, strict=True)]
+    return owners, [match[1] if match else () for match in chosen]
+
+
+def _wrong_gender(mention: Mention, person: Person) -> bool:
+    """RETURNS (bool): Whether "Mr." cannot be this person, by the usual gender of the given name."""
+    place = person.first(GIVEN)
+    gender = name_table().gender(person.words[place]) if place is not None else None
+    return bool(mention.gender and gender and gender != mention.gender)
+
+
+def places_of(mention: Mention, person: Person) -> tuple[int, ...]:
+    """RETURNS (tuple[int, ...]): For each word of a mention, which word of its owner it is."""
+    norms = mention.form.norms
+    if norms == person.words and len(set(norms)) == len(norms):
+        return tuple(range(len(norms)))
+    match = match_form(mention.form, person.words, person.kinds)
+    return match[1] if match else ()

@@ -1,0 +1,198 @@
+"""The text as a reader sees it: what hides or imitates a letter is undone, and every character knows where it came from.
+
+    >>> from pii_components.names.normalize import NormalizedView, normalize_token
+    >>> normalize_token("Ma\\u200bri\\u00ada"), normalize_token("\\uff21na"), normalize_token("R\\u0430mos")
+    ('Maria', 'Ana', 'Ramos')
+    >>> view = NormalizedView("to \\uff41na\\uff20x\\uff0eorg")
+    >>> view.text, view.to_original(3, 12)
+    ('to ana@x.org', (3, 12))
+
+Detection looks at this view; what is reported lies in the text as given, which never changes. Rules: NFKC; characters
+that show nothing are dropped (category Cf, and those outside it that do the same: U+034F, U+115F, U+3164, variation
+selectors); typographic quotes and dashes become ASCII; inside a word that holds Latin letters, Cyrillic and Greek look-alikes
+become Latin. Letters keep accents and case: both say something about a name.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from functools import lru_cache
+
+# Quotes and dashes that differ only in looks.
+_SIGNS = {
+    **dict.fromkeys("\u2018\u2019\u201a\u201b\u02bc\u02b9\u2032\u00b4\u0060\uff07", "'"),
+    **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb\uff02", '"'),
+    **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", "-"),
+    **dict.fromkeys("\u00a0\u2007\u202f\u3000", " "),
+}
+# What shows nothing and is not of category Cf: grapheme joiner, Hangul and Khmer fillers, Mongolian selectors.
+_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\u2065")
+# Letters of other scripts drawn like a Latin one (Unicode TR39 confusables, the letters among them).
+_CYRILLIC = dict(zip("АВСЕНІЈКМОРЅТУХасеіјорѕухһԁԛԝӏ", "ABCEHIJKMOPSTYXaceijopsyxhdqwl", strict=True))
+_GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορυικ", "ABEZHIKMNOPTYXavopuik", strict=True))
+LOOK_ALIKES: dict[str, str] = {**_CYRILLIC, **_GREEK}
+# Signs of Chinese writing drawn like a letter; in small writing where the letter before is small.
+_SIGNS_HAN = dict(zip("口囗丨丅彐亅卄工凵乂", "OOITEJHIUX", strict=True))
+_VOWELS = "aeiouyAEIOUYàáâãäåèéêëìíîïòóôõöùúûü口囗彐"
+# With the ASCII character before, on which a mark may sit.
+_BEYOND_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
+_WORD = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f][^\W\d_]*)*")
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_MARKS = re.compile(r"@{2,4}|#{2,4}")
+_FOREIGN = re.compile(rf"[\u0370-\u03ff\u0400-\u052f{''.join(_SIGNS_HAN)}]")
+
+
+def is_invisible(char: str) -> bool:
+    """RETURNS (bool): Whether the character shows nothing and is no white space."""
+    if char in _FILLERS or "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef":
+        return True
+    return unicodedata.category(char) == "Cf"
+
+
+_ORNAMENT = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\u200d\ufe0e\ufe0f\u20e3]+")
+
+
+def is_ornament(text: str) -> bool:
+    """RETURNS (bool): Whether a token is emoji, stars or dingbats and nothing else: "🌸" beside a name says nothing about it."""
+    return _ORNAMENT.fullmatch(text) is not None
+
+
+def _fold(piece: str) -> str:
+    """One character with its combining marks: composed, compatibility forms resolved, signs made ASCII."""
+    if piece.isascii():
+        return "'" if piece == "`" else piece
+    signs = "".join(_SIGNS.get(char, char) for char in piece if not is_invisible(char))
+    folded = unicodedata.normalize("NFKC", signs)
+    return "".join(_SIGNS.get(char, char) for char in folded if not is_invisible(char))
+
+
+def _latin_for(word: str) -> str:
+    """A word with its look-alikes as Latin letters; an upright stroke is an i among consonants, else an l."""
+    out: list[str] = []
+    for i, char in enumerate(word):
+        if char not in _SIGNS_HAN:
+            out.append(LOOK_ALIKES.get(char, char))
+        elif not out or not (out[-1].islower() or (i == 1 and any(c.islower() for c in word))):
+            out.append(_SIGNS_HAN[char])
+        elif char == "丨":
+            out.append("l" if out[-1] in _VOWELS or word[i + 1 : i + 2] in tuple(_VOWELS) else "i")
+        else:
+            out.append(_SIGNS_HAN[char].lower())
+    return "".join(out)
+
+
+def _latinize(text: str) -> str:
+    """Replace look-alikes in words that hold Latin letters too; a word all in Cyrillic or Greek stays."""
+    if not _FOREIGN.search(text):
+        return text
+
+    def word(match: re.Match[str]) -> str:
+        found = match.group()
+        if _LATIN.search(found) and _FOREIGN.search(found):
+            return _latin_for(found)
+        return found
+
+    return _WORD.sub(word, text)
+
+
+def _joins(char: str) -> bool:
+    """Whether the character sits on the one before it: a combining mark, or the rest of a Hangul syllable."""
+    return not char.isascii() and (unicodedata.combining(char) > 0 or "\u1161" <= char <= "\u11ff") and not is_invisible(char)
+
+
+def _pieces(text: str) -> list[tuple[int, int]]:
+    """Where each character begins and, with the marks that sit on it, ends. The invisible does not part it from its mark."""
+    found: list[tuple[int, int]] = []
+    for i, char in enumerate(text):
+        if not _joins(char):
+            found.append((i, i + 1))
+            continue
+        base = len(found) - 1
+        while base >= 0 and is_invisible(text[found[base][0]]):
+            base -= 1
+        if base < 0 or text[found[base][0]].isspace():
+            found.append((i, i + 1))
+        else:
+            found[base:] = [(found[base][0], i + 1)]
+    return found
+
+
+@lru_cache(maxsize=16384)
+def normalize_token(text: str) -> str:
+    """Normalise one token, for the encoder: it has no offsets that could drift.
+
+    text (str): The token's text.
+    RETURNS (str): The normalised text; it may be empty, where the token held nothing that shows. Signs that mark a name for a program,
+        "@@" and "##", are a quote, which an encoder has seen around names of every kind.
+    """
+    if _MARKS.fullmatch(text):
+        return '"'
+    if text.isascii():
+        return text.replace("`", "'")
+    return _latinize("".join(_fold(text[start:end]) for start, end in _pieces(text)))
+
+
+class NormalizedView:
+    """A text with what hides or imitates letters undone, and the way back.
+
+    source (str): The text as given.
+    text (str): The normalised text.
+    """
+
+    __slots__ = ("_ends", "_starts", "source", "text")
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self._starts: list[int] | None = None
+        self._ends: list[int] | None = None
+        if source.isascii():
+            self.text = source.replace("`", "'")
+            return
+        chars: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        done = 0
+        for run in _BEYOND_ASCII.finditer(source):
+            chars.append(source[done : run.start()])
+            starts.extend(range(done, run.start()))
+            ends.extend(range(done + 1, run.start() + 1))
+            for first, last in _pieces(run.group()):
+                folded = _fold(run.group()[first:last])
+                chars.append(folded)
+                starts.extend([run.start() + first] * len(folded))
+                ends.extend([run.start() + last] * len(folded))
+            done = run.end()
+        chars.append(source[done:])
+        starts.extend(range(done, len(source)))
+        ends.extend(range(done + 1, len(source) + 1))
+        # Look-alikes are replaced one for one, so the lists stay in step.
+        self.text = _latinize("".join(chars).replace("`", "'"))
+        self._starts, self._ends = starts, ends
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def to_original(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets of the given text for a piece of the normalised text.
+
+        start (int): First character in `text`. end (int): Character after the last one, exclusive.
+        RETURNS (tuple[int, int]): Characters of `source`, end exclusive. An empty piece gives an empty piece.
+        """
+        if self._starts is None or self._ends is None:
+            return start, end
+        if start >= end:
+            at = self._starts[start] if start < len(self._starts) else len(self.source)
+            return at, at
+        return self._starts[start], self._ends[end - 1]
+
+    def from_original(self, start: int, end: int) -> tuple[int, int]:
+        """Offsets of the normalised text that cover a piece of the given text.
+
+        start (int): First character in `source`. end (int): Character after the last one, exclusive.
+        RETURNS (tuple[int, int]): Characters of `text`, end exclusive; empty, where the piece holds nothing that shows.
+        """
+        if self._starts is None or self._ends is None:
+            return start, end
+        first = bisect_right(self._ends, start)
+        last = max(first, bisect_right(self._starts, end - 1)) if end > start else first
+        return first, last

@@ -1,0 +1,323 @@
+"""Names in a script of their own in a text that is in Latin letters: whether a run of Hangul or Greek is a person.
+
+    >>> from pii_components.names.scripts import native_names
+    >>> [found.text for found in native_names("My friend 김지민 said that 서울 is cold, and the word 사랑 means love.")]
+    ['김지민']
+
+Precision first. A run is weighed by its form (a common family name and what may stand beside it, given names, endings of family names;
+resources/patterns/native_names.toml), by what stands around it (kinship, a greeting, a title, a verb of speech, a line of its own; or
+"the word", "the novel", "in"), and by whether it is found again where that is plain. What is explained, eaten, read or visited is no person.
+Whose name it is, others must say.
+"""
+
+import re
+import tomllib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+_RANGES = {
+    "Hangul": "\uac00-\ud7a3",
+    "Han": "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff",
+    "Kana": "\u3041-\u30ff",
+    "Arabic": "\u0620-\u065f\u066e-\u06d3\u06fa-\u06ff\u0750-\u077f",
+    "Hebrew": "\u05b0-\u05ea\u05f3\u05f4",
+    "Cyrillic": "\u0400-\u052f",
+    "Greek": "\u0370-\u03ff\u1f00-\u1fff",
+    "Devanagari": "\u0900-\u0963\u0970-\u097f",
+    "Bengali": "\u0980-\u09fe",
+    "Tamil": "\u0b80-\u0bff",
+    "Thai": "\u0e01-\u0e4f",
+    "Georgian": "\u10d0-\u10ff",
+    "Armenian": "\u0531-\u0587",
+}
+# Kanji and kana make one word; whether a name in kanji alone is Chinese or Japanese is settled by the tables.
+_CLASSES = ["".join((_RANGES["Han"], _RANGES["Kana"])), *(r for name, r in _RANGES.items() if name not in ("Han", "Kana"))]
+_WORD = "|".join(f"[{letters}][{letters}\u200c\u200d]*" for letters in _CLASSES)
+_RUN = re.compile(rf"(?<![^\W\d_])(?:{_WORD})(?:(?: |[-·・]| ?- ?)(?:{_WORD})){{0,3}}(?![^\W\d_])")
+_ANY = re.compile(f"[{''.join(_RANGES.values())}]")
+_MOST_NATIVE = 0.25  # share of letters from which the text is in that language
+_CASED = ("Cyrillic", "Greek", "Armenian")
+
+_KIN = (
+    "friends? sisters? brothers? mother father mom mum dad daughters? sons? wife husband aunt uncle cousins? nephew niece grandmother "
+    "grandfather grandma grandpa girlfriend boyfriend fianc[eé]e? classmates? roommates? flatmates? neighbou?rs? colleagues? co-?workers? "
+    "teammates? partners? teachers? tutors? professors? instructors? supervisors? coach(?:es)? boss(?:es)? mentors? advisors? students? "
+    "users? named called someone"
+).replace(" ", "|")
+_SPEECH = (
+    (
+        "said says say tells told asked asks ask wrote writes thinks thought replied replies answered answers explained explains laughed laughs "
+        "smiled agreed agrees disagreed helped helps taught teaches called calls came comes went goes argues? argued claims claimed believes? "
+        "suggests suggested added adds joined sent sends gave gives wants wanted knows knew loves loved lives lived showed shows met meets "
+        "works worked has had wasn't doesn't didn't and[ ]i"
+    )
+    .replace(" ", "|")
+    .replace("[|]", "[ ]")
+)
+_TITLE = r"(?:mrs?|ms|miss|mx|dr|prof|sir|madam|professor|doctor|coach|auntie|aunt|uncle|teacher)"
+# What stands before a person's name: strong by itself, or weak.
+_BEFORE_STRONG = re.compile(
+    rf"(?:\b(?:my|our|his|her|their|your|a|the) (?:\w+ ){{0,2}}(?:{_KIN})(?: (?:is )?(?:called|named|is))?,? ?\(?"
+    rf"|\b{_TITLE}\.? |\b(?:my name is|i am|i'm|i’m|call me|calls me|called me|this is|named|nicknamed|its|it's|name's) "
+    r"|\b(?:dear|hi|hello|hey|welcome back|good (?:morning|evening|afternoon)|thanks,?|thank you,?|thanks to|thank) "
+    r"|(?:^|\n)[ \t]*(?:by|from|to|cc|name|student|author|submitted by|prepared by|written by|teacher|tutor|instructor|professor"
+    r"|supervisor|reviewer|group|members?|partners?|team)\s*[:\-–] ?|(?:^|\n)[ \t]*by "
+    r"|(?:regards|sincerely|cheers|love|yours|hugs|thanks|faithfully|truly),?[ \t]*\n[ \t\n]*)\Z",
+    re.IGNORECASE,
+)
+_BEFORE_WEAK = re.compile(
+    r"(?:\b(?:told|asked|met|tell|ask|meet|helped|help|thank|with|and|for|by|from|said|like|is|was|love|miss|emailed|texted|married|"
+    r"because|when|while|if|that|but|then|so|to|let) |[(@,;:/|>] ?|[\"“] ?|(?:^|\n)[ \t>*•-]*)\Z",
+    re.IGNORECASE,
+)
+_AFTER_STRONG = re.compile(
+    rf"(?:['’]s? (?:{_KIN}|house|mother|father|essay|idea|name|turn|question|answer|advice|birthday|family|slides|notes|voice|desk)\b"
+    rf"|,? (?:who|{_SPEECH})\b|['’]s\b|,? (?:and|&) (?:I|me|my)\b|,? my (?:\w+ )?(?:{_KIN})\b|, (?:a|our|the|your) (?:\w+ )?(?:{_KIN})\b"
+    r"|[ \t]*(?:\(\d{4}|et al\.)|[ \t]*(?:\((?:mon|tue|wed|thu|fri|sat|sun|posted|posted|replying|edited|host|chair|he"
+    r"|she|they|ta|group)\b)|_\w|, your\b|, (?:can|could|please|you)\b)",
+    re.IGNORECASE,
+)
+# A word that is explained, read, eaten or visited.
+_THING = (
+    r"words?|terms?|phrases?|letters?|characters?|symbols?|expressions?|verbs?|nouns?|particles?|idioms?|proverbs?|concepts?|idea of|notion of"
+    r"|syllables?|sayings?|signs?|slogans?|novels?|books?|poems?|films?|movies?|songs?|plays?|series|dramas?|albums?|bands?|groups?|magazines?"
+    r"|newspapers?|stor(?:y|ies)|epics?|games?|apps?|sites?|restaurants?|caf[eé]s?|dish(?:es)?|food|soups?|drinks?|tea"
+    r"|brands?|compan(?:y|ies)|city|town"
+    r"|villages?|provinces?|rivers?|mountains?|islands?|stations?|streets?|districts?|countr(?:y|ies)|festivals?|holidays?|chapters?|anthem|titles?"
+)
+_TONGUE = (
+    r"(?:arabic|hebrew|greek|russian|ukrainian|bulgarian|serbian|cyrillic|hindi|sanskrit|bengali|tamil|urdu|persian|farsi|thai|chinese|mandarin"
+    r"|cantonese|japanese|korean|georgian|armenian|kanji|hiragana|katakana|hangul)"
+)
+_GLOSS_BEFORE = re.compile(
+    rf"(?:\b(?:{_THING})(?: (?:called|named|titled|of|for|is|was|said|like))?,? [\"“'‘«*]*|\b(?:pronounced|spelled|spelt|written(?: as)?|means?"
+    rf"|meaning|translat\w+(?: as| to)?|say|write|writes|wrote down|type|read(?:ing|s)?|watch(?:ed|ing)?|ate|eat(?:ing|s)?|cook(?:ed|s|ing)?|drank"
+    rf"|drink(?:s|ing)?|order(?:ed)?|sang|sing|play(?:ed)?)(?: the| some)?,? [\"“'‘«*]*"
+    rf"|\b(?:in |the |from )?{_TONGUE}(?: (?:word|term|for|character)\w*)?[:,]? ?[\"“'‘«(*]*|= ?)\Z",
+    re.IGNORECASE,
+)
+_PLACE_BEFORE = re.compile(
+    r"\b(?:in|at|near|from|to|into|through|across|visit(?:ed|ing)?|leave|left|reach(?:ed)?|around|of|toward|towards|on"
+    r"|the|than|via) [\"“'‘]?\Z",
+    re.IGNORECASE,
+)
+_GLOSS_AFTER = re.compile(
+    r"[\"”'’»)*]*,?(?: (?:which|that|this))? ?(?:means?\b|meaning\b|meant\b|translat\w+|is (?:an? "
+    r"|the )?(?:\w+ )?(?:word|term|letter|symbol|character|"
+    r"particle|verb|noun|city|town|dish|novel|book|film|song)\b|= |signif\w+|refers? to\b)|[\"”'’»*]* \([\"“'‘]?(?!he\b"
+    r"|she\b|they\b|ta\b|posted|replying|edited|host\b|chair|my\b)[a-z]"
+    r"|[\"”]? ?[+=×*^<>≤≥∈]|,? (?:\d+ )?(?:street|station|province|river|city|county|university|temple|park|airport|market)\b"
+)
+_LATIN_NAME_BEFORE = re.compile(r"(?:^|\W)[A-Z][a-zà-ÿ]+(?:[ -][A-Z]?[a-zà-ÿ]+){0,3} ?[(（]\Z")
+_BRACKET_BEFORE = re.compile(r"[a-z]{2} ?[(（]\Z")  # filial piety (孝)
+_TOP, _END = 6, 4  # lines at the top and the end where a name may stand alone
+_WEIGHT = 2  # of an accepted run
+
+
+@dataclass(frozen=True, slots=True)
+class NativeName:
+    """A name. start, end (int): Characters, end exclusive. text (str): The name. reason (str): What speaks for it."""
+
+    start: int
+    end: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    families: frozenset[str]
+    givens: frozenset[str]
+    endings: tuple[str, ...]
+    not_names: frozenset[str]
+
+
+@cache
+def _tables() -> dict[str, _Table]:
+    path = resources.files("pii_components") / "resources" / "patterns" / "native_names.toml"
+    read = tomllib.loads(path.read_text("utf8"))
+
+    def words(entry: dict[str, str], key: str) -> frozenset[str]:
+        return frozenset(entry.get(key, "").split())
+
+    return {
+        script: _Table(words(e, "families"), words(e, "givens"), tuple(sorted(words(e, "endings"))), words(e, "not_names"))
+        for script, e in read.items()
+    }
+
+
+def script_of(text: str) -> str:
+    """RETURNS (str): The script of a word: "Hangul", "Han" (kana and kanji too) ...; empty for Latin and others."""
+    for name, letters in _RANGES.items():
+        if re.match(f"[{letters}]", text):
+            return "Han" if name == "Kana" else name
+    return ""
+
+
+def _east_asian(words: Sequence[str], families: frozenset[str], givens: frozenset[str], most: int) -> int:
+    """How much a Chinese or Korean form looks like a name: 2 a family name and a given one, 1 one of them, 0 nothing."""
+    if len(words) == 2:
+        return 2 if words[0] in families and len(words[1]) <= most else 1 if words[1] in givens or words[0] in givens else 0
+    if len(words) > 2:
+        return 0
+    word = words[0]
+    for size in (2, 1):
+        given = word[size:]
+        if word[:size] in families and 1 <= len(given) <= most:
+            return 2 if len(given) == 2 or given in givens else 1
+    return 1 if word in givens else 0
+
+
+def _form_hangul(words: Sequence[str]) -> int:
+    table = _tables()["Hangul"]
+    if len(words) == 1 and not 1 <= len(words[0]) <= 4:
+        return -1
+    if len(words) == 1 and len(words[0]) == 1:
+        return 0 if words[0] in table.families else -1
+    return _east_asian(words, table.families, table.givens, 2)
+
+
+def _form_han(words: Sequence[str]) -> int:
+    """Chinese or Japanese."""
+    chinese, japanese = _tables()["Han"], _tables()["Japanese"]
+    if sum(map(len, words)) > 8 or len(words) > 2:
+        return -1
+    if len(words) == 2:
+        if words[0] in japanese.families and len(words[1]) <= 4:
+            return 2
+        if words[1] in japanese.givens or words[0] in japanese.givens:
+            return 1
+        return _east_asian(words, chinese.families, chinese.givens, 2)
+    word = words[0]
+    for size in (3, 2):
+        if word[:size] in japanese.families and 1 <= len(word) - size <= 4:
+            return 2 if word[size:] in japanese.givens or re.fullmatch(f"[{_RANGES['Kana']}]+", word[size:]) else 1
+    if word in japanese.families or word in japanese.givens:
+        return 1
+    if re.search(f"[{_RANGES['Kana']}]", word):
+        return 0 if len(word) <= 4 else -1
+    if len(word) > 4:
+        return -1
+    # Many words begin with a character that is a family name too, so the form alone is never enough.
+    return min(1, _east_asian([word], chinese.families, chinese.givens, 2))
+
+
+def _form_spelt(script: str) -> Callable[[Sequence[str]], int]:
+    """For scripts with spaces: by given names, family names and their endings."""
+
+    def form(words: Sequence[str]) -> int:
+        table = _tables().get(script)
+        if table is None or len(words) > 4 or any(len(word) < 2 for word in words):
+            return -1
+        if script in _CASED and not all(word[0].isupper() and not word[1:].isupper() or word.isupper() for word in words):
+            return -1
+        given = sum(word in table.givens for word in words)
+        family = sum(
+            word in table.families or (len(word) > 4 and word not in table.givens and word.endswith(table.endings))
+            for word in words
+        )
+        if len(words) > 1:
+            return 2 if given and given + family == len(words) else 1 if given or family == len(words) else 0
+        return 1 if given or words[0] in table.families else 0
+
+    return form
+
+
+_FORMS: dict[str, Callable[[Sequence[str]], int]] = {"Hangul": _form_hangul, "Han": _form_han}
+
+
+def name_form(text: str) -> int:
+    """How much a run in another script has the form of a name.
+
+    text (str): One to four words of one script.
+    RETURNS (int): 2 family and given name, 1 one of them, 0 it might be one, -1 it is none: a word known for something else, too long,
+        or small letters where names have capitals.
+    """
+    words = re.split(r"[ ·・-]+", text)
+    scripts = {script_of(word) for word in words}
+    script = scripts.pop()
+    if scripts or not script:
+        return -1
+    known = _tables()["Japanese"].not_names | _tables()["Han"].not_names if script == "Han" else _tables()[script].not_names
+    form = _FORMS.get(script, _form_spelt(script))(words)
+    # A word that is known for something else is a name only beside another one.
+    if any(word in known for word in words) and (form < 2 or len(words) == 1 or all(word in known for word in words)):
+        return -1
+    return form
+
+
+def native_names(text: str, *, seen: Sequence[tuple[int, int]] = ()) -> list[NativeName]:
+    """The names in scripts of their own in a text in Latin letters.
+
+    text (str): The text. seen (Sequence[tuple[int, int]]): Characters, end exclusive, that a detector took for names: weak evidence.
+    RETURNS (list[NativeName]): In order, apart; empty for a text that is itself in such a script.
+    """
+    if text.isascii() or not _ANY.search(text) or _is_native(text):
+        return []
+    runs = [match.span() for match in _RUN.finditer(text)]
+    alone = _lone_lines(text)
+    points: dict[tuple[int, int], tuple[int, str]] = {}
+    for start, end in runs:
+        points[start, end] = _weigh(text, start, end, alone, seen)
+    sure = {text[start:end] for (start, end), (weight, _) in points.items() if weight >= _WEIGHT}
+    found = []
+    for start, end in runs:
+        weight, reason = points[start, end]
+        run = text[start:end]
+        if 0 <= weight < _WEIGHT and any(_part_of(run, other) for other in sure):
+            weight, reason = _WEIGHT, "named elsewhere in the text"
+        if weight >= _WEIGHT:
+            found.append(NativeName(start, end, run, reason))
+    return found
+
+
+def _is_native(text: str) -> bool:
+    native = len(_ANY.findall(text))
+    return len(text) > 40 and native > _MOST_NATIVE * sum(char.isalpha() for char in text)
+
+
+def _part_of(run: str, name: str) -> bool:
+    """Whether a run is a name that was found, or its given or family name."""
+    return (
+        run == name
+        or run in name.split()
+        or (script_of(run) in ("Hangul", "Han") and name.startswith(run) or name.endswith(run))
+    )
+
+
+def _lone_lines(text: str) -> list[tuple[int, int]]:
+    """The first and the last lines of a text, where a name may stand by itself."""
+    lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    return [*lines[:_TOP], *lines[-_END:]]
+
+
+def _weigh(
+    text: str, start: int, end: int, alone: Sequence[tuple[int, int]], seen: Sequence[tuple[int, int]]
+) -> tuple[int, str]:
+    """What speaks for a run being a person, in points, and the best of it; negative for what is none."""
+    before, after = text[max(0, start - 60) : start], text[end : end + 40]
+    form = name_form(text[start:end])
+    strong = _BEFORE_STRONG.search(before) is not None
+    if form < 0:
+        return -9, ""
+    named = _LATIN_NAME_BEFORE.search(before) is not None
+    glossed = _GLOSS_BEFORE.search(before) is not None or _BRACKET_BEFORE.search(before) is not None
+    if not named and (_GLOSS_AFTER.match(after) or (glossed and not strong)):
+        return -9, ""
+    points, reason = form, "a family name and a given name"
+    after_strong = _AFTER_STRONG.match(after) is not None
+    on_its_own = any(text[low:high].strip(" \t*_-–~#>|•.,:") == text[start:end] for low, high in alone)
+    if strong or after_strong or on_its_own or named:
+        # What is no known name needs two signs of a person.
+        points += 2 if form > 0 or strong + after_strong + on_its_own + named > 1 or strong else 1
+        reason = "stands where a name stands"
+    elif _PLACE_BEFORE.search(before):
+        points -= 1
+    elif _BEFORE_WEAK.search(before):
+        points += 1
+        reason = "stands where a name may stand"
+    if any(low < end and high > start for low, high in seen):
+        points += 1
+    return points, reason

@@ -1,0 +1,320 @@
+"""The name table: gender of given names, origin of surnames, and new names to put in their place.
+
+    >>> import random
+    >>> from pii_components.names.table import name_table
+    >>> table = name_table()
+    >>> table.gender("Maria"), table.regions("Rossi")
+    ('F', ('IT',))
+    >>> given, surname = table.sample_person(random.Random(0), gender="F", region="IT")
+
+CRAPII chose its surrogates by the gender of the first and the nationality of the last name (seeds/crapii_paper.txt,
+section 2.3.5). A country alone is too narrow (Garcia is as Mexican as it is Spanish) and a diaspora too wide, so names are
+grouped into regions where the same names are in use. Where the table comes from: resources/names/README.md.
+"""
+
+import gzip
+import unicodedata
+from bisect import bisect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+# Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
+REGIONS: dict[str, str] = {
+    "EN": "US GB IE CA JM AU NZ",
+    "ES": "ES MX CO AR PE CL EC GT BO CR UY PA PR HN SV",
+    "PT": "BR PT AO",
+    "FR": "FR BE LU HT",
+    "DE": "DE AT CH",
+    "NL": "NL",
+    "ND": "SE NO DK IS",
+    "FI": "FI EE",
+    "IT": "IT MT",
+    "SL": "PL CZ SI HR RS BG",
+    "RU": "RU MD KZ",
+    "LT": "LT",
+    "HU": "HU",
+    "GR": "GR CY",
+    "AL": "AL",
+    "GE": "GE",
+    "TR": "TR AZ TM",
+    "AR": "EG SA MA DZ TN LY IQ SY YE JO PS LB AE OM KW QA BH SD DJ",
+    "IR": "IR AF",
+    "HE": "IL",
+    "IN": "IN MU",
+    "PK": "PK BD",
+    "CN": "CN TW HK MO SG",
+    "JP": "JP",
+    "KR": "KR",
+    "VN": "VN",
+    "TH": "TH KH",
+    "MY": "MY ID BN",
+    "PH": "PH",
+    "WA": "NG GH CM BF",
+    "EA": "ET BI",
+    "ZA": "ZA BW NA",
+}
+REGION_OF: dict[str, str] = {country: region for region, text in REGIONS.items() for country in text.split()}
+# A pool below this size is no hiding place (CRAPII falls back to all names below fifty full names; this is per part).
+MIN_POOL = 30
+# For names with accents, which are fewer: below this, names without.
+MIN_ACCENTED = 10
+# Letters that Unicode does not take apart into a base letter and a mark.
+_PLAIN = str.maketrans(
+    {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "’": "'"}
+)
+
+
+class Source(Protocol):
+    """Where numbers come from: a `Stream`, or a `random.Random` where nothing is secret."""
+
+    def random(self) -> float:
+        """RETURNS (float): At least 0, below 1."""
+
+
+def fold(name: str) -> str:
+    """RETURNS (str): The name in lower case and without accents, for looking it up: "José" and "JOSE" are one."""
+    if name.isascii():
+        return name.lower()
+    plain = unicodedata.normalize("NFKD", name.casefold()).translate(_PLAIN)
+    return "".join(ch for ch in plain if not unicodedata.combining(ch))
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One name.
+
+    name (str): As it is written, with its accents.
+    gender (str): "F", "M", or the empty string if both, unknown, or a surname.
+    countries (tuple[str, ...]): Where it is from, two-letter codes, the most likely first.
+    rarity (int): 0 for the most frequent; one more for every doubling of the rank in its region.
+    good (bool): Whether it may stand in for another name.
+    """
+
+    name: str
+    gender: str
+    countries: tuple[str, ...]
+    rarity: int
+    good: bool
+
+
+def write_table(path: Path, rows: Iterable[TableRow]) -> None:
+    """Write rows sorted and front-coded: each line gives how many letters it shares with the line before, then the rest.
+
+    path (Path): Where to; a gzip file without a time stamp, so that equal tables are equal files.
+    rows (Iterable[TableRow]): In any order.
+    """
+    lines, before = [], ""
+    for row in sorted(rows, key=lambda r: (fold(r.name), r.name)):
+        shared = 0
+        while shared < min(len(before), len(row.name), 9) and before[shared] == row.name[shared]:
+            shared += 1
+        mark = {"": "x", "F": "f", "M": "m"}[row.gender]
+        rarity = chr(ord("0") + min(row.rarity, 9))
+        lines.append(f"{shared}{row.name[shared:]}\t{mark.upper() if row.good else mark}{rarity}{''.join(row.countries)}\n")
+        before = row.name
+    path.write_bytes(gzip.compress("".join(lines).encode("utf8"), compresslevel=9, mtime=0))
+
+
+class Pool(NamedTuple):
+    """Names that may be surrogates. names (list[str]): The names. weights (list[float]): Summed up, name by name."""
+
+    names: list[str]
+    weights: list[float]
+
+    def draw(self, rng: Source) -> str:
+        """RETURNS (str): A name. rng (Source): Where chance comes from."""
+        # One call of random(), whose stream Python promises to keep; choices() makes no such promise.
+        weights = self.weights
+        return self.names[min(bisect(weights, rng.random() * weights[-1]), len(weights) - 1)]
+
+    def draw_some(self, rng: Source, n: int) -> list[str]:
+        """RETURNS (list[str]): As many names, one after the other as `draw` draws them."""
+        names, weights, random = self.names, self.weights, rng.random
+        total, last = weights[-1], len(weights) - 1
+        return [names[min(bisect(weights, random() * total), last)] for _ in range(n)]
+
+
+_EMPTY = Pool([], [])
+
+
+class _Kind:
+    """Given names or surnames, as read. What a line tells is taken apart only when asked for: loading must be fast.
+
+    data (bytes): As `write_table` writes it.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.names: list[str] = []
+        self.infos: list[str] = []
+        self.index: dict[str, str] = {}
+        before = ""
+        for line in gzip.decompress(data).decode("utf8").splitlines():
+            rest, info = line.split("\t")
+            before = before[: ord(rest[0]) - 48] + rest[1:]
+            self.names.append(before)
+            self.infos.append(info)
+            # Sorted, so that "Jose" comes before "José" and is what the folded key means. "müller" finds its own line.
+            self.index.setdefault(fold(before), info)
+            if not before.isascii():
+                self.index.setdefault(before.lower(), info)
+
+    def look_up(self, name: str) -> "Facts":
+        """RETURNS (Facts): What the table tells; without countries if the name is unknown."""
+        return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), _UNKNOWN))
+
+    @cached_property
+    def pools(self) -> dict[tuple[str, str], Pool]:
+        """RETURNS (dict[tuple[str, str], Pool]): (region, gender) -> names that may be surrogates. "" stands for all."""
+        return self._pools(zip(self.names, self.infos, strict=True))
+
+    @cached_property
+    def accented(self) -> dict[tuple[str, str], Pool]:
+        """RETURNS (dict[tuple[str, str], Pool]): As `pools`, names with accents only."""
+        rows = zip(self.names, self.infos, strict=True)
+        return self._pools((name, info) for name, info in rows if any(ch.isalpha() and not ch.isascii() for ch in name))
+
+    def _pools(self, rows: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Pool]:
+        found: dict[tuple[str, str], Pool] = {}
+        for name, info in rows:
+            if info[0].isupper():
+                gender, countries, *_ = _read_info(info)
+                # Flatter than life, where doubling the rank halves the number of bearers: a corpus is not full of Marias.
+                weight = 2.0 ** (-0.8 * int(info[1]))
+                for region in ("", REGION_OF[countries[0]]):
+                    for sex in {"", gender}:
+                        names, weights = found.setdefault((region, sex), Pool([], []))
+                        names.append(name)
+                        weights.append(weight + (weights[-1] if weights else 0.0))
+        return found
+
+
+class Facts(NamedTuple):
+    """What the table tells of a name.
+
+    gender (str), countries (tuple[str, ...]): As in `TableRow`. regions (tuple[str, ...]): Keys of `REGIONS`, the most likely first.
+    rarity (int): 0 for the most frequent names, 10 for unknown ones.
+    """
+
+    gender: str
+    countries: tuple[str, ...]
+    regions: tuple[str, ...]
+    rarity: int
+
+
+_UNKNOWN = "x"
+
+
+# Few lines differ in what they tell.
+@lru_cache(maxsize=16384)
+def _read_info(info: str) -> Facts:
+    countries = tuple(info[i : i + 2] for i in range(2, len(info), 2))
+    regions = tuple(dict.fromkeys(REGION_OF[c] for c in countries))
+    return Facts({"X": "", "F": "F", "M": "M"}[info[0].upper()], countries, regions, int(info[1]) if len(info) > 1 else 10)
+
+
+class NameTable:
+    """Look-ups and samples; names in any case, with or without accents.
+
+    given (bytes): The table of given names. surnames (bytes): The table of surnames; both as `write_table` writes them.
+    """
+
+    def __init__(self, given: bytes, surnames: bytes) -> None:
+        self._given = _Kind(given)
+        self._surnames = _Kind(surnames)
+
+    def gender(self, first: str) -> str | None:
+        """RETURNS (str | None): "F" or "M"; None if the given name is unknown or borne by both."""
+        return self._given.look_up(first).gender or None
+
+    def countries(self, last: str) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Two-letter codes of where a surname is from, the most likely first; empty if unknown."""
+        return self._surnames.look_up(last).countries
+
+    def regions(self, last: str) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Keys of `REGIONS` for a surname, the most likely first; empty if unknown."""
+        return self._surnames.look_up(last).regions
+
+    def regions_of_given(self, first: str) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): Keys of `REGIONS` for a given name, the most likely first; empty if unknown."""
+        return self._given.look_up(first).regions
+
+    def is_given(self, name: str) -> bool:
+        """RETURNS (bool): Whether this is a frequent given name somewhere."""
+        return fold(name) in self._given.index
+
+    def is_surname(self, name: str) -> bool:
+        """RETURNS (bool): Whether this is a frequent surname somewhere."""
+        return fold(name) in self._surnames.index
+
+    def leaning(self, name: str) -> str | None:
+        """RETURNS (str | None): "given" or "surname", as which a name is more frequent; None if unknown or equal."""
+        given, surname = self._given.look_up(name).rarity, self._surnames.look_up(name).rarity
+        return None if given == surname else "given" if given < surname else "surname"
+
+    def rarity_of_surname(self, name: str) -> int:
+        """RETURNS (int): 0 for the most frequent surnames, one more for every doubling of the rank, 10 if unknown."""
+        return self._surnames.look_up(name).rarity
+
+    def frequent(self, rarity: int, *, given: bool) -> list[str]:
+        """RETURNS (list[str]): Names folded, up to a rarity. rarity (int): See `rarity_of_surname`. given (bool): Given names, not surnames."""
+        kind = self._given if given else self._surnames
+        return [fold(name) for name, info in zip(kind.names, kind.infos, strict=True) if int(info[1:2] or 10) <= rarity]
+
+    def pool(self, *, given: bool, gender: str = "", region: str = "", accented: bool = False) -> Pool:
+        """The names to draw from.
+
+        given (bool): Given names rather than surnames. gender (str): "F", "M" or empty for either.
+        region (str): A key of `REGIONS`, or empty for the whole world. accented (bool): Whether with an accent, if enough have one.
+        RETURNS (Pool): From the whole world where the region has fewer than `MIN_POOL`.
+        """
+        kind = self._given if given else self._surnames
+        if accented and len(kind.accented.get((region, gender), _EMPTY).names) >= MIN_ACCENTED:
+            return kind.accented[region, gender]
+        found = kind.pools.get((region, gender), _EMPTY)
+        return found if len(found.names) >= MIN_POOL else kind.pools["", gender]
+
+    def pool_size(self, *, given: bool, gender: str | None = None, region: str | None = None) -> int:
+        """RETURNS (int): How many surrogates there are for this gender and region."""
+        kind = self._given if given else self._surnames
+        return len(kind.pools.get((region or "", gender or ""), _EMPTY).names)
+
+    def is_small(self, *, given: bool, gender: str | None = None, region: str | None = None) -> bool:
+        """RETURNS (bool): Whether a pool is too small to hide in, so that samples come from the whole world."""
+        return self.pool_size(given=given, gender=gender, region=region) < MIN_POOL
+
+    def sample_given(self, rng: Source, gender: str | None = None, region: str | None = None) -> str:
+        """Draw a given name.
+
+        rng (Source): Where chance comes from.
+        gender (str | None): "F", "M" or None for either.
+        region (str | None): A key of `REGIONS`, or None for the whole world.
+        RETURNS (str): A name; from the whole world where the region has fewer than `MIN_POOL`.
+        """
+        return self.pool(given=True, gender=gender or "", region=region or "").draw(rng)
+
+    def sample_surname(self, rng: Source, region: str | None = None) -> str:
+        """Draw a surname.
+
+        rng (Source): Where chance comes from.
+        region (str | None): A key of `REGIONS`, or None for the whole world.
+        RETURNS (str): A name; from the whole world where the region has fewer than `MIN_POOL`.
+        """
+        return self.pool(given=False, region=region or "").draw(rng)
+
+    def sample_person(self, rng: Source, gender: str | None = None, region: str | None = None) -> tuple[str, str]:
+        """RETURNS (tuple[str, str]): A given name and a surname that go together."""
+        if region is None:
+            regions = sorted(r for r in REGIONS if self.pool_size(given=True, region=r) >= MIN_POOL)
+            region = regions[int(rng.random() * len(regions))]
+        return self.sample_given(rng, gender, region), self.sample_surname(rng, region)
+
+
+@cache
+def name_table() -> NameTable:
+    """RETURNS (NameTable): The table that ships, read once."""
+    folder = resources.files("pii_components") / "resources" / "names"
+    return NameTable((folder / "given.tsv.gz").read_bytes(), (folder / "surnames.tsv.gz").read_bytes())

@@ -1,0 +1,117 @@
+"""Words that are no names: the word lists behind `pii_context`.
+
+>>> from pii_components.names.wordlists import words
+>>> words().is_heading("Reflection"), words().is_title("Prof."), words().is_common("will")
+(True, True, True)
+"""
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from .table import fold, name_table
+
+_POSSESSIVES = ("'s", "’s", "´s", "`s", "'S", "’S")
+# Letters of scripts with case: one letter of another is a syllable or a word.
+_INITIAL = re.compile(r"[A-Za-z\u00aa-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff]\.?\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The lists of resources/cues/words.toml, folded.
+
+    titles, headings, greetings, brands, particles, suffixes, credentials, ambiguous, common, place_before, story_signs (frozenset[str]): See there.
+    """
+
+    titles: frozenset[str]
+    headings: frozenset[str]
+    greetings: frozenset[str]
+    brands: frozenset[str]
+    particles: frozenset[str]
+    suffixes: frozenset[str]
+    credentials: frozenset[str]
+    ambiguous: frozenset[str]
+    common: frozenset[str]
+    place_before: frozenset[str]
+    story_signs: frozenset[str]
+
+    def is_title(self, word: str) -> bool:
+        """RETURNS (bool): Whether this stands before a name ("Dr.", "Uncle")."""
+        return fold(word).rstrip(".") in self.titles
+
+    def is_credential(self, word: str) -> bool:
+        """RETURNS (bool): Whether this stands behind a name and a comma and is no part of it ("MD", "Ph.D.")."""
+        return fold(word).replace(".", "") in self.credentials
+
+    def is_heading(self, word: str) -> bool:
+        """RETURNS (bool): Whether this belongs to a heading or a header ("Reflection", "Name")."""
+        return fold(word) in self.headings
+
+    def is_greeting(self, word: str) -> bool:
+        """RETURNS (bool): Whether this greets who is named behind it ("Hey", "Dear")."""
+        return fold(word) in self.greetings
+
+    def is_brand(self, word: str) -> bool:
+        """RETURNS (bool): Whether this is a product or a firm that nobody is named after ("WhatsApp")."""
+        return fold(word) in self.brands
+
+    def is_common(self, word: str) -> bool:
+        """RETURNS (bool): Whether this is an English word too ("will", "hope"), a heading, a month or a place."""
+        folded = fold(word)
+        return folded in self.common or folded in self.headings or folded in self.ambiguous
+
+    def is_particle(self, word: str) -> bool:
+        """RETURNS (bool): Whether this may stand within a name in lower case ("de", "van")."""
+        return fold(word) in self.particles
+
+
+@cache
+def story_pattern() -> re.Pattern[str]:
+    """RETURNS (re.Pattern[str]): Finds a word or phrase of `Words.story_signs`, in lower-case text."""
+    signs = sorted(sign.replace("_", " ") for sign in words().story_signs)
+    return re.compile(r"(?<!\w)(?:" + "|".join(map(re.escape, signs)) + r")(?!\w)")
+
+
+@cache
+def words() -> Words:
+    """RETURNS (Words): The lists that ship, read once."""
+    text = (resources.files("pii_components") / "resources" / "cues" / "words.toml").read_text("utf8")
+    return Words(**{name: frozenset(value.split()) for name, value in tomllib.loads(text).items()})
+
+
+def is_word(word: str) -> bool:
+    """RETURNS (bool): Whether a token has letters and is no possessive."""
+    return any(ch.isalpha() for ch in word) and word not in _POSSESSIVES
+
+
+def is_initial(word: str) -> bool:
+    """RETURNS (bool): Whether this is a single letter, with or without a full stop."""
+    return _INITIAL.match(word) is not None
+
+
+def in_table(word: str) -> bool:
+    """RETURNS (bool): Whether this is a frequent given name or surname somewhere."""
+    table = name_table()
+    return table.is_given(word) or table.is_surname(word)
+
+
+def is_glued(word: str) -> bool:
+    """RETURNS (bool): Whether this is a frequent given name and a surname without a space: "KATIEVAUGHAN"."""
+    if not 7 <= len(word) <= 24 or not word.isalpha() or words().is_common(word):
+        return False
+    table = name_table()
+    return any(table.is_given(word[:at]) and table.is_surname(word[at:]) for at in range(3, len(word) - 3))
+
+
+def case_style(word: str) -> str:
+    """RETURNS (str): "title", "upper", "lower", or "other" for mixed case and for scripts without case."""
+    letters = [c for c in word if c.isalpha()]
+    if not letters or not any(c.isupper() or c.islower() for c in letters):
+        return "other"
+    if letters[0].islower():
+        return "lower" if all(c.islower() for c in letters) else "other"
+    if len(letters) > 1 and all(c.isupper() for c in letters):
+        return "upper"
+    return "title"

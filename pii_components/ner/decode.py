@@ -1,0 +1,174 @@
+"""From probabilities per token to spans: thresholds, edges, roles. Pure functions.
+
+    decode(doc, probs, labels, thresholds) -> list[Candidate]
+
+Roles of a name compete only after the name is found: what counts against the threshold is the summed probability of all NAME
+labels, so that a name the model cannot place (student or cited?) is not lost between two roles.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy
+from spacy.attrs import IS_SPACE
+from spacy.tokens import Doc, Token
+
+from ..errors import Errors, PiiError
+from ..labels import NAME_LABELS, ROLES, STREET_ADDRESS, is_name, label_for_role
+from ..names.normalize import normalize_token
+from ..spans import Candidate
+
+NAME = "NAME"  # the group of all name labels in thresholds
+MAX_LINES = {STREET_ADDRESS: 2}  # line breaks that a span of this group may cross; others may cross none
+_NAME_JOINERS = {"-", "'", "’", ".", "_", "‐", "`"}
+_MAX_NAME_TOKENS = 12
+_SPLIT = 0.6  # share of B among B and I above which a second name starts within a run
+
+
+def output_labels(labels: Sequence[str]) -> list[str]:
+    """The model's columns: O, then B- and I- of each label.
+
+    labels (Sequence[str]): Entity labels, in the order of the model.
+    RETURNS (list[str]): `1 + 2 * len(labels)` names.
+    """
+    return ["O", *(f"{prefix}-{label}" for label in labels for prefix in "BI")]
+
+
+def group_of(label: str) -> str:
+    """RETURNS (str): `NAME` for every name label, else the label itself."""
+    return NAME if is_name(label) else label
+
+
+def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Mapping[str, float]) -> list[Candidate]:
+    """Spans of one document.
+
+    doc (Doc): The document.
+    probs (numpy.ndarray): Probabilities, shape `(n_tokens, 1 + 2 * n_labels)`, columns as in `output_labels`.
+    labels (Sequence[str]): Entity labels, in the order of the model.
+    thresholds (Mapping[str, float]): Least summed probability of a group (`NAME`, `EMAIL`, ...), 0 to 1.
+    RETURNS (list[Candidate]): Sorted, without overlaps; `score` is the mean over the span's words.
+    """
+    if len(doc) == 0:
+        return []
+    groups = sorted({group_of(label) for label in labels})
+    begin = numpy.stack([_columns(probs, labels, g, 0) for g in groups], axis=1)
+    inside = numpy.stack([_columns(probs, labels, g, 1) for g in groups], axis=1)
+    total = begin + inside
+    best = total.argmax(axis=1)
+    least = numpy.asarray([thresholds.get(g, 0.5) for g in groups])
+    chosen = numpy.where(total[numpy.arange(len(doc)), best] >= least[best], best, -1)
+    chosen[doc.to_array(IS_SPACE).astype(bool)] = -1
+    chosen[[i for i, token in enumerate(doc) if _shows_nothing(token)]] = -1
+    found = []
+    for n_group, group in enumerate(groups):
+        starts_new = begin[:, n_group] > _SPLIT * numpy.maximum(total[:, n_group], 1e-9)
+        for start, end in _runs(doc, chosen == n_group, starts_new, group):
+            found.append(_candidate(doc, probs, labels, total[:, n_group], group, start, end))
+    return sorted(found, key=lambda c: c.start)
+
+
+def _columns(probs: numpy.ndarray, labels: Sequence[str], group: str, offset: int) -> numpy.ndarray:
+    columns = [1 + 2 * i + offset for i, label in enumerate(labels) if group_of(label) == group]
+    return probs[:, columns].sum(axis=1)
+
+
+def _runs(doc: Doc, member: numpy.ndarray, starts_new: numpy.ndarray, group: str) -> list[tuple[int, int]]:
+    """Token ranges of one group: gaps bridged, line breaks respected, edges trimmed."""
+    runs: list[list[int]] = []
+    for i in numpy.flatnonzero(member):
+        i = int(i)
+        if runs and _joins(doc, runs[-1], i, bool(starts_new[i]), group):
+            runs[-1][1] = i + 1
+        else:
+            runs.append([i, i + 1])
+    trimmed = (_trim(doc, start, end, group) for start, end in runs)
+    return [(start, end) for start, end in trimmed if start < end]
+
+
+def _shows_nothing(token: Token) -> bool:
+    return not token.text.isascii() and not normalize_token(token.text)
+
+
+def _joins(doc: Doc, run: list[int], i: int, starts_new: bool, group: str) -> bool:
+    gap = [token for token in doc[run[1] : i] if not _shows_nothing(token)]
+    lines = sum(t.text.count("\n") for t in gap if t.is_space)
+    if group != NAME:
+        return len(gap) <= 2 and lines <= MAX_LINES.get(group, 0) and all(t.is_space or t.is_punct for t in gap)
+    if lines or i + 1 - run[0] > _MAX_NAME_TOKENS:
+        return False
+    if not gap:
+        # "Ana Lopez" + "Ben Roth" without a comma: only a second B after a last name may part them.
+        several = sum(not _shows_nothing(token) for token in doc[run[0] : i]) >= 2
+        return not (starts_new and several) or doc[run[1] - 1].text in _NAME_JOINERS
+    if len(gap) == 1 and gap[0].text in _NAME_JOINERS:
+        glued = not gap[0].whitespace_ and not doc[run[1] - 1].whitespace_
+        return glued or gap[0].text == "."
+    return False
+
+
+def _trim(doc: Doc, start: int, end: int, group: str) -> tuple[int, int]:
+    """Drop white space and punctuation at the edges; the full stop of an initial stays."""
+    while start < end and (doc[start].is_space or (doc[start].is_punct and not doc[start].like_email)):
+        start += 1
+    while start < end:
+        last = doc[end - 1]
+        initial = last.text == "." and end - start >= 2 and len(doc[end - 2].text) == 1 and doc[end - 2].text.isalpha()
+        if not last.is_space and (not last.is_punct or initial or (group != NAME and last.text in ")/")):
+            break
+        end -= 1
+    if group == NAME and start < end and not any(c.isalpha() for c in doc[start:end].text):
+        return start, start
+    return start, end
+
+
+def _candidate(
+    doc: Doc, probs: numpy.ndarray, labels: Sequence[str], total: numpy.ndarray, group: str, start: int, end: int
+) -> Candidate:
+    words = [i for i in range(start, end) if not (doc[i].is_space or doc[i].is_punct or _shows_nothing(doc[i]))] or list(
+        range(start, end)
+    )
+    score = float(min(1.0, max(0.0, total[words].mean())))
+    if group != NAME:
+        return Candidate(start, end, group, score, "model", "model")
+    means = probs[words].mean(axis=0)
+    columns = {label: 1 + 2 * i for i, label in enumerate(labels)}
+    by_role = numpy.zeros(len(ROLES))
+    for n_role, role in enumerate(ROLES):
+        if column := columns.get(label_for_role(role)):
+            by_role[n_role] = means[column] + means[column + 1]
+    by_role = by_role / max(by_role.sum(), 1e-9)
+    roles = tuple(round(float(p), 4) for p in by_role)
+    return Candidate(start, end, NAME_LABELS[int(by_role.argmax())], score, "model", "model", roles)
+
+
+# Operating points: how a pipeline trades missed names for false alarms, chosen at load time.
+
+RECALL = "recall"
+BALANCED = "balanced"
+PRECISION = "precision"
+POINTS: tuple[str, ...] = (RECALL, BALANCED, PRECISION)
+OPERATING_POINT = "operating_point"  # the key in doc.spans["pii"].attrs
+# The odds that a threshold asks for, at the points beside `balanced`.
+_ODDS = {RECALL: 0.25, PRECISION: 4.0}
+
+
+def check_point(point: str) -> None:
+    """RAISES (PiiError): E107, if there is no such point."""
+    if point not in POINTS:
+        raise PiiError(Errors.E107, point=point, allowed=", ".join(POINTS))
+
+
+def thresholds_at(point: str, thresholds: Mapping[str, float]) -> dict[str, float]:
+    """Thresholds of `pii_ner` at an operating point.
+
+    point (str): One of `POINTS`. thresholds (Mapping[str, float]): Those of `balanced`, 0 to 1.
+    RETURNS (dict[str, float]): A quarter of the odds for `recall`, four times the odds for `precision`; 0 and 1 stay. Names keep theirs:
+        who is private is for `pii_context` to decide, and a name that it never sees it cannot weigh.
+
+    >>> round(thresholds_at("recall", {"EMAIL": 0.5})["EMAIL"], 3)
+    0.2
+    """
+    factor = _ODDS.get(point, 1.0)
+    return {
+        label: value if label == "NAME" or value in (0.0, 1.0) else factor * value / (1 - value + factor * value)
+        for label, value in thresholds.items()
+    }

@@ -1,0 +1,381 @@
+"""The layers under `pii_ner` that the curated transformer does not have.
+
+- `pii_edu.LayoutWordpieceEncoder.v1`: WordPiece that shows line breaks to the encoder and reads a cleaned view of each token.
+- `pii_edu.WithWindows.v1`: windows over a document of any length, averaged where they overlap.
+- `pii_edu.TokenClassifier.v1`: a softmax over encoder vectors with case and shape features beside them.
+
+Torch is imported by spacy-curated-transformers when a config names its architectures, not here.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import torch
+from curated_transformers.models.attention import ScaledDotProductAttention
+from spacy.attrs import ORTH
+from spacy.tokens import Doc
+from spacy.util import registry
+from thinc.api import Model, Ragged, Softmax_v2, chain, concatenate, with_array
+from thinc.types import Floats2d
+from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
+
+from ..errors import Errors, PiiError
+from ..names.normalize import normalize_token
+
+# Encoders that learn faster on processors: `quicken(encoder)`, and `with bfloat16(encoder): ...`.
+
+
+class FusedAttention(nn.Module):
+    """torch's own attention with the interface of the curated transformers' module, which it stands in for; without dropout."""
+
+    def forward(self, k: Tensor, q: Tensor, v: Tensor, attn_mask: Any) -> Tensor:
+        """k, q, v (Tensor): Shape `(batch, heads, seq, width)`. attn_mask (AttentionMask): Of shape `(batch, seq)`. RETURNS (Tensor): As q."""
+        mask = attn_mask.bool_mask.view(q.shape[0], 1, 1, -1)
+        return scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+class SequenceDropout(nn.Module):
+    """Dropout with one mask for all places of a sequence (Gal and Ghahramani 2016, arXiv:1512.05287): a hundredth of the random numbers."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        """x (Tensor): Shape `(batch, seq, width)`. RETURNS (Tensor): The same shape."""
+        if not self.training or not self.p:
+            return x
+        kept = torch.rand(x.shape[0], 1, x.shape[-1], device=x.device) > self.p
+        return x * kept.to(x.dtype) / (1 - self.p)
+
+
+def quicken(encoder: nn.Module, *, dropout: float = 0.0) -> nn.Module:
+    """Put the parts above into an encoder of the curated transformers.
+
+    encoder (nn.Module): Its weights and their names stay. dropout (float): Share of a layer's output that is dropped in training, 0 to 1.
+    RETURNS (nn.Module): The same.
+    """
+    for module in list(encoder.modules()):
+        for name, child in list(module.named_children()):
+            if isinstance(child, ScaledDotProductAttention):
+                setattr(module, name, FusedAttention())
+            elif isinstance(child, nn.Dropout):
+                setattr(module, name, SequenceDropout(dropout))
+    return encoder
+
+
+def compute_in_bfloat16(encoder: nn.Module) -> nn.Module:
+    """Have an encoder of the curated transformers compute in bfloat16, on processors.
+
+    encoder (nn.Module): Its weights and outputs stay 32 bits. RETURNS (nn.Module): The same.
+    """
+    forward = encoder.forward
+
+    def with_bfloat16(*args: Any, **kwargs: Any) -> Any:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            output = forward(*args, **kwargs)
+        output.all_outputs = [layer.float() for layer in output.all_outputs]
+        return output
+
+    encoder.forward = with_bfloat16  # type: ignore[method-assign]
+    return encoder
+
+
+# What comes before BERT's WordPiece: `split_punctuation("d'accord") == ["d", "'", "accord"]`, `strip_marks("é") == "e"`.
+
+# What ASCII has beside letters, digits and white space is punctuation for BERT, also "$" and "+".
+_ASCII = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+
+
+def split_punctuation(text: str) -> list[str]:
+    """RETURNS (list[str]): Words, and each punctuation mark alone."""
+    parts: list[str] = []
+    in_word = False
+    for char in text:
+        mark = char in _ASCII or unicodedata.category(char).startswith("P")
+        if mark or not in_word:
+            parts.append(char)
+        else:
+            parts[-1] += char
+        in_word = not mark
+    return parts
+
+
+def strip_marks(text: str) -> str:
+    """RETURNS (str): Decomposed, without accents."""
+    return "".join(char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) != "Mn")
+
+
+@cache
+def register_vocabulary() -> None:
+    """Tell thinc how a WordPiece vocabulary is serialised: one piece a line, which is also how the curated transformers do it."""
+    from curated_tokenizers import WordPieceProcessor
+    from thinc.api import deserialize_attr, serialize_attr
+
+    def serialize(_: Any, value: Any, name: str, model: Any) -> bytes:
+        return "\n".join(value.to_list()).encode("utf8")
+
+    def deserialize(_: Any, value: bytes, name: str, model: Any) -> Any:
+        return WordPieceProcessor(value.decode("utf8").split("\n"))
+
+    serialize_attr.register(WordPieceProcessor, serialize)
+    deserialize_attr.register(WordPieceProcessor, deserialize)
+
+
+# Pieces that BERT's vocabularies keep free. One for a line break, one for a blank line, one for a run of spaces or a tab: a name that
+# stands alone on its line is told from a name in a sentence by these.
+LINE_PIECE, BLANK_LINE_PIECE, GAP_PIECE = "[unused1]", "[unused2]", "[unused3]"
+# Stands for a token that shows nothing, a zero-width space beside a word: no encoder reads it.
+UNSEEN = -1
+
+
+def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
+    """A WordPiece encoder in which each token, white space too, has at least one piece.
+
+    BERT's own encoder drops white space; here a run of it becomes one of three pieces, so that title blocks keep their lines and a
+    document of white space is not empty. Tokens are read through `normalize_token`, so look-alike and invisible characters do not
+    hide a name, and offsets stay those of the document. Load a vocabulary with
+    `spacy-curated-transformers.WordpieceLoader.v1`.
+
+    RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
+        [SEP] around it. A token that shows nothing is one piece `UNSEEN`, which `pii_edu.WithWindows.v1` keeps from the encoder.
+    """
+    from curated_tokenizers import WordPieceProcessor
+
+    register_vocabulary()
+
+    return Model(
+        "layout_wordpiece_encoder",
+        forward=_layout_wordpiece_forward,
+        attrs={
+            "wordpiece_processor": WordPieceProcessor([]),
+            "unk_piece": "[UNK]",
+            "bos_piece": "[CLS]",
+            "eos_piece": "[SEP]",
+            "lowercase": False,
+            "strip_accents": False,
+        },
+    )
+
+
+def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list[Ragged], Callable]:
+    processor = model.attrs["wordpiece_processor"]
+    lowercase, strip_accents = model.attrs["lowercase"], model.attrs["strip_accents"]
+    unk = processor.get_initial(model.attrs["unk_piece"])
+    cache: dict[int, list[int]] = {}
+
+    def pieces_of(text: str) -> list[int]:
+        if text.isspace():
+            lines = text.count("\n") + text.count("\u2028") + text.count("\u2029") or (1 if "\r" in text else 0)
+            return [processor.get_initial(LINE_PIECE if lines == 1 else BLANK_LINE_PIECE if lines else GAP_PIECE)]
+        clean = normalize_token(text)
+        if not clean:
+            return [UNSEEN]
+        clean = clean.lower() if lowercase else clean
+        clean = strip_marks(clean) if strip_accents else clean
+        ids = [unk if i == -1 else i for part in split_punctuation(clean) for i in processor.encode(part)[0]]
+        return ids or [unk]
+
+    output = []
+    for doc in docs:
+        ids = [processor.get_initial(model.attrs["bos_piece"])]
+        lengths = [1]
+        # When a pipeline is initialized, the curated transformer gives lists of tokens instead.
+        for orth in doc.to_array(ORTH).tolist() if isinstance(doc, Doc) else [token.orth for token in doc]:
+            pieces = cache.get(orth)
+            if pieces is None:
+                strings = doc.vocab.strings if isinstance(doc, Doc) else doc[0].vocab.strings
+                pieces = cache[orth] = pieces_of(strings[orth])
+            ids.extend(pieces)
+            lengths.append(len(pieces))
+        ids.append(processor.get_initial(model.attrs["eos_piece"]))
+        lengths.append(1)
+        output.append(Ragged(model.ops.asarray1i(ids), model.ops.asarray1i(lengths)))
+    return output, lambda dY: []
+
+
+def window_starts(length: int, *, window: int, overlap: int) -> list[int]:
+    """Where windows start that cover `length` pieces.
+
+    length (int): Number of pieces.
+    window (int): Pieces in a window.
+    overlap (int): The least number of pieces that neighbours share.
+    RETURNS (list[int]): The last window ends with the document, so that a signature is read with what stands before it; a document
+        no longer than a window has one.
+
+        0        stride                length
+        |--------- window ---------|
+                 |--------- window ---------|
+                             |--------- window ---------|   (moved back to end with the document)
+    """
+    if length <= window:
+        return [0]
+    stride = window - overlap
+    return [*range(0, length - window, stride), length - window]
+
+
+def build_with_windows(*, window: int = 256, overlap: int = 64, batch_size: int = 64) -> Callable[[Model], Model]:
+    """Run an encoder over overlapping windows and average what they say of the same piece.
+
+    A piece near the edge of a window is read with little context, so its weight falls linearly towards the edge. Pieces `UNSEEN` are not
+    read; their vector is that of the piece before.
+
+    window (int): Pieces in a window; the encoder's number of positions at most.
+    overlap (int): The least number of pieces that neighbours share; from 0 to window / 2.
+    batch_size (int): Windows in one call of the encoder.
+    RETURNS (Callable[[Model], Model]): Wraps an encoder, as `with_spans` of the curated transformers asks.
+    RAISES (PiiError): E105, if the numbers do not fit together.
+    """
+    if not 0 <= overlap <= window // 2 or batch_size < 1:
+        raise PiiError(Errors.E105, window=window, overlap=overlap, batch_size=batch_size)
+
+    def with_windows(encoder: Model) -> Model:
+        return Model(
+            "with_windows",
+            _with_windows_forward,
+            init=_with_windows_init,
+            layers=[encoder],
+            attrs={"window": window, "overlap": overlap, "batch_size": batch_size},
+        )
+
+    return with_windows
+
+
+def _with_windows_init(model: Model, X: Any = None, Y: Any = None) -> None:
+    sample = None
+    if X is not None:
+        sample = [x.dataXd[x.dataXd != UNSEEN][: model.attrs["window"]] for x in X]
+    model.layers[0].initialize(X=sample, Y=None)
+
+
+def _window_weights(xp: Any, starts: list[int], length: int, window: int) -> list[Any]:
+    """One weight per piece of each window, so that the weights of a piece sum to 1."""
+    size = min(window, length)
+    ramp = xp.minimum(xp.arange(1, size + 1), xp.arange(size, 0, -1)).astype("float32")
+    total = xp.zeros(length, dtype="float32")
+    for start in starts:
+        total[start : start + size] += ramp
+    return [ramp / total[start : start + size] for start in starts]
+
+
+def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tuple[Any, Callable]:
+    encoder = model.layers[0]
+    xp = model.ops.xp
+    window, overlap, size = model.attrs["window"], model.attrs["overlap"], model.attrs["batch_size"]
+    plans = []  # per document: (pieces that are read, windows' starts, their weights)
+    pieces: list[Any] = []
+    for x in X:
+        seen = x.dataXd != UNSEEN
+        read = x.dataXd[seen]
+        length = read.shape[0]
+        starts = window_starts(length, window=window, overlap=overlap)
+        plans.append((seen, starts, _window_weights(xp, starts, length, window)))
+        pieces.extend(read[s : s + window] for s in starts)
+
+    outputs: list[list[Floats2d]] = []
+    backprops: list[Callable] = []
+    for start in range(0, len(pieces), size):
+        out, backprop_batch = encoder(pieces[start : start + size], is_train)
+        outputs.extend(out.all_outputs)
+        backprops.append(backprop_batch)
+        last_only, record = out.last_layer_only, type(out)  # the curated transformers' record, or that of the ONNX encoder
+
+    def merged() -> Iterator[list[Ragged]]:
+        at = 0
+        for x, (seen, starts, weights) in zip(X, plans, strict=True):
+            layers = []
+            rows = xp.maximum(xp.cumsum(seen) - 1, 0)
+            for n_layer in range(len(outputs[at])):
+                total = model.ops.alloc2f(int(seen.sum()), outputs[at][n_layer].shape[1])
+                for i, start in enumerate(starts):
+                    total[start : start + window] += outputs[at + i][n_layer] * weights[i][:, None]
+                layers.append(Ragged(total if len(total) == len(rows) else total[rows], x.lengths))
+            at += len(starts)
+            yield layers
+
+    result = record(outputs=list(merged()), last_layer_only=last_only)
+
+    def backprop(dY: list[list[Ragged]]) -> list[Any]:
+        d_windows = [
+            [model.ops.as_contig(layer.dataXd[seen][start : start + window] * weights[i][:, None]) for layer in d_layers]
+            for d_layers, (seen, starts, weights) in zip(dY, plans, strict=True)
+            for i, start in enumerate(starts)
+        ]
+        for n_batch, backprop_batch in enumerate(backprops):
+            backprop_batch(d_windows[n_batch * size : (n_batch + 1) * size])
+        return []  # piece ids have no gradient
+
+    return result, backprop
+
+
+def build_token_classifier(
+    tok2vec: Model[list[Doc], list[Floats2d]],
+    features: Model[list[Doc], list[Floats2d]] | None = None,
+    nO: int | None = None,
+) -> Model[list[Doc], list[Floats2d]]:
+    """A linear softmax per token over encoder vectors, with cheap features beside them.
+
+    tok2vec (Model): Vectors of the encoder, one `(n_tokens, width)` array per document: a transformer listener.
+    features (Model | None): Other vectors per token, such as `spacy.Tok2Vec.v2` over SHAPE: an uncased encoder does not see that a
+        word is capitalised.
+    nO (int | None): Number of outputs; set by `pii_ner` from its labels.
+    RETURNS (Model[list[Doc], list[Floats2d]]): Probabilities, one `(n_tokens, n_outputs)` array per document.
+    """
+    vectors = tok2vec if features is None else concatenate(tok2vec, features)
+    with Model.define_operators({">>": chain}):
+        output = Softmax_v2(nO=nO, nI=None)
+        model = vectors >> with_array(output)
+    model.set_ref("tok2vec", tok2vec)
+    model.set_ref("output_layer", output)
+    return model
+
+
+def make_freeze_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callable[[Any], None]:
+    """A callback for `[initialize.after_init]` that keeps the encoder's embeddings and lowest layers as they were pre-trained.
+
+    On a CPU a step of training gets a third quicker with two of six layers frozen; what they hold is general.
+
+    layers (int): Number of lowest layers; 0 freezes the embeddings only.
+    pipe (str): Name of the transformer component.
+    RETURNS (Callable[[Language], None]): Takes the pipeline.
+    """
+
+    def freeze(nlp: Any) -> None:
+        encoder = nlp.get_pipe(pipe).model.get_ref("transformer").shims[0]._model
+        frozen = ["embeddings", *(f".layers.{n}." for n in range(layers))]
+        for name, parameter in encoder.named_parameters():
+            if any(part in name for part in frozen):
+                parameter.requires_grad_(False)
+
+    return freeze
+
+
+def make_quick_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callable[[Any], None]:
+    """As `pii_edu.freeze_encoder.v1`, and the encoder computes as `cpu_training` says: fused attention, on processors in bfloat16.
+
+    layers (int): Number of lowest layers that are kept as they are; 0 keeps the embeddings only. pipe (str): Name of the transformer component.
+    RETURNS (Callable[[Language], None]): Takes the pipeline.
+    """
+    freeze = make_freeze_encoder(layers=layers, pipe=pipe)
+
+    def prepare(nlp: Any) -> None:
+
+        freeze(nlp)
+        encoder = nlp.get_pipe(pipe).model.get_ref("transformer").shims[0]._model
+        quicken(encoder)
+        if next(encoder.parameters()).device.type == "cpu":
+            compute_in_bfloat16(encoder)
+
+    return prepare
+
+
+def register() -> None:
+    """Register the layers for code that runs from a source tree without entry points."""
+    registry.architectures("pii_edu.LayoutWordpieceEncoder.v1", func=build_layout_wordpiece_encoder)
+    registry.architectures("pii_edu.WithWindows.v1", func=build_with_windows)
+    registry.architectures("pii_edu.TokenClassifier.v1", func=build_token_classifier)
+    registry.callbacks("pii_edu.freeze_encoder.v1", func=make_freeze_encoder)
+    registry.callbacks("pii_edu.quick_encoder.v1", func=make_quick_encoder)

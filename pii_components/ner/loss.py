@@ -1,0 +1,182 @@
+"""What `pii_ner` learns from: gold columns, weights, and gold that knows only some labels. Pure functions.
+
+    target = targets(predicted, reference, labels, class_weights=weights)
+    loss, d_scores = weighted_loss(xp, scores, [target])
+
+Real essays are labelled for some kinds only: CRAPII marks students' names, classmates' among them, and says nothing of authors'. Such gold
+tells in `doc.spans["pii"].attrs["annotated"]` which labels its annotators looked for, and which of ours each may be:
+`{"NAME_STUDENT": ["NAME_STUDENT", "NAME_CONNECTED"], "EMAIL": ["EMAIL"]}`. A token outside its spans may be anything but those labels, and
+the loss is that of a partial label: -log of the summed probability of all that it may be (Jin and Ghahramani 2002, Learning with
+Multiple Labels).
+
+Gold may hold besides what other detectors said of its tokens (`attrs["taught"]`, written by ner_taught.py). `alpha` of the loss is then the
+divergence from that, both softened by a temperature (Hinton et al. 2015, arXiv:1503.02531), and a token counts there as much as its teachers
+think that it is of one label or another.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+import numpy
+from spacy.tokens import Doc
+from thinc.types import Floats2d
+
+from ..errors import Errors, PiiError
+from ..labels import LABELS
+from ..spans import SPANS_KEY
+from .decode import group_of, output_labels
+
+UNLABELLED_KEY = "pii_unlabelled"
+# Names that a detector found and nobody labelled; the reader of `pii_context` learns from what they may be.
+FOUND_KEY = "pii_found"
+ANNOTATED = "annotated"
+TAUGHT = "taught"
+ALPHA, TEMPERATURE = 0.5, 3.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taught:
+    """What teachers say of a document.
+
+    logits (numpy.ndarray): Logarithms of probabilities, shape `(n_tokens, n_outputs)`. weights (numpy.ndarray): Weight per token, `(n_tokens,)`.
+    alpha (float): Share of the loss, 0 to 1. temperature (float): By which logits are divided, above 0.
+    """
+
+    logits: numpy.ndarray
+    weights: numpy.ndarray
+    alpha: float = ALPHA
+    temperature: float = TEMPERATURE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """Gold of one document.
+
+    gold (numpy.ndarray): Column per token, shape `(n_tokens,)`. weights (numpy.ndarray): Weight per token, same shape.
+    wanted (numpy.ndarray | None): 1 for every column that a token may have, 0 for the others, shape `(n_tokens, n_outputs)`; None where
+        the gold knows every label, and so each token has the one of `gold`. taught (Taught | None): What others said of it.
+    """
+
+    gold: numpy.ndarray
+    weights: numpy.ndarray
+    wanted: numpy.ndarray | None = None
+    taught: Taught | None = None
+
+
+def targets(
+    doc: Doc, reference: Doc, labels: Sequence[str], *, class_weights: Mapping[str, float], spans_key: str = SPANS_KEY
+) -> Target:
+    """Gold column and weight per token of the predicted document.
+
+    doc (Doc): The predicted document. reference (Doc): The gold one. labels (Sequence[str]): The model's, in the order of its columns.
+    class_weights (Mapping[str, float]): Factor per label or group; `O` for what is outside. spans_key (str): The span group.
+    RETURNS (Target): What does not align has weight 0; what has a label that is none of the model's is outside for it.
+    RAISES (PiiError): E002, if the gold says that it was annotated for a label that does not exist; E310, if what others said of it is of
+        other tokens or labels.
+    """
+    column = {label: 1 + 2 * i for i, label in enumerate(labels)}
+    gold = numpy.zeros(len(doc), dtype="i8")
+    weights = numpy.full(len(doc), class_weights.get("O", 1.0), dtype="f4")
+    held: list[tuple[int, int, str]] = []
+    for group in (spans_key, UNLABELLED_KEY):
+        for span in reference.spans.get(group, ()):
+            if group == spans_key and span.label_ not in column:
+                continue
+            exact = doc.char_span(span.start_char, span.end_char)
+            if group == UNLABELLED_KEY or exact is None:
+                wide = doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
+                if wide is not None:
+                    weights[wide.start : wide.end] = 0.0
+                continue
+            gold[exact.start : exact.end] = column[span.label_] + 1
+            gold[exact.start] = column[span.label_]
+            weights[exact.start : exact.end] = class_weights.get(span.label_, class_weights.get(group_of(span.label_), 1.0))
+            held.append((exact.start, exact.end, span.label_))
+    attrs = reference.spans[spans_key].attrs if spans_key in reference.spans else {}
+    taught = _taught(attrs[TAUGHT], len(doc), labels, class_weights) if TAUGHT in attrs else None
+    annotated = attrs.get(ANNOTATED)
+    if not annotated:
+        return Target(gold, weights, taught=taught)
+    if unknown := [label for label in (*annotated, *chain.from_iterable(annotated.values())) if label not in LABELS]:
+        raise PiiError(Errors.E002, label=unknown[0], allowed=", ".join(LABELS))
+    wanted = numpy.ones((len(doc), len(output_labels(labels))), dtype="f4")
+    for label in annotated:
+        if label in column:
+            wanted[:, column[label] : column[label] + 2] = 0.0
+    for start, end, label in held:
+        wanted[start:end] = 0.0
+        for other in annotated.get(label, (label,)):
+            if other in column:
+                wanted[start + 1 : end, column[other] + 1] = 1.0
+                wanted[start, column[other]] = 1.0
+    return Target(gold, weights, wanted, taught)
+
+
+def as_taught(probabilities: numpy.ndarray, labels: Sequence[str], *, alpha: float, temperature: float) -> dict[str, Any]:
+    """What is kept in gold of what others said.
+
+    probabilities (numpy.ndarray): Shape `(n_tokens, n_outputs)`. labels (Sequence[str]): In the order of their columns.
+    alpha (float), temperature (float): See `Taught`. RETURNS (dict[str, Any]): For `attrs["taught"]` of the span group.
+    """
+    logits = numpy.log(numpy.maximum(probabilities, 1e-7)).astype("<f2")
+    return {"labels": list(labels), "logits": logits.tobytes(), "alpha": alpha, "temperature": temperature}
+
+
+def _taught(kept: Mapping[str, Any], n_tokens: int, labels: Sequence[str], class_weights: Mapping[str, float]) -> Taught:
+    columns = output_labels(labels)
+    logits = numpy.frombuffer(kept["logits"], dtype="<f2").astype("f4")
+    if list(kept["labels"]) != list(labels) or logits.size != n_tokens * len(columns):
+        raise PiiError(Errors.E310, n=n_tokens, labels=len(labels), size=logits.size, held=len(kept["labels"]))
+    logits = logits.reshape(n_tokens, len(columns))
+    each = [class_weights.get("O", 1.0)]
+    for label in labels:
+        each += [class_weights.get(label, class_weights.get(group_of(label), 1.0))] * 2
+    return Taught(logits, numpy.exp(logits) @ numpy.asarray(each, dtype="f4"), kept["alpha"], kept["temperature"])
+
+
+def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) -> tuple[float, list[Floats2d]]:
+    """Weighted cross entropy, the mean over the batch's weights; where there are teachers, with the divergence from them.
+
+    xp (module): numpy or cupy. scores (Sequence[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per document.
+    golds (Sequence[Target]): In the same order.
+    RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect to the softmax's input, shapes as `scores`.
+    """
+    total = max(sum(float(target.weights.sum()) for target in golds), 1e-6)
+    total_taught = max(sum(float(target.taught.weights.sum()) for target in golds if target.taught), 1e-6)
+    loss, gradients = 0.0, []
+    for probs, target in zip(scores, golds, strict=True):
+        share = 1.0 - target.taught.alpha if target.taught else 1.0
+        weights = xp.asarray(target.weights) * share / total
+        if target.wanted is None:
+            aim = xp.zeros_like(probs)
+            aim[xp.arange(len(target.gold)), xp.asarray(target.gold)] = 1.0
+            mass = (probs * aim).sum(axis=1)
+        else:
+            held = probs * xp.asarray(target.wanted)
+            mass = held.sum(axis=1)
+            aim = held / xp.maximum(mass, 1e-8)[:, None]  # the model's own reading of what it may be
+        loss -= float((weights * xp.log(xp.maximum(mass, 1e-8))).sum())
+        gradient = (probs - aim) * weights[:, None]
+        if target.taught:
+            part, gradient_taught = _divergence(xp, probs, target.taught)
+            loss += part / total_taught
+            gradient = gradient + gradient_taught / total_taught
+        gradients.append(gradient.astype(probs.dtype))
+    return loss, gradients
+
+
+def _divergence(xp: Any, probs: Floats2d, taught: Taught) -> tuple[float, Any]:
+    """RETURNS (tuple[float, Any]): Weighted sum of the softened divergences of a document's tokens, times alpha and the square of the
+    temperature, and the gradient of that."""
+
+    def softened(logits: Any) -> Any:
+        scaled = logits / taught.temperature
+        scaled = scaled - scaled.max(axis=1, keepdims=True)
+        return scaled - xp.log(xp.exp(scaled).sum(axis=1, keepdims=True))
+
+    wanted, said = softened(xp.asarray(taught.logits)), softened(xp.log(xp.maximum(probs, 1e-9)))
+    weights = xp.asarray(taught.weights) * taught.alpha
+    loss = float((weights * (xp.exp(wanted) * (wanted - said)).sum(axis=1)).sum()) * taught.temperature**2
+    return loss, (xp.exp(said) - xp.exp(wanted)) * weights[:, None] * taught.temperature

@@ -1,0 +1,366 @@
+"""The pipeline behind the commands: load it, set key and profile, turn records into results.
+
+    engine = load_engine("en_pii_edu", profile="crapii", key=key)
+    for result in engine.results(records): ...
+
+A document lives no longer than its batch (`nlp.memory_zone`). A record on which the pipeline fails becomes a `Skip`, alone;
+its original is never what comes out.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from dataclasses import replace as with_changes
+from typing import TYPE_CHECKING, Any
+
+from ..errors import Errors, PiiError
+from ..files.formats.base import GoldSpan, from_tokens
+from ..files.json_text import TOKEN_FIELDS, JsonBody, join_tokens
+from ..files.record import Record, Skip
+from ..offsets import OffsetMap
+from ..profiles import Profile
+from ..vault.vault import Hidden, Release, hide, pack_tokens
+from .sweep import Surnames, add_swept
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc
+
+# Labels carried over to the new text: those that a record brought along, and those that were found.
+
+
+def gold_of(record: Record) -> list[GoldSpan] | None:
+    """The labels that a record brought along, as spans of its text.
+
+    RETURNS (list[tuple[int, int, str]] | None): None if it has none, or if its tokens are not those of its text.
+    RAISES (PiiError): E537 or E633, if they are not of the form.
+    """
+    body = record.body
+    if not isinstance(body, JsonBody) or not body.at.keys() >= set(TOKEN_FIELDS):
+        return None
+    tokens, spaces, labels = (body.value(name) for name in TOKEN_FIELDS)
+    lists = all(isinstance(value, list) for value in (tokens, spaces, labels)) and len(tokens) == len(spaces) == len(labels)
+    if not lists or not all(isinstance(token, str) for token in tokens) or join_tokens(tokens, spaces) != record.text:
+        return None
+    return from_tokens(tokens, spaces, labels, number=record.number, names=TOKEN_FIELDS)[1]
+
+
+def moved(spans: Sequence[GoldSpan], offsets: OffsetMap) -> tuple[GoldSpan, ...]:
+    """Carry labels over to the new text.
+
+    spans (Sequence[tuple[int, int, str]]): Start, end, label in the old text. offsets (OffsetMap): From it to the new one.
+    RETURNS (tuple[tuple[int, int, str], ...]): Sorted. What was removed is gone; neighbours of one label that have become parts of
+    one surrogate are one.
+    """
+    out: list[GoldSpan] = []
+    for start, end, label in sorted((*offsets.span_to_new(start, end), label) for start, end, label in spans):
+        if out and start < out[-1][1] and label == out[-1][2]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]), label)
+        elif start < end:
+            out.append((start, end, label))
+    return tuple(out)
+
+
+def bio(spans: Sequence[GoldSpan], doc: "Doc") -> list[str]:
+    """RETURNS (list[str]): BIO, one per token: a token has the label of the last span that shares a character with it."""
+    out = ["O"] * len(doc)
+    for start, end, label in spans:
+        inside = [token.i for token in doc if token.idx < end and token.idx + len(token) > start]
+        for i in inside:
+            out[i] = f"I-{label}" if i > inside[0] else f"B-{label}"
+    return out
+
+
+SURROGATES = "hips_surrogate"
+KEEP = "keep"
+# Says nothing about anyone. Components that build tables at their first document do so here, outside a memory zone.
+_WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A span that was found: offsets are characters in the text as given, end exclusive."""
+
+    start_char: int
+    end_char: int
+    label: str
+    role: str
+    score: float
+    source: str
+    reason: str
+    action: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the pipeline made of a record.
+
+    text (str): The new text. spans (tuple[Found, ...]): What was found in the old one. words (int): White-space separated.
+    surrogates (tuple[tuple[int, int, str], ...]): Start, end, label in the new text.
+    fields (dict[str, Any]): New values of fields that repeat the text (tokens, trailing_whitespace, labels).
+    fields_with_found (tuple[str, ...]): Other fields in which a value that was replaced stands.
+    notes (tuple[str, ...]): What the component says about a surrogate: that there was none, and so on.
+    left_over (bool): Whether such a value stands once more in the text, where nothing was found.
+    hidden (tuple[Hidden, ...]): What was replaced, for the vault. labels (tuple[tuple[int, int, str], ...]): Start, end, label in
+    the new text of all that is labelled there: by the record where it has labels, else what was found.
+    """
+
+    text: str
+    spans: tuple[Found, ...] = ()
+    words: int = 0
+    surrogates: tuple[tuple[int, int, str], ...] = ()
+    fields: dict[str, Any] = field(default_factory=dict)
+    fields_with_found: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    left_over: bool = False
+    hidden: tuple[Hidden, ...] = field(default=(), repr=False)
+    labels: tuple[tuple[int, int, str], ...] = ()
+
+    def release(self, record: Record, scope: str) -> Release:
+        """RETURNS (Release): The document for the vault. record (Record): Its original. scope (str): Of the profile."""
+        body = record.body
+        tokens = None
+        if self.fields and isinstance(body, JsonBody):
+            tokens = pack_tokens(*(body.value(name) for name in TOKEN_FIELDS))
+        return Release(record.id, record.text, self.text, self.hidden, scope, tokens)
+
+
+@dataclass(slots=True)
+class Engine:
+    """A loaded pipeline.
+
+    nlp (Language): The pipeline. name (str): Its name and version. replace (bool): Whether it makes new texts, or only finds.
+    profile (Profile): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
+    surnames (Surnames | None): Those hidden anywhere in the corpus, once `learn` has seen it.
+    """
+
+    nlp: "Language"
+    name: str
+    replace: bool = True
+    profile: Profile = field(default_factory=lambda: Profile("none"))
+    debug: bool = False
+    surnames: Surnames | None = None
+
+    def learn(self, records: Sequence[Record]) -> None:
+        """Learn the names of some documents before any is processed: no surrogate will be one of them, and surnames that are
+        hidden in one document are hidden in the others too. What is learnt stays in memory.
+
+        records (Sequence[Record]): A batch; one that cannot be processed is passed over, and will be skipped in `results`.
+        """
+        from ..labels import is_name
+        from ..spans import read_spans
+
+        self.surnames = self.surnames or Surnames()
+        todo = [record for record in records if record.text.strip() and len(record.text) <= self.nlp.max_length]
+        zone = self.nlp.memory_zone() if self._has_zones() else nullcontext()
+        with zone, warnings.catch_warnings():
+            if not self.debug:
+                warnings.simplefilter("ignore")
+            for record, doc in self._docs(todo, self._find):
+                if isinstance(doc, Skip):
+                    continue
+                self._component.observe([doc])
+                spans = [doc[c.start : c.end] for c in read_spans(doc) if is_name(c.label)]
+                hidden = [s for s in spans if self.profile.action(s.label_, s._.pii_role) != KEEP]
+                self.surnames.add(record.text, [(s.start_char, s.end_char) for s in hidden])
+                del doc
+
+    def results(self, records: Sequence[Record]) -> list[Result | Skip]:
+        """Process a batch.
+
+        records (Sequence[Record]): Texts of any length up to the pipeline's limit.
+        RETURNS (list[Result | Skip]): One for each record, in order.
+        """
+        found: dict[int, Result | Skip] = {}
+        todo = []
+        for record in records:
+            if not record.text.strip():
+                found[record.number] = Result(text=record.text)
+            elif len(record.text) > self.nlp.max_length:
+                length = len(record.text)
+                found[record.number] = Skip.of(Errors.E528, number=record.number, length=length, limit=self.nlp.max_length)
+            else:
+                todo.append(record)
+        zone = self.nlp.memory_zone() if self._has_zones() else nullcontext()
+        # Warnings of libraries may quote a text; ours are counted as notes.
+        with zone, warnings.catch_warnings():
+            if not self.debug:
+                warnings.simplefilter("ignore")
+            for record, doc in self._docs(todo, self._pipe):
+                found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
+                del doc
+        return [found[record.number] for record in records]
+
+    def _has_zones(self) -> bool:
+        """RETURNS (bool): Whether memory can be freed after a batch: another tokenizer may cache pointers into what is gone."""
+        from spacy.tokenizer import Tokenizer
+
+        return type(self.nlp.tokenizer) is Tokenizer or hasattr(self.nlp.tokenizer, "memory_zone")
+
+    @property
+    def _component(self) -> Any:
+        """RETURNS (Any): The component that makes surrogates."""
+        return self.nlp.get_pipe(
+            [name for name in self.nlp.pipe_names if self.nlp.get_pipe_meta(name).factory == SURROGATES][-1]
+        )
+
+    def _find(self, texts: Sequence[str]) -> "list[Doc]":
+        """RETURNS (list[Doc]): Documents with what was found, and nothing replaced."""
+        names = [name for name in self.nlp.pipe_names if self.nlp.get_pipe_meta(name).factory == SURROGATES]
+        return list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=names))
+
+    def _pipe(self, texts: Sequence[str]) -> "list[Doc]":
+        """RETURNS (list[Doc]): Documents that went through the pipeline; with surnames of the whole corpus, if they are known."""
+        if self.surnames is None:
+            return list(self.nlp.pipe(texts, batch_size=max(1, len(texts))))
+        docs = self._find(texts)
+        for doc in docs:
+            add_swept(doc, self.surnames, self.profile)
+        return list(self._component.pipe(docs))
+
+    def _docs(
+        self, records: Sequence[Record], pipe: "Callable[[Sequence[str]], list[Doc]]"
+    ) -> "Iterator[tuple[Record, Doc | Skip]]":
+        """YIELDS (tuple[Record, Doc | Skip]): Each record with its document; the batch is split where it fails as a whole."""
+        try:
+            docs = pipe([record.text for record in records])
+            if len(docs) == len(records):
+                yield from zip(records, docs, strict=True)
+                return
+        except Exception:
+            if self.debug:
+                raise
+        for record in records:
+            try:
+                doc: Doc | Skip = pipe([record.text])[0]
+            except Exception as err:
+                doc = Skip.of(Errors.E526, number=record.number, type=getattr(err, "code", type(err).__name__))
+            yield record, doc
+
+    def _result(self, record: Record, doc: "Doc") -> Result | Skip:
+        from ..spans import read_spans
+        from ..surrogates.owners import set_detail_roles
+
+        set_detail_roles(doc)
+        spans = tuple(
+            Found(
+                span.start_char,
+                span.end_char,
+                cand.label,
+                cand.role or span._.pii_role,
+                cand.score,
+                cand.source,
+                cand.reason,
+                self.profile.action(cand.label, cand.role or span._.pii_role) if self.replace else "",
+            )
+            for cand in read_spans(doc)
+            for span in (doc[cand.start : cand.end],)
+        )
+        words = len(record.text.split())
+        if not self.replace:
+            return Result(text=record.text, spans=spans, words=words)
+        text, offsets = doc._.deidentified, doc._.pii_offsets
+        if not isinstance(text, str) or not isinstance(offsets, OffsetMap):
+            return Skip.of(Errors.E527, number=record.number)
+        try:
+            gold = gold_of(record)
+        except PiiError as err:
+            return Skip(number=record.number, error=err)
+        made = doc._.surrogate_spans or ()
+        labels_at = {(row["start_char"], row["end_char"]): row["label"] for row in made}
+        values = {record.text[s.start_char : s.end_char] for s in spans if s.action != KEEP}
+        return Result(
+            text=text,
+            spans=spans,
+            words=words,
+            surrogates=tuple((row["start_char"], row["end_char"], row["label"]) for row in made),
+            notes=tuple(row["note"] for row in made if row["note"]),
+            fields=self._fields(record, text, gold, offsets) if text != record.text else {},
+            fields_with_found=tuple(
+                name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
+            ),
+            left_over=stands_elsewhere(record.text, values, spans),
+            hidden=hide(record.text, text, offsets, labels_at),
+            labels=moved([(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold, offsets),
+        )
+
+    def _fields(self, record: Record, text: str, gold: list[GoldSpan] | None, offsets: OffsetMap) -> dict[str, Any]:
+        """RETURNS (dict[str, Any]): Tokens of the new text, and the labels that the record had, on the new tokens."""
+        body = record.body
+        if not isinstance(body, JsonBody) or "tokens" not in body.at:
+            return {}
+        new = self.nlp.make_doc(text)
+        fields: dict[str, Any] = {
+            "tokens": [token.text for token in new],
+            "trailing_whitespace": [bool(token.whitespace_) for token in new],
+        }
+        if gold is not None:
+            fields["labels"] = bio(moved(gold, offsets), new)
+        return fields
+
+
+def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bool:
+    """RETURNS (bool): Whether one of the values stands, as a whole word, where no span was found."""
+    for value in values:
+        if len(value) < 3:
+            continue
+        for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text):
+            if all(match.end() <= s.start_char or match.start() >= s.end_char for s in spans):
+                return True
+    return False
+
+
+def _set_up(component: Any, *, profile: str, key: bytes | None, scope: str) -> Profile:
+    """RETURNS (Profile): The profile that the component uses from now on, with the scope that it uses."""
+    if profile:
+        component.profile = profile
+    if scope:
+        component.scope = scope
+    if key is not None:
+        component.set_key(key)
+    return with_changes(component.profile, scope=component.scope)
+
+
+def load_engine(
+    model: str, *, replace: bool = True, profile: str = "", key: bytes | None = None, scope: str = "", debug: bool = False
+) -> Engine:
+    """Load a pipeline and set it up.
+
+    model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
+    left out.
+    profile (str): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str): "document" or
+    "corpus".
+    debug (bool): Whether errors inside the pipeline are raised.
+    RETURNS (Engine): Ready.
+    RAISES (PiiError): E516 to E518; what the profile raises.
+    """
+    import spacy
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nlp = spacy.load(model)
+    except OSError as err:
+        if "[E050]" in str(err):
+            raise PiiError(Errors.E516, model=model) from err
+        raise PiiError(Errors.E517, model=model, reason=type(err).__name__) from err
+    except Exception as err:
+        if debug:
+            raise
+        raise PiiError(Errors.E517, model=model, reason=type(err).__name__) from err
+    names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == SURROGATES]
+    meta = nlp.meta
+    engine = Engine(nlp=nlp, name=f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}", replace=replace, debug=debug)
+    if replace and not names:
+        raise PiiError(Errors.E518, model=model, factory=SURROGATES, what="make surrogates")
+    if replace:
+        engine.profile = _set_up(nlp.get_pipe(names[-1]), profile=profile, key=key, scope=scope)
+    else:
+        for name in names:
+            nlp.remove_pipe(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        list(engine._docs([Record(0, "", _WARM_UP)], engine._pipe))
+    return engine

@@ -1,0 +1,166 @@
+"""The last sweep: surnames that were hidden somewhere in a corpus, and stand in clear somewhere else (ETS's fourth step).
+
+    protected = Surnames()
+    protected.add("My name is Ana Lopez.", [(11, 20)])               # for every document: the names that are hidden
+    protected.find("Lopez helped, says Kant.")                       # [Hit(start=0, end=5, lower=False)]
+
+ETS searched all texts for each surname; where one "shows up a lot", because it is a common word, for the full name instead. So
+here: a surname that is an English word, or of two letters, counts only beside a given name of one of its bearers. Words inside
+names that stay (cited authors, characters) and inside surrogates do not count, nor does a cited author's surname in the document
+that cites them.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..labels import NAME_STUDENT, is_name
+from ..names.letters import norm
+from ..names.link import link
+from ..names.parse import FAMILY, GIVEN, read_mention
+from ..names.wordlists import words
+from ..profiles import KEEP, Profile
+from ..surrogates.style import words as word_set
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’´`ʼ\u00ad\u200c\u200d][^\W\d_]+)*")
+# What may stand between the parts of a name: "Ana Lopez", "LOPEZ, ANA", "ana_lopez", "ana.lopez".
+_JOINT = re.compile(r"\s{1,2}|,\s?|[._-]")
+_POSSESSIVE = re.compile(r"['’´`ʼ][sS]$")
+_SHORT = 2
+_SWEPT = "swept: this surname is hidden in another text of the corpus"
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A surname that was found. start (int), end (int): Characters, exclusive. word (str): Its token. lower (bool): In small letters."""
+
+    start: int
+    end: int
+    word: str = field(repr=False)
+    lower: bool = False
+
+
+def people_in(text: str, names: Sequence[tuple[int, int]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Surnames and who bears them.
+
+    text (str): A document. names (Sequence[tuple[int, int]]): Start and end of each name, sorted.
+    YIELDS (tuple[str, tuple[str, ...]]): A folded surname, and the folded given names beside it.
+    """
+    people, _ = link([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b in names])
+    for person in people:
+        given = tuple(w for w, kind in zip(person.words, person.kinds, strict=True) if kind == GIVEN and len(w) > 1)
+        for word, kind in zip(person.words, person.kinds, strict=True):
+            if kind == FAMILY and len(word) > 1:
+                yield word, given
+
+
+def words_of(text: str, names: Sequence[tuple[int, int]]) -> set[str]:
+    """RETURNS (set[str]): The folded words of names, for those that stay."""
+    return {w.norm for a, b in names for w in read_mention(text[a:b]).words}
+
+
+def is_common(word: str) -> bool:
+    """RETURNS (bool): Whether a surname says too little alone: an English word, or one of two letters. word (str): Folded."""
+    return len(word) <= _SHORT or word in word_set("word_surnames") or words().is_common(word)
+
+
+def same(word: str) -> str:
+    """RETURNS (str): The word itself, where no digest is needed."""
+    return word
+
+
+@dataclass(slots=True)
+class Surnames:
+    """What is protected.
+
+    token (Callable[[str], str]): What is remembered of a folded word: itself, or a keyed digest where it is written to a file.
+    alone (set[str]): Tokens of surnames that count wherever they stand. pairs (set[str]): Tokens of "given surname", for those that
+    count beside a given name only.
+    """
+
+    token: Callable[[str], str] = same
+    alone: set[str] = field(default_factory=set, repr=False)
+    pairs: set[str] = field(default_factory=set, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.alone) + len(self.pairs)
+
+    def add(self, text: str, names: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
+        """Remember the surnames of a document.
+
+        text (str): The document. names (Sequence[tuple[int, int]]): Start and end of the names that are hidden, sorted.
+        RETURNS (tuple[list[str], list[str]]): What was added to `alone` and to `pairs`.
+        """
+        alone: set[str] = set()
+        pairs: set[str] = set()
+        for surname, given in people_in(text, names):
+            if is_common(surname):
+                pairs.update(self.token(f"{first} {surname}") for first in given)
+            else:
+                alone.add(self.token(surname))
+        self.alone |= alone
+        self.pairs |= pairs
+        return sorted(alone), sorted(pairs)
+
+    def find(self, text: str, *, spans: Sequence[tuple[int, int]] = (), exempt: Collection[str] = ()) -> list[Hit]:
+        """Look for what is protected.
+
+        text (str): A document. spans (Sequence[tuple[int, int]]): Stretches that are known: surrogates, names that stay.
+        exempt (Collection[str]): Tokens of words that may stand here.
+        RETURNS (list[Hit]): Sorted.
+        """
+        if not self:
+            return []
+        found = []
+        known = sorted(spans)
+        at = 0
+        before: tuple[int, str] | None = None
+        matches = [(m.start(), m.end(), norm(m[0])) for m in _WORD.finditer(text)]
+        for i, (start, end, word) in enumerate(matches):
+            while at < len(known) and known[at][1] <= start:
+                at += 1
+            inside = at < len(known) and known[at][0] < end
+            last, before = before, (end, word)
+            # A possessive is no part of a surname, an apostrophe may be.
+            own = _POSSESSIVE.search(text, start, end)
+            end = own.start() if own else end
+            short = norm(text[start:end]) if own else word
+            if inside or not (1 < len(short) <= 40):
+                continue
+            token = self.token(short)
+            if token in exempt:
+                continue
+            lower = text[start:end].islower()
+            if token in self.alone:
+                found.append(Hit(start, end, token, lower))
+            elif self.pairs and is_common(short):
+                near = [last[1]] if last and _JOINT.fullmatch(text, last[0], start) else []
+                if i + 1 < len(matches) and _JOINT.fullmatch(text, end, matches[i + 1][0]):
+                    near.append(matches[i + 1][2])
+                if any(self.token(f"{other} {short}") in self.pairs for other in near):
+                    found.append(Hit(start, end, token, lower))
+        return found
+
+
+def add_swept(doc: "Doc", surnames: Surnames, profile: Profile) -> None:
+    """Mark, as names of students, the surnames that are hidden in other documents of the corpus.
+
+    doc (Doc): With what was found in it. surnames (Surnames): Of the whole corpus. profile (Profile): Says which names stay here.
+    """
+    from ..spans import Candidate, free_of, read_spans, write_spans
+
+    spans = list(doc.spans["pii"]) if "pii" in doc.spans else []
+    kept = [s for s in spans if is_name(s.label_) and profile.action(s.label_, s._.pii_role) == KEEP]
+    exempt = words_of(doc.text, [(s.start_char, s.end_char) for s in kept])
+    candidates = read_spans(doc)
+    for hit in surnames.find(doc.text, spans=[(s.start_char, s.end_char) for s in spans], exempt=exempt):
+        span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
+        # In small letters it may be a word; the report lists where it stands so.
+        if span is not None and not hit.lower and free_of(candidates, span.start, span.end):
+            candidates.append(Candidate(span.start, span.end, NAME_STUDENT, source="sweep", reason=_SWEPT))
+    if len(candidates) > len(spans):
+        write_spans(doc, candidates)

@@ -1,0 +1,242 @@
+"""Street addresses in the forms of many countries, where their place says that they are somebody's.
+
+    Ana Reyes | 14 Rua das Flores, Porto | ana@example.org          14 Rua das Flores, Porto: STREET_ADDRESS
+    We live at Lindenstraße 8, 50674 Köln, above a bakery.          Lindenstraße 8, 50674 Köln
+
+A form alone is not enough (a detective lives at an address, too): it must stand among contact details, with a town or a postal code near a name,
+or behind words such as "I live at" and "home address:". What the model found of an address is made one with it.
+"""
+
+import re
+import tomllib
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib import resources
+
+from ..labels import EMAIL, ID_NUM, NAME_CITED, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
+from ..spans import Candidate
+from .merge import Page
+
+SOURCE = "address-form"
+_SCORE = 0.85
+_DETAILS = (EMAIL, PHONE_NUM, ID_NUM, URL_PERSONAL, USERNAME)
+_NEAR, _LONGEST, _MOST_PARTS = 2, 240, 6  # lines, characters of a line, parts behind the street
+_DIGIT = re.compile(r"\d")
+_LINE = re.compile(r"[^\r\n\u2028\u2029]+")
+_TOKEN = re.compile(r"c/|\d[\w/-]*|[^\W\d_]+\d\w*|[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\S", re.IGNORECASE)  # noqa: RUF001
+_HOUSE = re.compile(r"\d{1,5}[A-Za-z]?(?:[-/]\d{1,4}[A-Za-z]?)*")
+_CODE = re.compile(r"\d{4,6}(?:-\d{3,4})?|\d{2}-\d{3}|[A-Za-z]{1,2}\d[A-Za-z\d]?|[A-Za-z]\d[A-Za-z]|\d[A-Za-z]{2}|\d[A-Za-z]\d")
+_CUE = re.compile(
+    r"(?i)(?:\b(?:i|we|family|parents)\s+(?:(?:still|now|both|all|have|has|had|used\s+to)\s+)*"
+    r"(?:live[sd]?|living|resid(?:e|es|ed|ing)|stay(?:s|ed)?|moved|grew\s+up)\s+(?:(?:on|at|in|to)\s+)+(?:(?:number|no\.?|house)\s+)?"
+    r"|\b(?:address(?:\s+is)?|anschrift|adresse|dirección|direccion|domicilio|endereço|endereco|morada|indirizzo|adres)\s*[:=–-]?\s+)$"  # noqa: RUF001
+)
+_PARTS = frozenset("|;•·,–—-/:\t")  # noqa: RUF001
+# What may follow an address in a sentence; a name before another word is somebody who does something.
+_FOLLOWS = frozenset("with and in near where which since for above behind next but until when because".split())  # noqa: SIM905
+_SHORT = frozenset(("blvd.", "pkwy.", "cres.", "bldg."))
+_BARS = frozenset("|;•·")
+_SIGNS = frozenset(", : . # º ° n n. no no. nr nr. num num.".split())  # noqa: SIM905
+
+Token = tuple[int, int, str]
+
+
+@cache
+def _words(key: str) -> frozenset[str]:
+    file = resources.files("pii_components") / "resources" / "addresses" / "streets.toml"
+    return frozenset(tomllib.loads(file.read_text("utf8"))[key].split())
+
+
+def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
+    """Addresses that their form and their place show.
+
+    page (Page): The document. known (Sequence[Candidate]): What rules and the model have found, of every label.
+    RETURNS (list[Candidate]): Each with what the model found of it.
+    """
+    text = page.view.text
+    lines = [line.span() for line in _LINE.finditer(text) if not line.group().isspace()]
+    firsts = [start for start, _ in lines]
+    spans = [(*page.chars(c.start, c.end), c) for c in known]
+    told = {_line_of(firsts, start) for start, _, c in spans if c.label in _DETAILS}
+    named = {_line_of(firsts, start) for start, _, c in spans if is_name(c.label) and c.label != NAME_CITED}
+    proposed = [(start, end) for start, end, c in spans if c.label == STREET_ADDRESS]
+    found: list[Candidate] = []
+    for n, (low, high) in enumerate(lines):
+        inside = [(start, end) for start, end in proposed if low <= start < high]
+        if not inside and _DIGIT.search(text, low, high) is None:
+            continue
+        near = range(n - _NEAR, n + _NEAR + 1)
+        tokens = [(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text, low, high)]
+        seen = [pair for pair in (_tokens_of(tokens, *ends) for ends in inside) if pair is not None]
+        for first, street in (*_streets(tokens), *seen):
+            start, cue = tokens[first][0], _CUE.search(text[max(low, tokens[first][0] - 60) : tokens[first][0]]) is not None
+            begins = high - low <= _LONGEST and (first == 0 or tokens[first - 1][2] in _PARTS)
+            last = _further(tokens, street, listed=begins and not cue)
+            below = lines[n + 1 : n + 2] if last == len(tokens) - 1 else _part_behind(tokens, last)
+            town = _town_of(text, *below[0]) if begins and below else 0
+            end = max(
+                tokens[last][1] - tokens[last][2].endswith("."), town
+            )  # of "St." a token is one with its full stop anyway
+            beside = not told.isdisjoint(near) or ((town or last > street) and not named.isdisjoint(near))
+            known_here = any(a < end and start < b for a, b in inside)
+            where = page.tokens(start, end)
+            if where is not None and (cue or known_here or (begins and beside)):
+                found.append(_whole(Candidate(*where, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"), known))
+    return found
+
+
+def _tokens_of(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
+    """RETURNS (tuple[int, int] | None): First and last token of a line that these characters hold."""
+    held = [n for n, token in enumerate(tokens) if start <= token[0] and token[1] <= end]
+    return (held[0], held[-1]) if held else None
+
+
+def _part_behind(tokens: Sequence[Token], last: int) -> list[tuple[int, int]]:
+    """RETURNS (list[tuple[int, int]]): Characters of the next part of a list, "4050-262 Porto" behind "Rua do Sol, 77 |"; one or none."""
+    if tokens[last + 1][2] not in _BARS:
+        return []
+    ends = (n for n in range(last + 2, len(tokens)) if tokens[n][2] in _BARS)
+    part = tokens[last + 2 : next(ends, len(tokens))]
+    return [(part[0][0], part[-1][1])] if part else []
+
+
+def _line_of(firsts: Sequence[int], at: int) -> int:
+    return bisect_left(firsts, at + 1) - 1
+
+
+def _whole(found: Candidate, known: Sequence[Candidate]) -> Candidate:
+    """RETURNS (Candidate): With what the model found of the same address."""
+    same = [c for c in known if c.label == STREET_ADDRESS and c.start < found.end and found.start < c.end]
+    return replace(found, start=min(c.start for c in (found, *same)), end=max(c.end for c in (found, *same)))
+
+
+def _streets(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """YIELDS (tuple[int, int]): First and last token of each street with its number, from left to right, none within another."""
+    behind = 0
+    for i, (_, _, word) in enumerate(tokens):
+        if i < behind or not word[0].isalpha():
+            continue
+        kind = word.lower()
+        found = None
+        if kind in _words("first") or kind + "." in _words("first"):
+            found = _kind_first(tokens, i)
+        if found is None and kind.rstrip(".") in _words("last"):
+            found = _kind_last(tokens, i)
+        if found is None and _is_ending(tokens, i):
+            at = _number_behind(tokens, i)
+            own = kind in _words("ending")
+            found = (i - 1 if own else i, at) if at is not None else None
+        if found is not None and found[0] >= behind:
+            yield found
+            behind = found[1] + 1
+
+
+def _kind_last(tokens: Sequence[Token], i: int) -> tuple[int, int] | None:
+    """ "14 Maple Street": the number stands one to four words before."""
+    for first in range(i - 1, max(-1, i - 6), -1):
+        if _HOUSE.fullmatch(tokens[first][2]):
+            return (first, i) if first < i - 1 else None
+        if not _in_name(tokens[first][2]):
+            return None
+    return None
+
+
+def _kind_first(tokens: Sequence[Token], i: int) -> tuple[int, int] | None:
+    """ "Rua das Flores 14", "14, rue de la Paix"."""
+    last = i
+    while last + 1 < len(tokens) and last - i < 6 and _in_name(tokens[last + 1][2]):
+        last += 1
+    while last > i and tokens[last][2].lower() in _words("small") | _words("within"):
+        last -= 1
+    if last == i:
+        return None
+    before = i - 2 if i > 1 and tokens[i - 1][2] == "," else i - 1
+    if before >= 0 and _HOUSE.fullmatch(tokens[before][2]):
+        return before, last
+    at = _number_behind(tokens, last)
+    return (i, at) if at is not None else None
+
+
+def _is_ending(tokens: Sequence[Token], i: int) -> bool:
+    """Whether a word is, or ends with, a kind of street, with the street's name before it: "Lindenstraße", "Kossuth utca"."""
+    word = tokens[i][2].lower()
+    if word in _words("ending"):
+        return i > 0 and _is_capital(tokens[i - 1][2])
+    return _is_capital(tokens[i][2]) and any(word.endswith(end) and len(word) >= len(end) + 3 for end in _words("ending"))
+
+
+def _number_behind(tokens: Sequence[Token], i: int) -> int | None:
+    """RETURNS (int | None): The house number that follows a token: "14", ", 14", "No: 14", "nº 14"."""
+    at = i + 1
+    while at < len(tokens) and at <= i + 4 and tokens[at][2].lower() in _SIGNS:
+        at += 1
+    return at if at < len(tokens) and _HOUSE.fullmatch(tokens[at][2]) else None
+
+
+def _further(tokens: Sequence[Token], street: int, *, listed: bool) -> int:
+    """RETURNS (int): The last token of the address: flat, postal code, town, country. listed (bool): In a list, not in a sentence."""
+    last, codes = street, False
+    for _ in range(_MOST_PARTS):
+        if _ends(tokens[last][2]):
+            break
+        at = last + 1
+        comma = at < len(tokens) and tokens[at][2] == ","
+        at += comma
+        if at >= len(tokens):
+            break
+        word = tokens[at][2]
+        if word.lower() in _words("within") or word == "#":
+            numbered = at + 1 < len(tokens) and re.fullmatch(r"\d[\w-]*|[A-Za-z]", tokens[at + 1][2])
+            if not numbered:
+                break
+            last = at + 1
+        elif behind := _code(tokens, at):
+            last, codes = behind - 1, True
+        elif (comma or codes) and _is_capital(word):
+            end = at
+            while end + 1 < len(tokens) and end - at < 4 and not _ends(tokens[end][2]) and _in_name(tokens[end + 1][2]):
+                end += 1
+            while tokens[end][2].lower() in _words("small"):
+                end -= 1
+            follows = tokens[end + 1][2] if end + 1 < len(tokens) and not _ends(tokens[end][2]) else "."
+            if not (listed or not follows[0].isalpha() or follows.lower() in _FOLLOWS):
+                break
+            last, codes = end, False
+        else:
+            break
+    return last
+
+
+def _code(tokens: Sequence[Token], at: int) -> int:
+    """RETURNS (int): The token after the postal code, or the half of one, that begins with a token; 0 without one."""
+    word, behind = tokens[at][2], tokens[at + 1][2] if at + 1 < len(tokens) else ""
+    if _CODE.fullmatch(word):
+        return at + 1
+    return at + 2 if re.fullmatch(r"\d{3}", word) and re.fullmatch(r"\d{2,3}", behind) else 0
+
+
+def _town_of(text: str, low: int, high: int) -> int:
+    """RETURNS (int): Where a line ends that is the town of an address, "4050-262 Porto" or "Dayton, OH 45402"; else 0."""
+    tokens = [(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text, low, high)]
+    codes = {k for n in range(len(tokens)) for k in range(n, _code(tokens, n))}
+    words = [token[2] for n, token in enumerate(tokens) if n not in codes and token[2] != ","]
+    code = "".join(tokens[n][2] for n in sorted(codes))
+    dated = re.search(r"(?<!\d)(?:19|20)\d\d(?!\d)", code) is not None  # "Fall 2023", "Week B2" are no towns
+    long = len(code) > 4 or (len(code) == 4 and 0 in codes)  # "English 1012" is none either
+    fits = len(codes) <= 2 and long and not dated and 0 < len(words) <= 6 and all(_in_name(word) for word in words)
+    return tokens[-1][1] if fits else 0
+
+
+def _ends(word: str) -> bool:
+    """Whether a word ends a sentence; "St." and "Blvd." do not."""
+    return word.endswith(".") and len(word) > 4 and word.lower() not in _SHORT
+
+
+def _is_capital(word: str) -> bool:
+    return word[0].isupper()
+
+
+def _in_name(word: str) -> bool:
+    return word[0].isalpha() and (_is_capital(word) or word.lower() in _words("small"))

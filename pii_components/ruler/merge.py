@@ -1,0 +1,414 @@
+"""Put together what the model proposed and what the rules found, label by label, as pure functions.
+
+    cleaned = clean_candidate(page, candidate, found)    # ends corrected, or None
+    merged = merge(page, model, found)                   # without overlaps
+
+The model is good at "there is something here", rules are good at where it begins and ends. So a rule's ends win, the higher
+score stays, and a proposal without the shape that its label demands is dropped. Names are left alone, but for the tokens of an
+address or a number that stands inside them: those are cut out, and what is left of the name stays protected.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from spacy.tokens import Doc
+
+from ..labels import EMAIL, ID_NUM, PHONE_NUM, ROLES, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, label_for_role
+from ..names.normalize import NormalizedView, normalize_token
+from ..names.scripts import native_names
+from ..spans import PROPAGATION, Candidate, resolve_overlaps
+from .shapes import Context, Hit, Intervals, is_date, is_dated, is_publication, is_years
+from .urls import Verdict
+from .validators import VALIDATORS, not_a_phone
+
+# Pieces that a detector saw of one number or one address, put together, as pure functions.
+
+# A number in groups: "880-817-110-Q", "204/4T1/770"; each group short, with a digit or a letter or two. "10-year-old" is none.
+_GROUPS = re.compile(
+    r"(?<![\w./:@-])(?:[A-Za-z]{0,4}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,3})"
+    r"(?:[-/](?:[A-Za-z]{0,3}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,2})){1,6}(?![\w/@-])"
+)
+_ADDRESS_GAP, _ADDRESS_CHARS = 6, 20  # tokens and characters between two pieces of one address
+_IN_ADDRESS = frozenset(
+    ["apt", "de", "del", "di", "do", "dos", "flat", "la", "no", "of", "room", "st", "the", "unit", "van", "von"]
+)
+_ENDS = frozenset('!?;|:"“”')
+
+
+def join_torn(page: "Page", proposals: Sequence[Candidate]) -> list[Candidate]:
+    """Numbers of one kind with a line break between them are one number that was torn: neither half has the shape of any.
+
+    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted.
+    RETURNS (list[Candidate]): The same, halves joined.
+    """
+    found: list[Candidate] = []
+    for cand in proposals:
+        last = found[-1] if found else None
+        if last is not None and cand.label in (PHONE_NUM, ID_NUM) and last.label == cand.label:
+            between = page.doc[last.end : cand.start].text if last.end < cand.start else "?"
+            halves = page.hit(last).value[-1:], page.hit(cand).value[:1]
+            if between.count("\n") == 1 and between.isspace() and all(half.isdigit() for half in halves):
+                found[-1] = replace(last, end=cand.end, score=max(last.score, cand.score))
+                continue
+        found.append(cand)
+    return found
+
+
+def join_address(page: "Page", proposals: Sequence[Candidate]) -> list[Candidate]:
+    """Pieces of an address with a few words between them are one: "[Bramble Cott]., The Street, [Little Wenham] GL99".
+
+    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted.
+    RETURNS (list[Candidate]): The same, pieces joined where nothing but short gaps without words in small letters lies between, at most one
+        line end, and a name that was seen in the gap given up.
+    """
+    found: list[Candidate] = []
+    for cand in proposals:
+        at = next((i for i in range(len(found) - 1, -1, -1) if found[i].label == STREET_ADDRESS), None)
+        if cand.label == STREET_ADDRESS and at is not None and cand.start - found[at].end <= _ADDRESS_GAP:
+            last, between = found[at], [page.doc[i].text for i in range(found[at].end, cand.start)]
+            text = "".join(between)
+            small = [word for word in between if word.islower() and word not in _IN_ADDRESS]
+            if len(text) <= _ADDRESS_CHARS and text.count("\n") <= 1 and not small and not set(text) & _ENDS:
+                found[at:] = [replace(last, end=cand.end, score=max(last.score, cand.score))]
+                continue
+        found.append(cand)
+    return found
+
+
+def whole_group(page: "Page", candidate: Candidate) -> Candidate:
+    """A number that is part of one in groups, as all of it.
+
+    page (Page): The document. candidate (Candidate): A number.
+    RETURNS (Candidate): The same, or all of the group.
+    """
+    hit = page.hit(candidate)
+    line = hit.text.rfind("\n", 0, hit.start) + 1
+    for match in _GROUPS.finditer(hit.text, max(line, hit.start - 24), hit.end + 24):
+        low, high = match.span()
+        inside = low <= hit.start and hit.end <= high and high - low > hit.end - hit.start
+        if inside and high - low <= 28 and sum(c.isdigit() for c in match.group()) >= 5 and not is_date(match.group()):
+            tokens = page.tokens(low, high)
+            return replace(candidate, start=tokens[0], end=tokens[1]) if tokens else candidate
+    return candidate
+
+
+RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
+_PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
+_VERY_SURE = 0.98  # of a model about an address that by its form is unlikely to be anybody's
+_PARTING = frozenset('"“”„«»|;')
+_JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
+# A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.
+_REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A document with its normalised view. Offsets of both are characters, end exclusive."""
+
+    doc: Doc
+    view: NormalizedView
+
+    def tokens(self, start: int, end: int) -> tuple[int, int] | None:
+        """RETURNS (tuple[int, int] | None): The tokens that a piece of the normalised text touches."""
+        first, last = self.view.to_original(start, end)
+        span = self.doc.char_span(first, last, alignment_mode="expand") if first < last else None
+        return (span.start, span.end) if span is not None and len(span) else None
+
+    def chars(self, start: int, end: int) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): Characters of the normalised text that tokens start to end cover."""
+        span = self.doc[start:end]
+        return self.view.from_original(span.start_char, span.end_char)
+
+    def hit(self, candidate: Candidate) -> Hit:
+        """RETURNS (Hit): A candidate as a piece of the normalised text."""
+        start, end = self.chars(candidate.start, candidate.end)
+        return Hit(self.view.text, start, end, candidate.score)
+
+
+def _seen(doc: Doc, i: int) -> str:
+    """RETURNS (str): A token as a reader sees it; empty, if it shows nothing."""
+    return normalize_token(doc[i].text)
+
+
+def trim(doc: Doc, candidate: Candidate, keep: str = "") -> Candidate | None:
+    """Take white space and punctuation off both ends.
+
+    doc (Doc): The document. candidate (Candidate): The span.
+    keep (str): Characters that may stand at the start.
+    RETURNS (Candidate | None): None, if nothing is left.
+    """
+
+    def idle(i: int, kept: str = "") -> bool:
+        text = doc[i].text
+        return not any(char.isalnum() for char in text) and not (text and text[0] in kept)
+
+    start, end = candidate.start, candidate.end
+    while start < end and idle(start, keep):
+        start += 1
+    while end > start and idle(end - 1, ")" if keep else ""):
+        end -= 1
+    return replace(candidate, start=start, end=end) if start < end else None
+
+
+def _clean_url(page: Page, candidate: Candidate, verdicts: Sequence[Verdict]) -> Candidate | None:
+    """The model's proposal of a web address: whole, if it has the shape; gone, if it has none or is known to be public."""
+    hit = page.hit(candidate)
+    for verdict in verdicts:
+        if verdict.hit.start < hit.end and hit.start < verdict.hit.end:
+            tokens = page.tokens(verdict.hit.start, verdict.hit.end)
+            if verdict.personal == "no" or tokens is None or (verdict.personal == "unlikely" and candidate.score < _VERY_SURE):
+                return None
+            return replace(candidate, start=tokens[0], end=tokens[1], reason=candidate.reason or verdict.reason)
+    return trim(page.doc, candidate) if re.search(r"(?i)://\S|\bwww\.\w|\w\.[a-z]{2,}/", hit.value) else None
+
+
+def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
+    hit = page.hit(candidate)
+    line = hit.text.rfind("\n", 0, hit.start) + 1
+    for match in _PHONE_RUN.finditer(hit.text, max(line, hit.start - 30), hit.end + 30):
+        if match.start() < hit.end and hit.start < match.end():
+            found = Hit(hit.text, match.start(), match.end())
+            if not 7 <= sum(c.isdigit() for c in match.group()) <= 20 or not_a_phone(found):
+                return None
+            tokens = page.tokens(match.start(), match.end())
+            return trim(page.doc, replace(candidate, start=tokens[0], end=tokens[1]), keep="+(") if tokens else None
+    return None
+
+
+def _longest_part(doc: Doc, candidate: Candidate) -> Candidate:
+    """The part with most digits of what a quote or a bar parts: '2 ” 123456789' is no one number."""
+    parts, start = [], candidate.start
+    for i in range(candidate.start, candidate.end):
+        if doc[i].text in _PARTING:
+            parts.append((start, i))
+            start = i + 1
+    if not parts:
+        return candidate
+    parts.append((start, candidate.end))
+    best = max((p for p in parts if p[0] < p[1]), key=lambda p: sum(c.isdigit() for c in doc[p[0] : p[1]].text), default=None)
+    return replace(candidate, start=best[0], end=best[1]) if best else candidate
+
+
+def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
+    found = trim(page.doc, _longest_part(page.doc, candidate))
+    if found is None:
+        return None
+    # Words before the number ("Student ID No") are no part of it, unless they are joined to it ("AB-1234").
+    start = next((i for i in range(found.start, found.end) if any(c.isdigit() for c in page.doc[i].text)), None)
+    if start is None:
+        return None
+    while start > found.start and not page.doc[start - 1].whitespace_ and _JOINED.fullmatch(_seen(page.doc, start - 1)):
+        start -= 1
+    # "AB1-234" + "-56"
+    end = found.end
+    while (
+        end + 1 < len(page.doc)
+        and not (page.doc[end - 1].whitespace_ or page.doc[end].whitespace_)
+        and page.doc[end].text in "-/"
+        and page.doc[end + 1].text.isdigit()
+    ):
+        end += 2
+    if end > found.end and is_date(page.doc[start:end].text):
+        end = found.end
+    found = trim(page.doc, replace(found, start=start, end=end))
+    if found is None:
+        return None
+    if start and page.doc[start - 1].text == "(" and ")" in (text := page.doc[start : found.end].text) and "(" not in text:
+        found = replace(found, start=start - 1)  # "(11) 98765-4321"
+    hit = page.hit(found)
+    if sum(c.isdigit() for c in hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit):
+        return None
+    return found
+
+
+def _is_torn(page: Page, candidate: Candidate) -> bool:
+    value = page.hit(candidate).value
+    return "\n" in value and re.fullmatch(r"[\w+() ./-]*\d[ \t]*\n[ \t]*\d[\w() ./-]*", value) is not None
+
+
+def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
+    """Correct the ends of one proposal of the model, or drop it.
+
+    page (Page): The document.
+    candidate (Candidate): The proposal; one without a rule of its own only loses white space and punctuation at its ends.
+    verdicts (Sequence[Verdict]): All web addresses of the document.
+    RETURNS (Candidate | None): None, if it lacks the shape that its label demands.
+    """
+    if is_name(candidate.label):
+        return candidate
+    if candidate.label == URL_PERSONAL:
+        return _clean_url(page, candidate, verdicts)
+    if candidate.label in (PHONE_NUM, ID_NUM) and _is_torn(page, candidate):
+        return candidate if sum(c.isdigit() for c in page.hit(candidate).value) >= 5 else None
+    if candidate.label == PHONE_NUM:
+        phone = _clean_phone(page, candidate)
+        return whole_group(page, phone) if phone else None
+    if candidate.label == ID_NUM:
+        number = _clean_id(page, whole_group(page, candidate))
+        return whole_group(page, number) if number else None
+    found = trim(page.doc, candidate, keep="@" if candidate.label == USERNAME else "")
+    if found is None:
+        return None
+    value = page.hit(found).value
+    if candidate.label == EMAIL:
+        return found if "@" in value or VALIDATORS["email_worded"](page.hit(found), Context()) else None
+    if candidate.label == USERNAME:
+        return found if sum(c.isalnum() for c in value) >= 2 else None
+    return found
+
+
+def _free(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Stretches of a candidate whose tokens are not taken, without white space and punctuation around them."""
+    ends = [i for i in range(cand.start, cand.end) if i in taken]
+    stretches = zip([cand.start, *(i + 1 for i in ends)], [*ends, cand.end], strict=True)
+    pieces = (trim(doc, replace(cand, start=start, end=end)) for start, end in stretches if start < end)
+    return [piece for piece in pieces if piece is not None]
+
+
+def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candidate]) -> list[Candidate]:
+    """Cut the tokens of details out of names.
+
+    doc (Doc): The document. candidates (Iterable[Candidate]): The names.
+    details (Sequence[Candidate]): What stands inside or beside them.
+    RETURNS (list[Candidate]): A name that a detail covers is gone; of one that reaches further, what holds letters stays.
+    """
+    taken = {i for detail in details for i in range(detail.start, detail.end)}
+    kept: list[Candidate] = []
+    for cand in candidates:
+        if taken.isdisjoint(range(cand.start, cand.end)):
+            kept.append(cand)
+            continue
+        kept += [p for p in _free(doc, cand, taken) if any(c.isalpha() for i in range(p.start, p.end) for c in doc[i].text)]
+    return kept
+
+
+def merge(
+    page: Page, model: Iterable[Candidate], found: Sequence[Candidate], cued: frozenset[str] = frozenset()
+) -> list[Candidate]:
+    """Names and cleaned proposals of the model together with what the rules found.
+
+    page (Page): The document.
+    model (Iterable[Candidate]): Cleaned proposals, names among them.
+    found (Sequence[Candidate]): What the rules found.
+    cued (frozenset[str]): Ids of rules that had a word for what the value is: they stand against a mere shape.
+    RETURNS (list[Candidate]): Sorted, without overlaps.
+    """
+    proposals = list(model)
+    names = [c for c in proposals if is_name(c.label)]
+    details = [c for c in proposals if not is_name(c.label)]
+    rules = _resolve_cued(found, cued)
+    at = {token: i for i, rule in enumerate(rules) for token in range(rule.start, rule.end)}
+    kept: list[Candidate] = []
+    for cand in details:
+        touched = sorted({at[token] for token in range(cand.start, cand.end) if token in at})
+        partners = [i for i in touched if rules[i].label == cand.label]
+        holders = [rules[i] for i in touched if rules[i].label == STREET_ADDRESS]
+        if cand.label in (ID_NUM, PHONE_NUM) and any(h.start <= cand.start and cand.end <= h.end for h in holders):
+            continue  # its postal code
+        for i in partners:
+            rules[i] = replace(rules[i], score=max(rules[i].score, cand.score))
+        if not partners:
+            # A word for what a value is outweighs the model's opinion of the same value.
+            if cand.label == STREET_ADDRESS or not any(rules[i].source in cued for i in touched):
+                kept.append(cand)
+        elif cand.label == ID_NUM and cand.end - cand.start > max(rules[i].end - rules[i].start for i in partners):
+            rule = rules[partners[0]]
+            kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
+    whole = resolve_overlaps([*kept, *rules])
+    whole = resolve_overlaps([*whole, *_remains(page.doc, [c for c in (*kept, *rules) if c.label == STREET_ADDRESS], whole)])
+    return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
+
+
+def _remains(doc: Doc, addresses: Sequence[Candidate], whole: Sequence[Candidate]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Of each address that lost against others, stretches of two tokens or more that none of these covers."""
+    taken = {token for c in whole for token in range(c.start, c.end)}
+    return [piece for cand in addresses for piece in _free(doc, cand, taken) if piece.end - piece.start > 1]
+
+
+def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:
+    """A number after "Student ID" is an ID, also where it has the shape of a telephone number."""
+    called = [c for c in found if c.source in cued]
+    called_tokens = {token for c in called for token in range(c.start, c.end)}
+    url_at = {token: c for c in found if c.label == URL_PERSONAL for token in range(c.start, c.end)}
+    rest: list[Candidate] = []
+    for cand in found:
+        if cand.source in cued:
+            continue
+        if cand.label == EMAIL:
+            # An e-mail address inside a personal web address goes with it.
+            url = url_at.get(cand.start)
+            covered = url is not None and cand.end <= url.end and url.end - url.start > cand.end - cand.start
+        else:
+            covered = cand.label != URL_PERSONAL and not called_tokens.isdisjoint(range(cand.start, cand.end))
+        if not covered:
+            rest.append(cand)
+    return resolve_overlaps([*called, *rest])
+
+
+def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None) -> list[Candidate]:
+    """The same values elsewhere in the document.
+
+    page (Page): The document. found (Sequence[Candidate]): What rules found.
+    blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
+    RETURNS (list[Candidate]): More candidates; values of fewer than 5 characters are not followed.
+    """
+    more: list[Candidate] = []
+    taken = {token for c in found for token in range(c.start, c.end)}
+    values = {(page.hit(c).value, c.label): c for c in reversed(found) if c.label in _REPEATED}
+    for (value, label), first in values.items():
+        if len(value) < 5 or page.view.text.count(value) < 2:
+            continue
+        for match in re.finditer(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", page.view.text):
+            if blocked is not None and blocked.cover(*match.span()):
+                continue
+            tokens = page.tokens(*match.span())
+            if tokens is not None and taken.isdisjoint(range(*tokens)):
+                reason = f"same value as elsewhere: {first.reason}"
+                more.append(Candidate(*tokens, label, score=first.score, source=PROPAGATION, reason=reason))
+    return more
+
+
+# Names in scripts of their own, put together with what the model proposed.
+
+SOURCE = "native_name"
+_SCORE = 0.9
+# Share of an even guess in the roles: the model read such names in training seldom, and is surer of their role than it should be.
+_DOUBT = 0.4
+
+
+def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Add names in scripts of their own.
+
+    doc (Doc): The document. candidates (Sequence[Candidate]): What was found, sorted, without overlaps.
+    RETURNS (list[Candidate]): The same, where a run of another script is a name with that name in the place of what lay inside of it; what
+        reaches beyond the name, as "Ana 김지민" does, keeps its ends.
+    """
+    text = doc.text
+    if text.isascii():
+        return list(candidates)
+    seen = [(doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in candidates if is_name(c.label)]
+    out = list(candidates)
+    for found in native_names(text, seen=seen):
+        span = doc.char_span(found.start, found.end, alignment_mode="expand")
+        if span is None or any(
+            char.isalnum() for char in text[span.start_char : found.start] + text[found.end : span.end_char]
+        ):
+            continue  # half of a token
+        touched = [c for c in out if c.start < span.end and c.end > span.start]
+        names = [c for c in touched if is_name(c.label)]
+        others = [c for c in touched if not is_name(c.label)]
+        handle = text[span.start_char] == "@"
+        # A detail that a rule found, or a handle, is no name.
+        if any(c.label != USERNAME or c.source != "model" or handle for c in others):
+            continue
+        best = max(names, key=lambda c: c.score, default=None)
+        flat = (1 / len(ROLES),) * len(ROLES)
+        read = best.roles if best is not None and len(best.roles) == len(ROLES) else flat
+        roles = tuple((1 - _DOUBT) * role + _DOUBT * even for role, even in zip(read, flat, strict=True))
+        label = best.label if best is not None else label_for_role(STUDENT)
+        start, end = min([span.start, *(c.start for c in names)]), max([span.end, *(c.end for c in names)])
+        score = max(_SCORE, *(c.score for c in names)) if names else _SCORE
+        new = Candidate(start, end, label, score, SOURCE, f"a name in a script of its own: {found.reason}", roles)
+        out = [c for c in out if c not in touched] + [new]
+    return sorted(out, key=lambda c: c.start)

@@ -1,0 +1,198 @@
+"""Patterns as data: what an entry of resources/patterns/*.toml may hold, checked once and compiled.
+
+    >>> from pii_components.ruler.patterns import compile_patterns
+    >>> rules = compile_patterns([{"id": "our-id", "label": "ID_NUM", "regex": r"U\\d{7}"}])
+    >>> rules.regexes[0].find.pattern
+    'U\\\\d{7}'
+
+Four kinds. `pattern`: spaCy's own, a list of token descriptions or a phrase; the ruler gives it to spaCy. `regex`: searched in the normalised view;
+the group "pii" is reported, else the whole match; `validate` names a function of validators.py. `host`: a line of the table of web sites, or a list
+of sites of which the same is known. `near`: words before a web address that say whose it is. Every entry has an id, which becomes the source of what
+it finds, and a reason that a data steward can read.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ..errors import Errors, PiiError
+from ..labels import LABELS
+from .validators import VALIDATORS
+
+Pattern = dict[str, Any]
+KINDS = ("pattern", "regex", "host", "near")
+PERSONAL = ("yes", "maybe", "cue", "no")
+MEANS = ("own", "cited")
+PATTERN_FILES = ("email.toml", "phone.toml", "id_num.toml", "username.toml", "url.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class RegexRule:
+    """A regular expression with a validator.
+
+    `cue`: a word in the match says what the value is. `only_if`: a cheap expression that must be found in the text first.
+    """
+
+    id: str
+    label: str
+    find: re.Pattern[str]
+    validate: str = "accept"
+    score: float = 1.0
+    reason: str = ""
+    cue: bool = False
+    only_if: re.Pattern[str] | None = None
+
+    def search(self, text: str) -> Iterator[re.Match[str]]:
+        """YIELDS (re.Match): What the expression finds in the normalised text."""
+        if self.only_if is None or self.only_if.search(text):
+            yield from self.find.finditer(text)
+
+    def span(self, match: re.Match[str]) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): The characters to report: the group "pii", else the whole match."""
+        return match.span("pii" if "pii" in self.find.groupindex else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRule:
+    """A line of the table of web sites. `personal`: one of `PERSONAL`; see resources/patterns/url.toml."""
+
+    id: str
+    host: str
+    path: re.Pattern[str] | None
+    personal: str
+    score: float = 1.0
+    reason: str = ""
+
+    def covers(self, host: str, rest: str) -> bool:
+        """RETURNS (bool): Whether the entry speaks about this host and what follows it. Both in the normalised view."""
+        if self.host.startswith("*."):
+            below = host.removesuffix(self.host[1:])
+            known = below != host and below not in ("", "www", "m", "en", "support", "help", "about", "blog")
+        elif self.host.startswith("."):
+            known = host.endswith(self.host)
+        else:
+            known = self.host in ("*", host) or host.endswith("." + self.host)
+        return known and (self.path is None or self.path.search(rest) is not None)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): The higher, the more exactly the entry says what it is about."""
+        return len(self.host.strip("*.")), int(self.path is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class NearRule:
+    """Words before a web address. `means`: "own" or "cited"."""
+
+    id: str
+    find: re.Pattern[str]
+    means: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Compiled patterns, apart from those that spaCy matches."""
+
+    regexes: tuple[RegexRule, ...] = ()
+    sites: tuple[SiteRule, ...] = ()
+    nears: tuple[NearRule, ...] = field(default=())
+
+
+def kind_of(entry: Mapping[str, Any]) -> str:
+    """RETURNS (str): Which of `KINDS` an entry is.
+
+    RAISES (PiiError): E201, if it is none or several; E002, if its label is unknown.
+    """
+    kinds = [kind for kind in KINDS if kind in entry]
+    if len(kinds) != 1:
+        raise PiiError(Errors.E201, id=entry.get("id", ""))
+    if entry.get("label") not in LABELS:
+        raise PiiError(Errors.E002, label=entry.get("label"), allowed=", ".join(LABELS))
+    return kinds[0]
+
+
+def _compile(entry: Mapping[str, Any], key: str) -> re.Pattern[str]:
+    try:
+        return re.compile(entry[key])
+    except (re.error, TypeError) as err:
+        raise PiiError(Errors.E203, id=entry.get("id", ""), error=err) from err
+
+
+def _score(entry: Mapping[str, Any]) -> float:
+    score = entry.get("score", 1.0)
+    if not isinstance(score, int | float) or not 0.0 <= score <= 1.0:
+        raise PiiError(Errors.E205, id=entry.get("id", ""), value=score)
+    return float(score)
+
+
+def _one_of(entry: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> str:
+    value = entry.get(name)
+    if value not in allowed:
+        raise PiiError(Errors.E204, id=entry.get("id", ""), field=name, value=value, allowed=", ".join(allowed))
+    return str(value)
+
+
+def _hosts(entry: Mapping[str, Any]) -> list[str]:
+    given = entry["host"] if isinstance(entry["host"], list) else [entry["host"]]
+    if not given or not all(isinstance(host, str) and host for host in given):
+        raise PiiError(
+            Errors.E204, id=entry.get("id", ""), field="host", value=entry["host"], allowed="a host or a list of hosts"
+        )
+    return [host.lower() for host in given]
+
+
+def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
+    """Check and compile entries of the kinds regex, host and near.
+
+    entries (Iterable[Mapping[str, Any]]): In order; of two that say as much about a web address, the later one decides.
+    RETURNS (RuleSet): The sites sorted, the most exact first.
+    RAISES (PiiError): E201 to E205, E002.
+    """
+    regexes: list[RegexRule] = []
+    sites: list[SiteRule] = []
+    nears: list[NearRule] = []
+    for entry in entries:
+        kind = kind_of(entry)
+        name, reason = str(entry.get("id", "")), str(entry.get("reason", ""))
+        if kind == "regex":
+            validate = entry.get("validate", "accept")
+            if validate not in VALIDATORS:
+                raise PiiError(Errors.E202, id=name, validate=validate, allowed=", ".join(VALIDATORS))
+            rule = RegexRule(
+                id=name,
+                label=entry["label"],
+                find=_compile(entry, "regex"),
+                validate=validate,
+                score=_score(entry),
+                reason=reason or f"pattern {name}",
+                cue=bool(entry.get("cue", False)),
+                only_if=_compile(entry, "only_if") if entry.get("only_if") else None,
+            )
+            regexes.append(rule)
+        elif kind == "host":
+            path = _compile(entry, "path") if entry.get("path") else None
+            personal = _one_of(entry, "personal", PERSONAL)
+            sites += [SiteRule(name, host, path, personal, _score(entry), reason) for host in _hosts(entry)]
+        elif kind == "near":
+            nears.append(NearRule(name, _compile(entry, "near"), _one_of(entry, "means", MEANS), reason))
+    sites.reverse()
+    return RuleSet(tuple(regexes), tuple(sorted(sites, key=lambda s: s.rank, reverse=True)), tuple(nears))
+
+
+@cache
+def _read_shipped() -> tuple[Pattern, ...]:
+    folder = resources.files("pii_components") / "resources" / "patterns"
+    found: list[Pattern] = []
+    for name in PATTERN_FILES:
+        found.extend(tomllib.loads((folder / name).read_text(encoding="utf-8"))["patterns"])
+    return tuple(found)
+
+
+def shipped_patterns() -> list[Pattern]:
+    """RETURNS (list[Pattern]): A fresh copy of the patterns that ship, in the order of `PATTERN_FILES`."""
+    return [dict(entry) for entry in _read_shipped()]

@@ -1,0 +1,382 @@
+"""Validators: is what an expression found really an e-mail address, a telephone number, an ID, a user name?
+
+    >>> from pii_components.ruler.validators import VALIDATORS, Context, Hit
+    >>> VALIDATORS["email"](Hit("to e-mail:ana@x.org.Then", 3, 24), Context()).value
+    'ana@x.org'
+
+A validator gets a Hit and returns it, with corrected ends or another score, or None. phonenumbers and tldextract do the work,
+offline; they are imported when first needed. Where a library does not know a thing but its shape is clear, it is kept with a
+lower score: unsure means protect.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from .shapes import Context, Hit, is_amount, is_date, is_dated, is_publication, is_years, split_host
+
+# Validators of e-mail addresses: plain, with spaces, in words ("ana at uni dot edu"), with capitals for the sign ("ana7 A
+
+MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
+
+
+def email(hit: Hit, _: Context) -> Hit | None:
+    """RETURNS (Hit | None): An address without what is glued to it, its host cut where one with a public suffix ends."""
+    local, _at, host = hit.value.partition("@")
+    lead = len(local) - len(re.sub(r"(?i)^(?:[.'-]+|e?-?mail[-_.:])+", "", local))
+    local = local[lead:]
+    labels = host.split(".")
+    if not local or local.endswith(".") or ".." in local or any(not x or x.startswith("-") for x in labels):
+        return None
+    # "ana@x.org.Then": the longest host with a public suffix
+    for n in range(len(labels), 1, -1):
+        if split_host(".".join(labels[:n]))[2] and split_host(".".join(labels[:n]))[1]:
+            return hit.cut(lead, lead + len(local) + 1 + len(".".join(labels[:n])))
+    if not re.search(r"[A-Za-z]", labels[-1]):
+        return None
+    return replace(hit.cut(lead, len(hit.value)), score=min(hit.score, 0.7))
+
+
+def email_spaced(hit: Hit, _: Context) -> Hit | None:
+    """RETURNS (Hit | None): An address with spaces, if its host exists."""
+    _local, _at, host = hit.value.partition("@")
+    return hit if split_host(re.sub(r"\s", "", host))[2] else None
+
+
+_WORDED_AT = re.compile(r"(?i)\s*[\[({<]\s?(?:at|@)\s?[\])}>]\s*|\s+at\s+|_at_")
+_WORDED_DOT = re.compile(r"(?i)\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s|_dot_")
+
+
+# Where many people have their address, without endings; beside MAIL_HOSTS.
+_PROVIDERS = frozenset(
+    [
+        "aol",
+        "comcast",
+        "gmx",
+        "live",
+        "libero",
+        "mail",
+        "mailru",
+        "msn",
+        "naver",
+        "orange",
+        "outlook",
+        "proton",
+        "qq",
+        "rediffmail",
+    ]
+    + ["tutanota", "uol", "ukr", "verizon", "web", "wp", "yandex", "zoho"]
+)
+
+
+def _is_handle(local: str, hit: Hit, context: Context) -> bool:
+    """Whether the first part of an address looks like one: digits or signs in it, or a name of the document (a word of it, 4 letters)."""
+    if re.search(r"[._\d+-]", local):
+        return True
+    words = {
+        word for start, end in context.names for word in re.split(r"[\W\d_]+", hit.text[start:end].lower()) if len(word) >= 4
+    }
+    return any(word in local.lower() for word in words)
+
+
+_PROSE = re.compile(r"(?i).*(?:ed|ing|ly|able|ible)")
+
+
+def _is_prose(word: str) -> bool:
+    """Whether a word may stand before "at" in a sentence."""
+    from ..names.wordlists import words
+
+    return len(word) < 4 or words().is_common(word) or words().is_common(word.removesuffix("s")) or bool(_PROSE.fullmatch(word))
+
+
+def email_capital(hit: Hit, context: Context) -> Hit | None:
+    """Capitals for the sign: "ana.lopez7 AT orange"; "look AT this" is none."""
+    local, _at, host = re.split(r"(\sAT\s{1,2})", hit.value, maxsplit=1)
+    local, host = local.strip(), host.split(".")[0].split(" ")[0].lower()
+    if local.isupper() or local[-1] in ".+-":
+        return None
+    if re.search(r"[._\d+-]", local):
+        return hit
+    known = host in _PROVIDERS or host in MAIL_HOSTS or _is_handle(local, hit, context)
+    return hit if known and not _is_prose(local) else None
+
+
+def email_worded(hit: Hit, context: Context) -> Hit | None:
+    """Strict, since "meet me at example.com" is no address: something must hide a sign, and the host must exist."""
+    at = _WORDED_AT.search(hit.value)
+    if at is None:
+        return None
+    local, host = hit.value[: at.start()], hit.value[at.end() :]
+    name = _WORDED_DOT.sub(".", local)
+    address = _WORDED_DOT.sub(".", host)
+    bracketed = not re.fullmatch(r"(?i)\s+at\s+", at.group())
+    called = re.search(r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$", hit.before())
+    handle = bool(re.search(r"[._\d+]", name))
+    if address.lower() in MAIL_HOSTS:
+        return hit if bracketed or called or handle else None
+    if not split_host(address)[2]:
+        return None
+    if bracketed:
+        return hit
+    first = address.lower().split(".")[0]
+    known = called or handle or first in MAIL_HOSTS or first in _PROVIDERS or _is_handle(name, hit, context)
+    return hit if _WORDED_DOT.search(host) and known and (called or handle or not _is_prose(name)) else None
+
+
+__all__ = ["VALIDATORS", "Context", "Hit", "Validator", "not_a_phone"]
+
+Validator = Callable[[Hit, Context], Hit | None]
+
+
+def _accept(hit: Hit, _: Context) -> Hit | None:
+    return hit
+
+
+@cache
+def _phonenumbers() -> Any:
+    import phonenumbers
+
+    return phonenumbers
+
+
+def _parsed(value: str, region: str | None) -> tuple[bool, bool]:
+    """Whether a number is possible and valid there."""
+    library = _phonenumbers()
+    try:
+        number = library.parse(value, region)
+    except library.NumberParseException:
+        return False, False
+    return library.is_possible_number(number), library.is_valid_number(number)
+
+
+def _trim_phone(hit: Hit) -> Hit:
+    """Take off what is not part of the number: closing signs, a bracket without its partner."""
+    value = hit.value
+    end = len(value.rstrip(" \t\n\r().-/"))
+    start = 0
+    if value[start] == "(" and ")" not in value[:end]:
+        start = 1
+    return hit.cut(start, end)
+
+
+def not_a_phone(hit: Hit) -> bool:
+    """RETURNS (bool): Whether the digits are years, a date, a publication, an amount or an address of a computer."""
+    value = hit.value
+    return (
+        "\n" in value
+        or is_years(value)
+        or is_date(value)
+        or is_publication(hit)
+        or is_amount(hit)
+        or re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}", value) is not None
+        or re.fullmatch(r"\d+\.\d+", value) is not None
+        or re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) is not None
+        and all(1500 <= int(year) < 2100 for year in re.findall(r"\d{4}", value))
+    )
+
+
+def _phone(hit: Hit, context: Context) -> Hit | None:
+    hit = _trim_phone(hit)
+    if not_a_phone(hit):
+        return None
+    value = hit.value.lstrip("(")
+    if value.startswith("00"):
+        return hit if _parsed("+" + value[2:].lstrip(), None)[1] else None
+    if value.startswith("+"):
+        possible, valid = _parsed(value, None)
+        return hit if valid else replace(hit, score=min(hit.score, 0.8)) if possible else None
+    return hit if any(_parsed(value, region)[1] for region in context.regions) else None
+
+
+def _phone_shape(hit: Hit, context: Context) -> Hit | None:
+    """The American shape is kept even where no such area exists: made-up numbers stand for real ones."""
+    hit = _trim_phone(hit)
+    if not_a_phone(hit):
+        return None
+    valid = any(_parsed(hit.value, region)[1] for region in context.regions)
+    return hit if valid else replace(hit, score=min(hit.score, 0.85))
+
+
+def _phone_cued(hit: Hit, _: Context) -> Hit | None:
+    hit = _trim_phone(hit)
+    if "/" in hit.value and sum(char.isdigit() for char in hit.value) > 15:
+        hit = _trim_phone(hit.cut(0, hit.value.index("/")))  # "07700 900128 / 07700 900830"
+    digits = re.sub(r"\D", "", re.sub(r"(?i)\s?(?:x|ext\.?)\s?\d+$", "", hit.value))
+    return hit if 7 <= len(digits) <= 15 and not not_a_phone(hit) else None
+
+
+_STRONG_ID = re.compile(
+    r"(?i)student|learner|pupil|candidate|roll|matric|enrol|passport|ssn|social|aadhaar|cpf|usn|sid|interviewee|employee"
+)
+_NUMBER_WORD = re.compile(r"(?i)(?:id|no|nr|num|number|code|card|[:#=])[\s.:#=]*(?:is\s+)?$")
+
+
+def _id_number(hit: Hit, _: Context) -> Hit | None:
+    value = hit.value
+    digits = re.sub(r"\D", "", value)
+    strong = _STRONG_ID.search(hit.cue) is not None
+    if len(digits) < 3 or len(value) > 24 or is_publication(hit):
+        return None
+    if re.search(r"[-/]", value) and is_date(value):
+        return None
+    if is_years(value) and not (strong and value.isdigit() and _NUMBER_WORD.search(hit.cue)):
+        return None
+    if not strong and len(digits) < (4 if re.search(r"[:#=]|\b(?:no|number|code)\b", hit.cue.lower()) else 5):
+        return None
+    return hit if _NUMBER_WORD.search(hit.cue) or len(digits) >= 5 else None
+
+
+def _id_mixed(hit: Hit, _: Context) -> Hit | None:
+    """What no word and no amount looks like: letters and digits, letters whose case changes four times, three groups of digits."""
+    kinds = ["9" if char.isdigit() else "A" if char.isupper() else "a" for char in hit.value if char.isalnum()]
+    groups = re.findall(r"\d+", hit.value)
+    turns = sum(a != b for a, b in zip(kinds, kinds[1:], strict=False))
+    if len(kinds) < 4 or is_publication(hit) or is_date(hit.value) or is_years(hit.value):
+        return None
+    if "9" not in kinds:
+        return hit if turns >= 4 and hit.value.isalpha() else None
+    if len(set(kinds)) == 1:
+        return hit if len(groups) >= 3 and len(kinds) >= 5 else None
+    return hit if kinds.count("9") >= 3 or (turns >= 4 and hit.value.isalnum()) else None
+
+
+def _id_unless_date(hit: Hit, _: Context) -> Hit | None:
+    if (re.sub(r"\D", "", hit.value) == hit.value and is_date(hit.value)) or is_dated(hit):
+        return None
+    return None if is_publication(hit) or is_amount(hit) else hit
+
+
+def _id_beside_name(hit: Hit, context: Context) -> Hit | None:
+    """A long number right after a name, or right before it, with nothing between them but white space and a sign or two."""
+    for start, end in context.names:
+        after, before = hit.text[end : hit.start], hit.text[hit.end : start]
+        follows = start < hit.start and (end > hit.start or (len(after) <= 40 and re.fullmatch(r"[\s_(\[,:#|/-]*", after)))
+        leads = hit.end <= start and len(hit.value) >= 8 and len(before) <= 12 and re.fullmatch(r"[ \t_)\],:|/-]+", before)
+        if follows or leads:
+            return _id_unless_date(hit, context)
+    return None
+
+
+def _id_groups_beside_name(hit: Hit, context: Context) -> Hit | None:
+    """As `_id_beside_name`, of three groups of digits or more, which a date may be, too."""
+    return None if is_date(hit.value) or is_years(hit.value) else _id_beside_name(hit, context)
+
+
+_CALLED = re.compile(
+    r"(?i)(?<![^\W_])(?:id|no|nr|num|number|code|pin|exam|student|badge|card|phone|mobile|cell|tel|call|text|dial|ring|whatsapp|fax)\b"
+)
+
+
+def _spread(hit: Hit, context: Context) -> Hit | None:
+    """A number digit by digit: with points between them, or long, or where a word or a name before it says that it is one."""
+    digits = re.sub(r"\D", "", hit.value)
+    signs = set(re.sub(r"\w", "", hit.value.lstrip("+")))
+    steps = {int(b) - int(a) for a, b in zip(digits, digits[1:], strict=False)}
+    if len(signs) != 1 or len(set(digits)) < 3 or len(steps) < 3 or min(steps) >= 0 or max(steps) <= 0 or is_amount(hit):
+        return None
+    if "." in signs or len(digits) in (10, 11) or hit.value[0].isalpha():
+        return hit
+    called = _CALLED.search(hit.before(30)) or any(0 <= hit.start - end <= 3 for _, end in context.names)
+    return hit if called and len(digits) >= 6 else None
+
+
+_NO_USERNAME = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "but",
+        "by",
+        "for",
+        "from",
+        "here",
+        "how",
+        "i",
+        "if",
+        "in",
+        "is",
+        "it",
+        "my",
+        "name",
+        "none",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "password",
+        "that",
+        "the",
+        "their",
+        "there",
+        "this",
+        "to",
+        "unique",
+        "user",
+        "username",
+        "we",
+        "what",
+        "which",
+        "who",
+        "will",
+        "with",
+        "you",
+        "your",
+        "email",
+        "e-mail",
+        "mail",
+        "id",
+    ]
+)
+
+
+def _username(hit: Hit, _: Context) -> Hit | None:
+    value = hit.value.rstrip(".-,;:!?")
+    hit = hit.cut(0, len(value))
+    bare = value.lstrip("@").lower()
+    if len(bare) < 2 or hit.text[hit.end : hit.end + 1] == "@" or bare in _NO_USERNAME:
+        return None
+    if value.startswith("@"):
+        return hit
+    has_shape = re.search(r"[\d_#]|\w\.\w|[a-z][A-Z]", value) is not None
+    declared = re.search(r"[:=]\s*[\"'(]?$", hit.cue) is not None and len(bare) >= 3
+    return hit if has_shape or declared else None
+
+
+def _name_handle(hit: Hit, _: Context) -> Hit | None:
+    """An "@" before a given name, as threads and forums call somebody; with an initial or a surname behind it."""
+    from ..names.table import name_table
+    from ..names.wordlists import words
+
+    first, *rest = hit.value.lstrip("@").split(" ")
+    second = "".join(rest)
+    if not name_table().is_given(re.split(r"[._]", first)[0]):
+        return None
+    named = len(second) == 1 or (name_table().is_surname(second) and not words().is_common(second))
+    return hit if not second or named else hit.cut(0, len(hit.value) - len(second) - 1)
+
+
+# "url" is decided by urls.py, which knows the table of web sites; here it only passes.
+VALIDATORS: dict[str, Validator] = {
+    "accept": _accept,
+    "email": email,
+    "email_spaced": email_spaced,
+    "email_worded": email_worded,
+    "email_capital": email_capital,
+    "phone": _phone,
+    "phone_shape": _phone_shape,
+    "phone_cued": _phone_cued,
+    "id_number": _id_number,
+    "id_mixed": _id_mixed,
+    "id_unless_date": _id_unless_date,
+    "id_beside_name": _id_beside_name,
+    "id_groups_beside_name": _id_groups_beside_name,
+    "spread": _spread,
+    "username": _username,
+    "name_handle": _name_handle,
+    "url": _accept,
+}

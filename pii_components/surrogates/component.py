@@ -1,0 +1,567 @@
+"""`hips_surrogate`: hide what was found in plain sight. The last component of the pipeline, and optional.
+
+    nlp.add_pipe("hips_surrogate", config={"profile": "crapii"})
+    doc = nlp("My name is Ana Lopez.")
+    doc._.deidentified            # "My name is Carla Vidal."
+    doc._.pii_offsets             # OffsetMap, old <-> new characters
+    doc._.surrogate_spans         # [{"start_char": 11, "end_char": 22, "label": "NAME_STUDENT", ...}]
+
+It reads `doc.spans["pii"]` and asks the profile what happens to each label. `doc.text` is never changed; `doc.ents` mirrors
+what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
+"""
+
+import gc
+import hashlib
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy
+import srsly
+from spacy import util
+from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH, SPACY
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.strings import StringStore
+from spacy.tokens import Doc, Span
+
+from ..errors import Errors, PiiError, PiiWarning, Warnings
+from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION, is_name
+from ..offsets import OffsetMap, Replacement, apply_replacements
+from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
+from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
+from .keys import KEY_ENV, Chance, Secret
+
+# What the component reads from a Doc and writes to it, in as few steps as spaCy allows: a corpus has many documents.
+
+_LABELS = frozenset(LABELS)
+# How many words are kept; a power of two.
+PLACES = 1 << 17
+_ONE, _LAST = numpy.uint64(1), numpy.uint64(PLACES - 1)
+# What spaCy calls O.
+_OUTSIDE = 2
+
+
+class Found(NamedTuple):
+    """A span. label (str): Its label. start_char (int), end_char (int): Characters, end exclusive. span (Span): With that label."""
+
+    label: str
+    start_char: int
+    end_char: int
+    span: Span
+
+
+@contextmanager
+def collect_later() -> Iterator[None]:
+    """Put off the search for garbage in cycles, as srsly does where it reads: what a batch makes is freed without it, and is not to be
+    looked at again and again meanwhile.
+    """
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+class Words:
+    """The words of a corpus, so that those of a document are looked up in one step and few are decoded anew. A word has the place
+    that the end of spaCy's hash says, as long as no other one comes there; how many are kept is bounded.
+
+    strings (StringStore): Where the words are.
+    """
+
+    def __init__(self, strings: StringStore) -> None:
+        self.strings = strings
+        self._keys: Any = numpy.zeros(PLACES, dtype=numpy.uint64)
+        self._words: Any = numpy.full(PLACES, "", dtype=object)
+
+    def text(self, doc: Doc) -> str:
+        """RETURNS (str): `doc.text`. doc (Doc): With the same strings."""
+        values: Any = doc.to_array([ORTH, SPACY])
+        # A word with a space behind it is another one; what the highest bit of a hash says is lost.
+        keys = (values[:, 0] << _ONE) | values[:, 1]
+        places = (keys & _LAST).astype(numpy.intp)
+        words = self._words.take(places)
+        new = numpy.flatnonzero(self._keys.take(places) != keys)
+        if len(new):
+            strings = self.strings
+            words[new] = [strings[orth] + " " if space else strings[orth] for orth, space in values[new].tolist()]
+            self._words[places[new]], self._keys[places[new]] = words[new], keys[new]
+        return "".join(words.tolist())
+
+
+def read_group(doc: Doc, key: str) -> list[Found]:
+    """The spans of a group. What is sorted and without overlaps already, as components leave it, is read once.
+
+    doc (Doc): A document; a missing group reads as empty. key (str): The group.
+    RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps.
+    RAISES (PiiError): E002 for a label that there is not.
+    """
+    group = doc.spans.get(key)
+    if group is None:
+        return []
+    found, last = [], 0
+    for span in group:
+        label, start, end = span.label_, span.start, span.end
+        if not last <= start < end or label not in _LABELS:
+            break
+        found.append(Found(label, span.start_char, span.end_char, span))
+        last = end
+    else:
+        return found
+    spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in resolve_overlaps(read_spans(doc, key))]
+    return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
+
+
+def write_ents(doc: Doc, ents: list[Span]) -> None:
+    """Set `doc.ents`. What is outside is told as one array: spaCy asks for each token. ents (list[Span]): Without overlaps."""
+    outside: Any = numpy.zeros((len(doc), 2), dtype=numpy.uint64)
+    outside[:, 0] = _OUTSIDE
+    doc.from_array([ENT_IOB, ENT_TYPE], outside)
+    doc.set_ents(ents, default="unmodified")
+
+
+# What a component learns from a corpus before it replaces anything: names that no surrogate may be, and values that docum
+
+POOLED = (LOCATION, EDUCATION, EMPLOYER)
+# In how many documents a value must stand before others may get it: one that fewer have tells who they are.
+SHARED_BY = 3
+
+
+class Observed:
+    """Names and values of a corpus. `word in observed` asks for a folded word (`style.norm`) of a name.
+
+    secret (Secret): The key, for copies.
+    """
+
+    def __init__(self, secret: Secret) -> None:
+        self._secret = secret
+        self._words: set[str] = set()
+        # Label -> value as it stands -> digests of documents that hold it, as many as count.
+        self._pools: dict[str, dict[str, set[bytes]]] = {}
+        self._digests: frozenset[bytes] = frozenset()
+        self._lacks_pools = False
+
+    def observe(self, docs: Iterable[Doc], *, spans_key: str = SPANS_KEY) -> int:
+        """Learn. docs (Iterable[Doc]): With spans. spans_key (str): Their group. RETURNS (int): How many words of names are known."""
+        from ..names.parse import read_mention
+
+        for doc in docs:
+            for cand in read_spans(doc, spans_key):
+                text = doc[cand.start : cand.end].text
+                if is_name(cand.label):
+                    self._words.update(w.norm for w in read_mention(text).words)
+                elif cand.label in POOLED:
+                    docs_with = self._pools.setdefault(cand.label, {}).setdefault(text, set())
+                    if len(docs_with) < SHARED_BY:
+                        docs_with.add(hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8])
+        return len(self._words) + len(self._digests)
+
+    def forget(self) -> None:
+        """Forget all."""
+        self._words, self._pools, self._digests, self._lacks_pools = set(), {}, frozenset(), False
+
+    def shared(self) -> dict[str, list[str]]:
+        """RETURNS (dict[str, list[str]]): Values that enough documents have in common: what one student alone wrote is not lent.
+
+        RAISES (PiiError): E475, if this is a copy.
+        """
+        if self._lacks_pools:
+            raise PiiError(
+                Errors.E475, lacks="the values that observe() learnt", cure="use one process, or call observe() there"
+            )
+        return {
+            label: sorted(value for value, docs in values.items() if len(docs) >= SHARED_BY)
+            for label, values in self._pools.items()
+        }
+
+    def __contains__(self, word: object) -> bool:
+        return word in self._words or (bool(self._digests) and isinstance(word, str) and self._digest(word) in self._digests)
+
+    def _digest(self, word: str) -> bytes:
+        return Chance(self._secret.get()).digest("observed", word)[:12]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "secret": self._secret,
+            "digests": self._digests | {self._digest(word) for word in self._words},
+            "lacks_pools": self._lacks_pools or bool(self._pools),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["secret"])  # type: ignore[misc]
+        self._digests, self._lacks_pools = state["digests"], state["lacks_pools"]
+
+
+# How `hips_surrogate` is saved and copied: settings and profile, never the key, nor anything that a person wrote.
+
+
+class Saved:
+    """What a component that replaces has: settings, a profile, a key, what it observed."""
+
+    name: str
+    cfg: dict[str, Any]
+    thread: str | None
+    _profile: Profile
+    _secret: Secret
+    _observed: Observed
+    # Whether this is a copy whose profile had a map for OTHER, which holds originals.
+    _lacks_map: bool = False
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
+        parts: dict[str, Callable[[], bytes]] = {
+            "cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8"),
+            "profile": lambda: srsly.json_dumps(self._profile.to_dict(private=False)).encode("utf8"),
+        }
+        data: bytes = util.to_bytes(parts, exclude)
+        return data
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """RETURNS (Self): The component with the settings of `to_bytes`."""
+        util.from_bytes(bytes_data, {part: self._loader(part, srsly.json_loads) for part in ("cfg", "profile")}, exclude)
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
+        parts: dict[str, Callable[[Path], None]] = {
+            "cfg": lambda p: srsly.write_json(p, self.cfg),
+            "profile": lambda p: srsly.write_json(p, self._profile.to_dict(private=False)),
+        }
+        util.to_disk(util.ensure_path(path), parts, exclude)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """RETURNS (Self): The component with the settings of `to_disk`."""
+        util.from_disk(
+            util.ensure_path(path), {part: self._loader(part, srsly.read_json) for part in ("cfg", "profile")}, exclude
+        )
+        return self
+
+    def _loader(self, part: str, read: Callable[[Any], Any]) -> Callable[[Any], None]:
+        def load(source: Any) -> None:
+            data = read(source)
+            if part == "cfg":
+                self.cfg.update(data)
+                self._secret.look_again(path=self.cfg["key_file"], env=self.cfg["key_env"])
+            else:
+                self._profile = Profile.from_dict(data)
+
+        return load
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = {
+            "cfg": self.cfg,
+            "profile": self._profile.to_dict(private=False),
+            "thread": self.thread,
+            "secret": self._secret,
+            "observed": self._observed,
+            "lacks_map": self._lacks_map or bool(self._profile.other),
+            "error_handler": getattr(self, "error_handler", None),
+        }
+        return _copy, (type(self), self.name, state)
+
+
+def _copy(kind: Callable[..., Any], name: str, state: dict[str, Any]) -> Any:
+    """RETURNS (Any): A component as `Saved.__reduce__` told it."""
+    made = kind(name, profile=Profile.from_dict(state["profile"]))
+    made.cfg.update(state["cfg"])
+    made.thread, made._lacks_map = state["thread"], state["lacks_map"]
+    made._observed = state["observed"]
+    made._secret = state["secret"]
+    if state["error_handler"] is not None:
+        made.set_error_handler(state["error_handler"])
+    return made
+
+
+logger = logging.getLogger(__name__)
+logger.addHandler(logging.NullHandler())
+
+
+@Language.factory(
+    "hips_surrogate",
+    assigns=["doc.ents", "doc._.deidentified", "doc._.pii_offsets", "doc._.surrogate_spans"],
+    requires=["doc.spans"],
+    default_config={
+        "profile": "crapii",
+        "scope": None,
+        "reserved": None,
+        "key_file": None,
+        "key_env": KEY_ENV,
+        "spans_key": SPANS_KEY,
+        "strategy": None,
+    },
+)
+def make_hips_surrogate(
+    nlp: Language,
+    name: str,
+    *,
+    profile: str | Profile,
+    scope: str | None,
+    reserved: bool | None,
+    key_file: str | None,
+    key_env: str | None,
+    spans_key: str,
+    strategy: str | None,
+) -> "HipsSurrogate":
+    """Make the component; see `HipsSurrogate`."""
+    return HipsSurrogate(
+        name,
+        profile=profile,
+        scope=scope,
+        reserved=reserved,
+        key_file=key_file,
+        key_env=key_env,
+        spans_key=spans_key,
+        strategy=strategy,
+    )
+
+
+class Read(NamedTuple):
+    """A document as read. text (str): Its text. found (list[Found]): Its spans. actions (list[str]): What becomes of each."""
+
+    text: str
+    found: list[Found]
+    actions: list[str]
+
+
+class Decided(NamedTuple):
+    """What is to be written. new (str): The new text. offsets (OffsetMap): Where everything went. replacements
+    (list[Replacement]): What stands where. ents (list[Span]): What does not stay as it is."""
+
+    new: str
+    offsets: OffsetMap
+    replacements: list[Replacement]
+    ents: list[Span]
+
+
+class HipsSurrogate(Saved, Pipe):
+    """Replace the spans of a document as a profile says.
+
+    name (str): Name of the component.
+    profile (str | Path | Profile): A shipped profile, a TOML file, or a profile.
+    scope (str | None): Within what equal names get equal surrogates: "document", "corpus" or "thread" (documents with the same
+        `doc._.pii_scope`, or those processed while `thread` is set); None for what the profile says.
+    reserved (bool | None): Whether surrogates use values that can belong to nobody; None for what the profile says.
+    key_file (str | Path | None): A file that holds the secret key.
+    key_env (str | None): An environment variable that holds it, if there is no file. Without either, a random key for this run.
+    spans_key (str): The span group to read.
+    strategy (str | None): What a value that comes again becomes: "consistent", "random" or "markov"; None for what the profile
+        says.
+    """
+
+    def __init__(
+        self,
+        name: str = "hips_surrogate",
+        *,
+        profile: str | Path | Profile = "crapii",
+        scope: str | None = None,
+        reserved: bool | None = None,
+        key_file: str | Path | None = None,
+        key_env: str | None = KEY_ENV,
+        spans_key: str = SPANS_KEY,
+        strategy: str | None = None,
+    ) -> None:
+        self.name = name
+        self.cfg: dict[str, Any] = {
+            "scope": None,
+            "reserved": reserved,
+            "key_file": str(key_file) if key_file is not None else None,
+            "key_env": key_env,
+            "spans_key": spans_key,
+            "strategy": None,
+        }
+        self.thread: str | None = None
+        self._words: Words | None = None
+        self._secret = Secret(path=self.cfg["key_file"], env=key_env)
+        self._observed = Observed(self._secret)
+        self.profile = profile
+        self.scope = scope
+        self.strategy = strategy
+        install_extensions()
+
+    @property
+    def profile(self) -> Profile:
+        """RETURNS (Profile): What happens to each label. Set it to a profile, a shipped one's name, or a path."""
+        return self._profile
+
+    @profile.setter
+    def profile(self, value: str | Path | Profile) -> None:
+        self._profile = value if isinstance(value, Profile) else Profile.load(value)
+        self._lacks_map = False
+
+    @property
+    def scope(self) -> str:
+        """RETURNS (str): "document", "corpus" or "thread". Set it to None for what the profile says."""
+        return self.cfg["scope"] or self._profile.scope
+
+    @scope.setter
+    def scope(self, value: str | None) -> None:
+        if value is not None and value not in SCOPES:
+            raise PiiError(Errors.E422, setting="scope", value=value, profile=self._profile.name, allowed=", ".join(SCOPES))
+        self.cfg["scope"] = value
+
+    @property
+    def strategy(self) -> str:
+        """RETURNS (str): "consistent", "random" or "markov". Set it to None for what the profile says."""
+        return self.cfg["strategy"] or self._profile.strategy
+
+    @strategy.setter
+    def strategy(self, value: str | None) -> None:
+        if value is not None and value not in STRATEGIES:
+            raise PiiError(
+                Errors.E422, setting="strategy", value=value, profile=self._profile.name, allowed=", ".join(STRATEGIES)
+            )
+        self.cfg["strategy"] = value
+
+    @contextmanager
+    def using(
+        self, *, profile: str | Path | Profile | None = None, scope: str | None = None, thread: str | None = None
+    ) -> Iterator["HipsSurrogate"]:
+        """Change settings for some documents.
+
+        profile (str | Path | Profile | None): Another profile. scope (str | None): Another scope.
+        thread (str | None): Id of the thread or author that the documents belong to; sets the scope to "thread".
+        YIELDS (HipsSurrogate): The component; afterwards it is as before.
+        """
+        before = self._profile, self.cfg["scope"], self.thread
+        try:
+            if profile is not None:
+                self.profile = profile  # type: ignore[assignment]
+            if scope is not None or thread is not None:
+                self.scope = scope or "thread"
+            self.thread = thread if thread is not None else self.thread
+            yield self
+        finally:
+            self._profile, self.cfg["scope"], self.thread = before
+
+    def set_key(self, key: bytes) -> None:
+        """Use this key instead of a file or an environment variable.
+
+        key (bytes): At least 16 bytes. RAISES (PiiError): E402 if it is shorter.
+        """
+        self._secret.give(key)
+
+    def observe(self, docs: Iterable[Doc]) -> int:
+        """Learn the names of a corpus, so that no surrogate is one of them; and its places, schools and workplaces, for profiles
+        with `pool = "corpus"`. What is learnt stays in memory.
+
+        docs (Iterable[Doc]): With `doc.spans`; run the pipeline up to this component over all documents first.
+        RETURNS (int): How many words of names are known now.
+        """
+        return self._observed.observe(docs, spans_key=self.cfg["spans_key"])
+
+    def forget(self) -> None:
+        """Forget what `observe` learnt."""
+        self._observed.forget()
+
+    def __call__(self, doc: Doc) -> Doc:
+        """RETURNS (Doc): The same document, with `_.deidentified`, `_.pii_offsets`, `_.surrogate_spans` and `ents`."""
+        error_handler = self.get_error_handler()
+        try:
+            self._warn_missing(self.set_annotations(doc))
+        except Exception as err:  # noqa: BLE001
+            error_handler(self.name, self, [doc], err)
+        return doc
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """YIELDS (Doc): The documents of a stream in order; one that fails goes to the error handler."""
+        error_handler = self.get_error_handler()
+        for docs in util.minibatch(stream, size=batch_size):
+            # All are read, then all decided, then all written: what one step needs stays in the processor's cache.
+            done: list[tuple[Doc, Any]] = [(doc, None) for doc in docs]
+            with collect_later():
+                for step in (self._read, self._decide, self._write):
+                    todo, done = done, []
+                    for doc, given in todo:
+                        try:
+                            done.append((doc, step(doc, given)))
+                        except Exception as err:  # noqa: BLE001, PERF203
+                            error_handler(self.name, self, [doc], err)
+            self._warn_missing(sum([missing for _, missing in done]))
+            for doc, _ in done:
+                yield doc
+
+    def set_annotations(self, doc: Doc) -> int:
+        """Write the results to a document.
+
+        doc (Doc): With `doc.spans`.
+        RETURNS (int): How many values got a tag because there was no surrogate.
+        """
+        return self._write(doc, self._decide(doc, self._read(doc)))
+
+    def _read(self, doc: Doc, _: None = None) -> "Read":
+        """RETURNS (Read): What a document holds, and what the profile does with it."""
+        if self._lacks_map:
+            raise PiiError(
+                Errors.E475, lacks="the profile's map for OTHER", cure="use one process, or set the profile again there"
+            )
+        by_role = self._profile.by_role
+        if by_role:
+            from .owners import set_detail_roles
+
+            set_detail_roles(doc, self.cfg["spans_key"])
+        found = read_group(doc, self.cfg["spans_key"])
+        if by_role:
+            actions = [self._profile.action(f.label, f.span._.pii_role or "") for f in found]
+        else:
+            actions = [self._profile.action(f.label) for f in found]
+        strings = doc.vocab.strings
+        if self._words is None or self._words.strings is not strings:
+            self._words = Words(strings)
+        return Read(self._words.text(doc), found, actions)
+
+    def _decide(self, doc: Doc, read: "Read") -> "Decided":
+        """RETURNS (Decided): What stands in the place of the spans."""
+        from .plan import plan
+        from .values import Item
+
+        text, found, actions = read
+        replacements = plan(
+            text,
+            [Item(start, end, label, action) for (label, start, end, _), action in zip(found, actions, strict=True)],
+            profile=self._profile,
+            chance=self.chance(doc, text),
+            known=self._observed,
+            reserved=self.cfg["reserved"],
+            local=self.scope == "document",
+            pools=self._observed.shared() if self._profile.pool == "corpus" else None,
+            strategy=self.cfg["strategy"],
+        )
+        new, offsets = apply_replacements(text, replacements)
+        return Decided(new, offsets, replacements, [f.span for f, action in zip(found, actions, strict=True) if action != KEEP])
+
+    def _write(self, doc: Doc, decided: "Decided") -> int:
+        """RETURNS (int): How many values got a tag because there was no surrogate."""
+        from .plan import NO_SURROGATE
+
+        new, offsets, replacements, ents = decided
+        attributes = doc._
+        attributes.deidentified = new
+        attributes.pii_offsets = offsets
+        attributes.surrogate_spans = [
+            {"start_char": start, "end_char": end, "label": rep.label, "action": rep.action, "note": rep.note}
+            for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
+        ]
+        write_ents(doc, ents)
+        return sum([rep.note == NO_SURROGATE for rep in replacements])
+
+    def chance(self, doc: Doc, text: str | None = None) -> Chance:
+        """RETURNS (Chance): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""
+        base = self._secret.chance()
+        if self.scope == "corpus":
+            return base.within("corpus")
+        if self.scope == "thread":
+            thread = doc._.pii_scope if doc._.pii_scope is not None else self.thread
+            if thread is not None:
+                return base.within(f"thread:{thread}")
+        # A document is its text: equal texts get equal surrogates, whatever else was read before.
+        return base.within("document:" + base.digest("document", doc.text if text is None else text).hex())
+
+    def _warn_missing(self, n: int) -> None:
+        if n:
+            warnings.warn(Warnings.W402.format(n=n), PiiWarning, stacklevel=2)

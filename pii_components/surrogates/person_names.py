@@ -1,0 +1,389 @@
+"""Surrogates for the names of people.
+
+    table, chance = name_table(), Chance(key, scope="corpus")
+    named = name_people(people, chance, table=table, forbidden=set())
+    render(mention, named[0], chance)            # "Dr. M. Lopez's" -> "Dr. C. Vidal's"
+
+A surname becomes the same surrogate for everyone who bears it; a given name depends on its surname too, so that two Marias stay
+two. Where two names want one surrogate, a secret order decides who gets it, not who comes first in the text.
+"""
+
+import re
+from collections.abc import Container, Iterator, Sequence
+from functools import cache, lru_cache
+from importlib import resources
+from typing import NamedTuple
+
+from ..names.letters import has_accent, is_letter, like, norm, plain, script_region
+from ..names.link import Person, is_typo, nicknames, nicknames_of, places_of
+from ..names.parse import FAMILY, GIVEN, Mention, patronymic, patronymic_gender
+from ..names.table import NameTable, Pool, Source
+from .keys import Chance, Stream
+from .style import other_shape
+
+# What no surrogate may be: the names of the document and of the corpus, and, where only this document counts, any word of
+
+_ASCII = bytes(range(128))
+
+
+class Forbidden:
+    """Folded words, as `style.norm` gives them.
+
+    words (Container[str]): Sets of them. text (str): A text whose words are forbidden too.
+    """
+
+    def __init__(self, *words: Container[str], text: str = "") -> None:
+        self._words = words
+        self._text = ""
+        if text:
+            text = text.replace("’", "'")
+            special = _elided(text)
+            if not text.isascii():
+                # Most of what is not ASCII are quotes and dashes.
+                rest = text.encode("utf8", "surrogatepass").translate(None, _ASCII).decode("utf8", "surrogatepass")
+                special |= {norm(word) for ch in {*rest} if ch.isalpha() for word in _words_with(text, ch)}
+                text = text.encode("ascii", "replace").decode("ascii")
+            self._text = text.lower()
+            if special:
+                self._words = (*words, special)
+
+    def __contains__(self, word: object) -> bool:
+        for words in self._words:
+            if word in words:
+                return True
+        return bool(word) and isinstance(word, str) and word in self._text and _holds(self._text, word)
+
+    def and_also(self, words: Container[str]) -> "Forbidden":
+        """RETURNS (Forbidden): With more words."""
+        more = Forbidden(*self._words, words)
+        more._text = self._text
+        return more
+
+
+def _words_with(text: str, letter: str) -> Iterator[str]:
+    """YIELDS (str): Words that hold a letter. letter (str): Not ASCII; what stands before it and is not ASCII either goes with it."""
+    at = text.find(letter)
+    while at >= 0:
+        start = at
+        while start and not text[start - 1].isascii():
+            start -= 1
+        yield _word_at(text, start)
+        at = text.find(letter, at + 1)
+
+
+def _word_at(text: str, start: int) -> str:
+    """RETURNS (str): The letters around a place, with marks and apostrophes between them. start (int): A place in the word."""
+    end = start
+    while start and (text[start - 1].isalpha() or text[start - 1] == "'"):
+        start -= 1
+    while end < len(text) and (text[end].isalpha() or not text[end].isascii() or text[end] == "'"):
+        end += 1
+    return text[start:end].strip("'").removesuffix("'s")
+
+
+def _elided(text: str) -> set[str]:
+    """RETURNS (set[str]): Folded words with one letter before an apostrophe: O'Brien, D'Souza."""
+    found = set()
+    at = text.find("'", 1)
+    while at > 0:
+        if not (at > 1 and text[at - 2].isalpha()) and text[at - 1].isalpha() and text[at + 1 : at + 2].isalpha():
+            found.add(norm(_word_at(text, at - 1)))
+        at = text.find("'", at + 1)
+    return found
+
+
+def _holds(text: str, word: str) -> bool:
+    """RETURNS (bool): Whether a word stands in a text between characters that are no letters."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        if not text[end : end + 1].isalpha() and not (start and text[start - 1].isalpha()):
+            return True
+        start = text.find(word, start + 1)
+    return False
+
+
+# One name to be replaced, and the name that is drawn for it.
+
+MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
+# How many fit names are compared where the length shall be near.
+NEAR_TRIES = 24
+
+
+class Slot(NamedTuple):
+    """One name to be replaced, the same for every person who shares it.
+
+    kind (str): `GIVEN` or `FAMILY`. word (str): Folded. family (str): For a given name, the folded surname that goes with it.
+    gender (str): "F", "M", or empty if unknown. region (str): A key of `REGIONS`, or empty. accented (bool): Whether it has an accent.
+    """
+
+    kind: str
+    word: str
+    family: str
+    gender: str
+    region: str
+    accented: bool
+
+    @property
+    def key(self) -> str:
+        return f"{self.word}|{self.family}" if self.kind == GIVEN else self.word
+
+
+def slots_of(person: Person, table: NameTable) -> tuple[tuple[Slot, ...], tuple[str, ...]]:
+    """RETURNS (tuple[tuple[Slot, ...], tuple[str, ...]]): A slot for each of a person's words; what is unknown, for a data steward."""
+    family, given = person.first(FAMILY), person.first(GIVEN)
+    surname = person.words[family] if family is not None else ""
+    of_family, of_given = (person.texts[i] if i is not None else "" for i in (family, given))
+    gender, region = _gender(person, table), _region(of_family, of_given, table)
+    slots = []
+    for kind, word, text in zip(person.kinds, person.words, person.texts, strict=True):
+        if kind == FAMILY:
+            own = region if text is of_family else _region(text, of_given, table)
+            slots.append(Slot(kind, word, "", "", own, has_accent(text)))
+        else:
+            slots.append(Slot(kind, word, surname, gender, region, has_accent(text)))
+    unknown = ("gender unknown",) if given is not None and not gender else ()
+    return tuple(slots), unknown if region else (*unknown, "origin unknown")
+
+
+def _region(family: str, given: str, table: NameTable) -> str:
+    """RETURNS (str): Where the names are from: by the script, the surname, then the given name; empty if unknown."""
+    script = script_region(family) or script_region(given)
+    if script:
+        return script
+    return next(iter((table.regions(family) if len(family) > 1 else ()) or table.regions_of_given(given)), "")
+
+
+def _gender(person: Person, table: NameTable) -> str:
+    """RETURNS (str): "F" or "M", by a title or the first given name, or what that is short for; else empty."""
+    place = person.first(GIVEN)
+    if person.gender or place is None:
+        return person.gender
+    word = person.words[place]
+    gender = table.gender(word)
+    if gender:
+        return gender
+    genders = {table.gender(full) for full in nicknames().get(word, ())}
+    return genders.pop() or "" if len(genders) == 1 else ""
+
+
+@cache
+def _neutral() -> dict[str, Pool]:
+    """RETURNS (dict[str, Pool]): Region -> given names of women and men alike; "" for all of them."""
+    text = (resources.files("pii_components") / "resources" / "names" / "neutral.tsv").read_text(encoding="utf8")
+    found = {region: names.split() for region, _, names in (line.partition("\t") for line in text.splitlines())}
+    found[""] = sorted({name for names in found.values() for name in names})
+    return {region: Pool(names, [float(i + 1) for i in range(len(names))]) for region, names in found.items()}
+
+
+def _pools(slot: Slot, table: NameTable) -> tuple[Pool, Pool, Pool]:
+    """RETURNS (tuple[Pool, Pool, Pool]): What to draw from first, then, and at last."""
+    if slot.kind == GIVEN and patronymic_gender(slot.word):
+        # After a father's name, whoever's child.
+        fathers = table.pool(given=True, gender="M", region="RU")
+        return fathers, fathers, fathers
+    return _pools_of(table, slot.kind == GIVEN, slot.gender, slot.region, slot.accented)
+
+
+@lru_cache(maxsize=512)
+def _pools_of(table: NameTable, given: bool, gender: str, region: str, accented: bool) -> tuple[Pool, Pool, Pool]:
+    then = table.pool(given=given, gender=gender, region=region)
+    first = then
+    if given and not gender and region in _neutral():
+        # Nobody knows whether "she" or "he" stands in the text: a name that goes with both.
+        first = _neutral()[region]
+    elif accented:
+        first = table.pool(given=given, gender=gender, region=region, accented=True)
+    return first, then, table.pool(given=given, gender=gender)
+
+
+def draw(
+    slot: Slot, stream: Stream, table: NameTable, *, forbidden: Container[str], taken: Container[str], near: bool = False
+) -> tuple[str | None, bool]:
+    """Draw a surrogate.
+
+    slot (Slot): What for. stream (Stream): Where chance comes from. table (NameTable): Names.
+    forbidden (Container[str]), taken (Container[str]): Folded words that it may not be. near (bool): Whether its length shall be near.
+    RETURNS (tuple[str | None, bool]): A name, or None if chance found none; whether it is from elsewhere.
+    """
+    first, then, last = _pools(slot, table)
+    small = bool(slot.region) and then is last
+    word, long = slot.word, len(slot.word) > 2
+    child = patronymic_gender(word) if slot.kind == GIVEN else ""
+    best: tuple[int, str, bool] | None = None
+    fit = 0
+    for attempt in range(MAX_TRIES):
+        pool = first if attempt < ACCENT_TRIES else then if attempt < WIDEN_AFTER else last
+        name = pool.draw(stream)
+        if child:
+            name = patronymic(name, child) or ""
+            if not name:
+                continue
+        new = norm(name)
+        # No letter of the original at the front, for its initial may stand alone; nor one name inside the other (Ana, Anabel).
+        if new[0] == word[0] or new in taken or (long and (word in new or new in word)) or new in forbidden:
+            continue
+        if "-" in name and any(norm(half) in forbidden for half in name.split("-")):
+            continue  # "Hyun-seo" for the given name of somebody whose surname is Hyun
+        elsewhere = bool(slot.region) and (attempt >= WIDEN_AFTER or small)
+        distance = abs(len(new) - len(word)) if near and len(word) > 1 else 0
+        if best is None or (distance, elsewhere) < (best[0], best[2]):
+            best = distance, name, elsewhere
+        fit += 1
+        if not distance or fit >= NEAR_TRIES:
+            break
+    return (best[1], best[2]) if best else (None, True)
+
+
+_DIGIT = re.compile(r"\d")
+_PURPOSE = {kind: f"NAME/{kind}" for kind in (GIVEN, FAMILY)}
+
+
+class Named(NamedTuple):
+    """A person and who they become.
+
+    person (Person): As in the document.
+    surrogates (tuple[str | None, ...]): For each of the person's words; an empty text drops the word (fixed pseudonyms have two
+        words), None means that no surrogate was found.
+    note (str): Where gender or origin could not be matched.
+    """
+
+    person: Person
+    surrogates: tuple[str | None, ...]
+    note: str = ""
+
+    def word(self, kind: str) -> str:
+        """RETURNS (str): The surrogate of the first word of a kind, or the empty string."""
+        place = self.person.first(kind)
+        return (self.surrogates[place] or "") if place is not None else ""
+
+
+def name_people(
+    people: Sequence[Person],
+    chance: Chance,
+    *,
+    table: NameTable,
+    forbidden: Container[str],
+    fixed: dict[int, str] | None = None,
+    near: bool = False,
+) -> list[Named]:
+    """Find a surrogate for everyone in a document.
+
+    people (Sequence[Person]): From `persons.link`.
+    chance (Chance): Key and scope.
+    table (NameTable): Where the names come from.
+    forbidden (Container[str]): Folded words that no surrogate may be: originals, cited authors.
+    fixed (dict[int, str] | None): Person -> pseudonym of two words, for profiles that have them.
+    near (bool): Whether names of about the same length are looked for.
+    RETURNS (list[Named]): One for each person, in order.
+    """
+    fixed = fixed or {}
+    known = [slots_of(person, table) for person in people]
+    keys = [[(slot.kind, slot.key) for slot in own] for own, _ in known]
+    slots: dict[tuple[str, str], Slot] = {}
+    # Siblings share a surname whose origin may be known from a given name only: the same one of them must decide each time.
+    for _, i in sorted([(person.words, i) for i, person in enumerate(people) if i not in fixed]):
+        for key, slot in zip(keys[i], known[i][0], strict=True):
+            slots.setdefault(key, slot)
+    found: dict[tuple[str, str], str | None] = {}
+    taken = {norm(part) for text in fixed.values() for part in text.split()} if fixed else set()
+    widened: set[tuple[str, str]] = set()
+    own = {w for person in people for w in person.words}
+    blocked = forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
+    streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
+    # Where two names want one surrogate, a secret order decides: that of the seeds.
+    streams.sort(key=_seed)
+    for stream, place in streams:
+        name, elsewhere = draw(slots[place], stream, table, forbidden=blocked, taken=taken, near=near)
+        found[place] = name
+        taken.add(norm(name) if name else "")
+        if elsewhere:
+            widened.add(place)
+    named = []
+    for i, person in enumerate(people):
+        if i in fixed:
+            named.append(Named(person, _fixed_words(person, fixed[i])))
+            continue
+        notes = known[i][1]
+        if "origin unknown" not in notes and not widened.isdisjoint(keys[i]):
+            notes = (*notes, "origin not matched")
+        named.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(notes)))
+    return named
+
+
+def _seed(drawn: tuple[Stream, tuple[str, str]]) -> bytes:
+    return drawn[0].seed
+
+
+def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
+    """The words of a fixed pseudonym in the places of a person's first given and last family name; other places stay empty."""
+    first, last = pseudonym.split(maxsplit=1)[0], pseudonym.rsplit(maxsplit=1)[-1]
+    words = [""] * len(person.words)
+    family = [i for i, k in enumerate(person.kinds) if k == FAMILY]
+    if family:
+        words[family[-1]] = last
+    given = person.first(GIVEN)
+    if given is not None:
+        words[given] = first
+    return tuple(words)
+
+
+def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int] | None = None) -> str | None:
+    """Write a mention with its owner's surrogate: in place, so that titles, commas, "_" and possessives stay.
+
+    mention (Mention): From `mentions.read_mention`. named (Named): Its owner.
+    chance (Chance): Key and scope, for numbers glued to a name.
+    places (Sequence[int] | None): From `persons.link_words`, if they are at hand: which word of the owner each word is.
+    RETURNS (str | None): The new text; None if some word has no surrogate.
+    """
+    person, surrogates, _ = named
+    text, words, full = mention.text, mention.words, person.words
+    if places is None:
+        places = places_of(mention, person)
+    if not places:
+        return None
+    numbers = None
+    if not text.isalpha() and _DIGIT.search(text):
+        numbers = chance.rng("NAME/numbers", "".join([ch for ch in text if ch.isdecimal()]))
+    out, last = "", 0
+    for word, place in zip(words, places, strict=True):
+        start, end, written, folded, _ = word
+        new = surrogates[place]
+        if new is None:
+            return None
+        between = text[last:start]
+        if numbers is not None:
+            between = _hide_numbers(between, numbers)
+        if new:
+            out += (between if out or not last else between.lstrip(" -\t_")) + _write(written, folded, new, full[place])
+        elif out:
+            # A second surname where the pseudonym has one: the word goes, and the space or hyphen before it.
+            out += between.rstrip(" -\t_")
+        last = end
+        if not new and word.is_initial and text[last : last + 1] == ".":
+            last += 1
+    rest = text[last:]
+    return out + (_hide_numbers(rest, numbers) if numbers is not None else rest)
+
+
+def _write(text: str, word: str, new: str, full: str) -> str:
+    """RETURNS (str): A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
+    if word == full and len(word) > 1 and new.isascii() and text.isascii() and text.isalpha() and text.istitle():
+        # As most names are written.
+        return new
+    if len(word) == 1 and text.isascii():
+        first = plain(new)[0]
+        return first.lower() if text.islower() else first.upper()
+    if word != full and len(full) > 1 and not is_typo(word, full):
+        own = [nick for nick in nicknames_of(new) if nick[0] != word[0]]
+        new = own[0].capitalize() if own else new
+    if text.isalpha():
+        return like(text, new)
+    spaced = any(ch in " ." for ch in text)
+    written = like("".join(ch for ch in text if is_letter(ch)), new)
+    return text[1].join(ch for ch in written if ch.isalpha()) if spaced else written
+
+
+def _hide_numbers(text: str, rng: Source | None) -> str:
+    """RETURNS (str): Text between the words of a name; many digits glued to it ("Ana_Lopez_102938") are changed."""
+    return other_shape(text, rng) if rng is not None and sum(ch.isdecimal() for ch in text) > 1 else text

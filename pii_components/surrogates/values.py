@@ -1,0 +1,123 @@
+"""What a generator of surrogates gets, and how a document's values become distinct surrogates.
+
+A generator is a function `(value, context, attempt) -> str | None`. It is pure: the same value, context and attempt give the
+same text; None means "no surrogate: use the tag".
+"""
+
+import re
+from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..names.table import NameTable
+from .keys import Chance
+from .person_names import Named
+
+if TYPE_CHECKING:
+    from .dates import AgeShift, DateShift
+
+MAX_TRIES = 40
+# How many fit surrogates are compared where the length shall be near.
+NEAR_TRIES = 10
+_NO_VALUE = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a surrogate may depend on.
+
+    chance (Chance): Key and scope. table (NameTable): Names to draw.
+    people (Sequence[Named]): The document's people and who they become.
+    reserved (bool): Whether values must be such that nobody can own them. locale (str): As Faker writes it, "en_US".
+    ages (AgeShift | None), dates (DateShift | None): How the ages and dates of the document move; None for what the key says.
+    avoid (Container[str]): Folded words that no invented name may be.
+    pools (Mapping[str, Sequence[str]]): Label -> values of the corpus that may stand for each other.
+    near (bool): Whether surrogates shall be about as long as their originals.
+    other (Mapping[str, str]): Canonical value -> what the user wants there instead, for OTHER.
+    """
+
+    chance: Chance
+    table: NameTable
+    people: Sequence[Named] = ()
+    reserved: bool = True
+    locale: str = "en_US"
+    ages: "AgeShift | None" = None
+    dates: "DateShift | None" = None
+    avoid: Container[str] = ()
+    pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    near: bool = False
+    other: Mapping[str, str] = field(default_factory=dict)
+
+
+Generator = Callable[[str, Context, int], str | None]
+
+
+@lru_cache(maxsize=1024)
+def canonical(value: str) -> str:
+    """RETURNS (str): Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
+    folded = value.casefold()
+    return folded if folded.isalnum() else _NO_VALUE.sub("", folded)
+
+
+def distinct(
+    values: Collection[str],
+    generator: Generator,
+    context: Context,
+    *,
+    forbidden: Collection[str],
+    key: Callable[[str], str] = canonical,
+) -> dict[str, str | None]:
+    """A surrogate for each value of one kind, none like another one's and none that is an original.
+
+    values (Collection[str]): As they stand, in any order.
+    generator (Generator): Makes one. context (Context): For it.
+    forbidden (Collection[str]): Canonical values that no surrogate may be.
+    key (Callable): What makes two values one; they get the same surrogate, each in its own form.
+    RETURNS (dict[str, str | None]): Value -> surrogate, or None if there is none.
+    """
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        groups.setdefault(key(value), []).append(value)
+    blocked = {*forbidden, *(groups if key is canonical else map(canonical, values))}
+    taken: set[str] = set()
+    found: dict[str, str | None] = {}
+    for group in sorted(groups, key=context.chance.order) if len(groups) > 1 else groups:
+        forms = sorted(set(groups[group]))
+        best: tuple[int, dict[str, str | None], set[str]] | None = None
+        fit = 0
+        for attempt in range(MAX_TRIES):
+            made = {form: generator(form, context, attempt) for form in forms}
+            results = {canonical(new) for new in made.values() if new is not None}
+            lacks = None in made.values()
+            if lacks or (results.isdisjoint(blocked) and results.isdisjoint(taken)):
+                distance = _distance(made) if context.near and not lacks else 0
+                fit += 1
+                if best is None or distance < best[0]:
+                    best = distance, made, results
+                if not distance or fit >= NEAR_TRIES:
+                    break
+        _, chosen, results = best or (0, dict.fromkeys(forms), set())
+        found.update(chosen)
+        taken |= results
+    return found
+
+
+def _distance(made: Mapping[str, str | None]) -> int:
+    """RETURNS (int): By how many characters surrogates are longer or shorter than their originals."""
+    return sum(abs(len(new) - len(old)) for old, new in made.items() if new is not None)
+
+
+# A span of a document, and what shall become of it.
+
+
+class Item(NamedTuple):
+    """A span of a document and what shall become of it.
+
+    start (int), end (int): Characters, end exclusive. label (str): Its label. action (str): One of `profiles.ACTIONS`.
+    """
+
+    start: int
+    end: int
+    label: str
+    action: str

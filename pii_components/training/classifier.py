@@ -1,0 +1,179 @@
+"""Train the classifier of `pii_context`: persons of labelled essays, what each may be, and a fit.
+
+    persons = collect(nlp, docs)                 # docs with gold in doc.spans["pii"], as `pii-edu corpus build` writes them
+    model = train(persons, l2=3.0)
+    nlp.get_pipe("pii_context").classifier = model
+
+Take essays that `pii_ner` was not trained on: on its own essays it is surer than it will ever be again.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy
+from spacy.language import Language
+from spacy.tokens import Doc, Span
+
+from ..context.classifier import CLASSES, TRUST, PersonModel, fit
+from ..context.component import PiiContext
+from ..context.cues import NOT_NAME
+from ..context.evidence import READER, token_vectors
+from ..errors import Errors, PiiError
+from ..labels import CONNECTED, DETAIL_LABELS, STUDENT, is_name, role_of
+from ..ner.loss import ANNOTATED, UNLABELLED_KEY
+from ..spans import SPANS_KEY, Candidate
+
+DOUBT = 0.15  # chosen on held-out real essays among 0, .15, .3 and .5: without it people who sign or head a text were lost
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PersonExample:
+    """One person of one essay.
+
+    document (int): Number of the essay. row (numpy.ndarray): What the classifier sees, `context_features.features`.
+    allowed (numpy.ndarray): 1 for each of `CLASSES` that the gold leaves open, shape `(6,)`. mentions (int): How many.
+    """
+
+    document: int
+    row: numpy.ndarray
+    allowed: numpy.ndarray
+    mentions: int
+
+
+def collect(
+    nlp: Language,
+    docs: Iterable[Doc],
+    *,
+    context: str = "pii_context",
+    prepare: Callable[[int], Doc] | None = None,
+    vectors: bool = True,
+    progress: Callable[[], None] = lambda: None,
+) -> list[PersonExample]:
+    """Persons of labelled essays, as the pipeline finds them before it decides.
+
+    nlp (Language): The whole pipeline. docs (Iterable[Doc]): With gold. context (str): Name of the component.
+    prepare (Callable[[int], Doc] | None): Gives an essay, by its number, as it is before that component; None to run the pipeline.
+    vectors (bool): Whether rows end with the pooled vectors of the encoder. progress (Callable[[], None]): Called after each essay.
+    RETURNS (list[PersonExample]): Those for whom the gold says something.
+    """
+    component = cast(PiiContext, nlp.get_pipe(context))
+    before = [proc for _, proc in nlp.pipeline[: nlp.pipe_names.index(context)]]
+    found = []
+    for number, gold in enumerate(docs):
+        doc = prepare(number) if prepare else nlp.make_doc(gold.text)
+        for proc in () if prepare else before:
+            doc = cast(Any, proc)(doc)
+        seen = component.examine(doc)
+        if seen is not None and seen.weighed:
+            rows = seen.rows(token_vectors(doc) if vectors else None, component.read([doc], [seen])[0])
+            for person, row in zip(seen.people.persons, rows, strict=True):
+                offsets = [
+                    (doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in (seen.people.cands[i] for i in person)
+                ]
+                allowed = classes_of(gold, offsets)
+                if allowed is not None:
+                    found.append(PersonExample(number, row, allowed, len(person)))
+        progress()
+    return found
+
+
+def names_before(nlp: Language, text: str) -> list[Candidate]:
+    """RETURNS (list[Candidate]): Names of a text as `pii_context` has them before it decides. nlp (Language): With it. text (str): The text."""
+    doc = nlp.make_doc(text)
+    for name, pipe in nlp.pipeline:
+        if name == "pii_context":
+            break
+        doc = cast(Any, pipe)(doc)
+    seen = cast(PiiContext, nlp.get_pipe("pii_context")).examine(doc)
+    return seen.people.cands if seen is not None else []
+
+
+def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray | None:
+    """What a person may be.
+
+    gold (Doc): The labelled essay. mentions (Sequence[tuple[int, int]]): Offsets of the person's mentions.
+    RETURNS (numpy.ndarray | None): 1 for each of `CLASSES` that is left open, shape `(6,)`; None if the gold says nothing: nobody has
+        labelled the mentions, or they are of several people.
+    """
+    annotated = gold.spans[SPANS_KEY].attrs.get(ANNOTATED) if SPANS_KEY in gold.spans else None
+    votes: dict[str, int] = {}
+    for start, end in mentions:
+        if any(s.start_char < end and start < s.end_char for s in gold.spans.get(UNLABELLED_KEY, ())):
+            continue
+        label = _label_at(gold.spans.get(SPANS_KEY, ()), start, end)
+        votes[label] = votes.get(label, 0) + 1
+    if not votes:
+        return None
+    # A mention that is labelled says more than one that the annotators passed over.
+    label, n = max(votes.items(), key=lambda kv: (kv[1], kv[0] != ""))
+    named = {key: count for key, count in votes.items() if key}
+    if not label and named:
+        label, n = max(named.items(), key=lambda kv: kv[1])
+    if sum(named.values()) > 1.5 * n:
+        return None
+    if label in DETAIL_LABELS:
+        return None  # a user name or a number taken for a name: no name, but nothing to let stand either
+    if not annotated:
+        classes = {role_of(label) if is_name(label) else NOT_NAME}
+    elif is_name(label):
+        classes = {role_of(other) for other in annotated.get(label, [label])}
+    else:
+        # Nobody marked it, so it is none of those who would have been: classmates neither, whom CRAPII calls students.
+        classes = {*CLASSES} - {STUDENT, CONNECTED}
+    return numpy.asarray([name in classes for name in CLASSES], dtype="f4")
+
+
+def _label_at(spans: Iterable[Span], start: int, end: int) -> str:
+    """RETURNS (str): The label of the gold span that shares most characters; empty if none shares half of the mention."""
+    best, most = "", 0
+    for span in spans:
+        shared = min(end, span.end_char) - max(start, span.start_char)
+        if shared > most and 2 * shared >= min(end - start, span.end_char - span.start_char):
+            best, most = span.label_, shared
+    return best
+
+
+def train(
+    persons: Sequence[PersonExample],
+    *,
+    extra: Sequence[PersonExample] = (),
+    l2: float = 30.0,
+    extra_l2: float = 10.0,
+    directions: int = 0,
+) -> PersonModel:
+    """Fit the classifier: to `extra` first, if there are any, and from there to `persons`.
+
+    persons (Sequence[PersonExample]): From `collect`. extra (Sequence[PersonExample]): Of other essays, such as ours, which are many and
+        tell every role. extra_l2 (float): Penalty of the fit to those. The reader learned from essays by the same hands and is right there
+        more often than elsewhere, so a share `DOUBT` of them is seen with what it says of somebody else.
+    l2 (float), directions (int): See `context_model.fit`.
+    RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without anyone.
+    """
+    start = fit(*_stacked(doubted(extra)), l2=extra_l2, directions=directions, trust=TRUST) if extra else None
+    return fit(*_stacked(persons), l2=l2, directions=directions, start=start) if persons or start is None else start
+
+
+def doubted(persons: Sequence[PersonExample], *, share: float = DOUBT, seed: int = 46) -> list[PersonExample]:
+    """Persons, a share of them with the reader's word of another one.
+
+    persons (Sequence[PersonExample]): From `collect`. share (float): 0 to 1. seed (int): Of the lot.
+    RETURNS (list[PersonExample]): As many, in the same order.
+    """
+    rng = numpy.random.default_rng(seed)
+    found = []
+    for person, draw, other in zip(
+        persons, rng.random(len(persons)), rng.integers(len(persons), size=len(persons)), strict=True
+    ):
+        row = person.row.copy()
+        if draw < share:
+            row[READER] = persons[other].row[READER]
+        found.append(replace(person, row=row))
+    return found
+
+
+def _stacked(persons: Sequence[PersonExample]) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """RETURNS (tuple[numpy.ndarray, numpy.ndarray]): Rows and what is allowed."""
+    if not persons:
+        raise PiiError(Errors.E306)
+    return numpy.stack([p.row for p in persons]), numpy.stack([p.allowed for p in persons])

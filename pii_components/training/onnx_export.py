@@ -1,0 +1,335 @@
+"""From a trained pipeline to the same one without torch: `with_onnx_encoder(nlp, quantized=True)`.
+
+The component `transformer` keeps its name, its pieces and its windows; its model becomes `pii_edu.OnnxEncoder.v1`, and whatever listened
+to it reads `doc.tensor`. Everything else is copied as it is.
+"""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy
+import spacy
+from spacy.language import Language
+from thinc.api import Model
+
+from ..errors import Errors, PiiError
+from ..ner.onnx import OnnxShim
+
+# An encoder's weights as an ONNX graph, and back: `encoder_graph(state, heads=12)`, `encoder_state(graph)`. Needs the pac
+
+PREFIX = "curated_encoder."
+EMBEDDINGS = PREFIX + "embeddings."
+_MOST = 127  # largest number in 8 bits with a sign
+# Largest weight of a product. Processors without VNNI add two products of 8 bits in 16, with a sign: 2 * 255 * 64 is what fits.
+_MOST_WEIGHT = 64
+_GELU_LEAST = 0.17
+_SMOOTH = 0.6  # share of a column's range that moves from the input into the weights
+_NORM_RANGE = 3.0  # standard deviations that a layer norm's output is thought to span
+_OURS = "com.microsoft"  # operators of onnxruntime
+
+State = Mapping[str, numpy.ndarray]
+
+
+def _onnx() -> Any:
+    try:
+        import onnx
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="onnx", what="making an ONNX encoder", extra="onnx") from err
+    return onnx
+
+
+class _Graph:
+    """Nodes and constants, in the order in which they are added; names of results are counted."""
+
+    def __init__(self, *, quantized: bool) -> None:
+        self.onnx = _onnx()
+        self.quantized = quantized
+        self.nodes: list[Any] = []
+        self.constants: dict[str, Any] = {}
+        for name, value in (("first", [0]), ("last", [-1])):
+            self.constant(name, numpy.asarray(value, dtype="i8"))
+        if quantized:
+            for name, number in (("one", 1.0), ("least", 1e-9), ("gelu_least", _GELU_LEAST), ("step", 1 / 255)):
+                self.constant(name, numpy.asarray(number, dtype="f4"))
+            self.constant("no_shift", numpy.asarray(0, dtype="u1"))
+
+    def constant(self, name: str, value: numpy.ndarray) -> str:
+        self.constants[name] = self.onnx.numpy_helper.from_array(numpy.ascontiguousarray(value), name)
+        return name
+
+    def add(self, operator: str, inputs: list[str], *, ours: bool = False, output: str = "", **attributes: Any) -> str:
+        output = output or f"{operator}_{len(self.nodes)}"
+        domain = _OURS if ours else ""
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], domain=domain, **attributes))
+        return output
+
+    def weights(self, name: str, value: numpy.ndarray) -> str:
+        """A weight that is no 8-bit one: half precision on disk, widened when the graph is loaded."""
+        half = self.constant(name, value.astype("f2"))
+        return self.add("Cast", [half], to=self.onnx.TensorProto.FLOAT)
+
+    def norm(self, x: str, state: State, name: str, *, output: str = "", epsilon: float) -> str:
+        parts = [self.constant(f"{name}.{part}", state[f"{name}.{part}"]) for part in ("weight", "bias")]
+        return self.add("LayerNormalization", [x, *parts], axis=-1, epsilon=epsilon, output=output)
+
+    def bytes_of(self, x: str) -> list[str]:
+        """RETURNS (list[str]): 8 bits per value, one scale, one zero point."""
+        parts = [f"{part}_{len(self.nodes)}" for part in ("bytes", "scale", "zero")]
+        self.nodes.append(self.onnx.helper.make_node("DynamicQuantizeLinear", [x], parts))
+        return parts
+
+    def product(self, x: str | list[str], name: str, weight: numpy.ndarray, bias: numpy.ndarray | None = None) -> str:
+        """x (str | list[str]): Rows, or what `bytes_of` made of them. weight (numpy.ndarray): Shape `(n_out, n_in)`."""
+        if not isinstance(x, list):
+            y = self.add("MatMul", [x, self.weights(name, weight.T)])
+            return y if bias is None else self.add("Add", [y, self.constant(_bias(name), bias)])
+        scale, whole = quantize(weight)
+        inputs = [x[0], self.constant(name, whole.T), x[1], self.constant(f"{name}.scale", scale), x[2]]
+        inputs += [""] if bias is None else ["", self.constant(_bias(name), bias)]
+        return self.add("MatMulIntegerToFloat", inputs, ours=True)
+
+    def product_by_row(self, x: str, name: str, weight: numpy.ndarray, bias: numpy.ndarray) -> str:
+        """The same with a scale per row. x (str): Rows without a number below 0. weight, bias (numpy.ndarray): Of the layer."""
+        scale = self.add("Mul", [self.add("ReduceMax", [x, "last"], keepdims=1), "step"])
+        scale = self.add("Max", [scale, "least"])
+        flat = self.add("Squeeze", [scale, "last"])
+        zeros = self.add("Expand", ["no_shift", self.add("Shape", [flat])])
+        values = self.add("QuantizeLinear", [x, flat, zeros], axis=0)
+        y = self.add("Mul", [self.product([values, "one", "no_shift"], name, weight), scale])
+        return self.add("Add", [y, self.constant(_bias(name), bias)])
+
+
+def _bias(name: str) -> str:
+    return name.removesuffix(".weight") + ".bias"
+
+
+def quantize(weight: numpy.ndarray, most: int = _MOST_WEIGHT) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Weights as whole numbers from -most to most. weight (numpy.ndarray): Shape `(n_rows, n_columns)`. RETURNS (tuple): Scale per row, and they."""
+    scale = numpy.maximum(numpy.abs(weight).max(axis=1), 1e-9).astype("f4") / most
+    return scale, numpy.rint(weight / scale[:, None]).astype("i1")
+
+
+def _factors(state: State, norm: str, weight: numpy.ndarray) -> numpy.ndarray:
+    """What the columns of a layer's input are divided by; their geometric mean is 1."""
+    reach = numpy.abs(state[f"{norm}.bias"]) + _NORM_RANGE * numpy.abs(state[f"{norm}.weight"])
+    factors = numpy.maximum(reach, 1e-3) ** _SMOOTH / numpy.maximum(numpy.abs(weight).max(axis=0), 1e-5) ** (1 - _SMOOTH)
+    return (factors / numpy.exp(numpy.log(factors).mean())).astype("f4")
+
+
+def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12, quantized: bool = True) -> bytes:
+    """An encoder as an ONNX graph.
+
+    state (Mapping[str, numpy.ndarray]): Weights by their names in the curated transformer's BERT. heads (int): Of attention.
+    epsilon (float): Of the layer norms. quantized (bool): 8 bits instead of half precision.
+    RETURNS (bytes): What `onnxruntime` reads. RAISES (PiiError): E005 without `onnx`.
+    """
+    state = {name: numpy.asarray(value, dtype="f4") for name, value in state.items()}
+    g = _Graph(quantized=quantized)
+    x = g.norm(_embed(g, state), state, EMBEDDINGS + "layer_norm", epsilon=epsilon)
+    n_layers = 1 + max(int(name.split(".")[2]) for name in state if name.startswith(PREFIX + "layers."))
+    for n in range(n_layers):
+        x = _attention(g, x, state, f"{PREFIX}layers.{n}.", heads=heads, epsilon=epsilon)
+        x = _feed_forward(g, x, state, f"{PREFIX}layers.{n}.", epsilon=epsilon, output="vectors" if n == n_layers - 1 else "")
+    make, types = g.onnx.helper, g.onnx.TensorProto
+    width = state[EMBEDDINGS + "position_embeddings.weight"].shape[1]
+    graph = make.make_graph(
+        g.nodes,
+        "encoder",
+        [make.make_tensor_value_info("ids", types.INT64, ["n_pieces"])],
+        [make.make_tensor_value_info("vectors", types.FLOAT, ["n_pieces", width])],
+        list(g.constants.values()),
+    )
+    # Versions that onnxruntime 1.16 and later read.
+    model = make.make_model(graph, opset_imports=[make.make_opsetid("", 18), make.make_opsetid(_OURS, 1)], ir_version=9)
+    return bytes(model.SerializeToString())
+
+
+def _embed(g: _Graph, state: State) -> str:
+    words, name = state[EMBEDDINGS + "word_embeddings.weight"], EMBEDDINGS + "word_embeddings.weight"
+    if g.quantized:
+        scale, whole = quantize(words, _MOST)
+        row = g.add("Cast", [g.add("Gather", [g.constant(name, whole), "ids"])], to=g.onnx.TensorProto.FLOAT)
+        x = g.add("Mul", [row, g.add("Gather", [g.constant(f"{name}.scale", scale[:, None]), "ids"])])
+    else:
+        x = g.add("Gather", [g.weights(name, words), "ids"])
+    # All pieces are of BERT's first segment, so that its vector can be part of each position's.
+    places = state[EMBEDDINGS + "position_embeddings.weight"] + state[EMBEDDINGS + "token_type_embeddings.weight"][0]
+    places_name = g.constant(EMBEDDINGS + "position_embeddings.weight", places)
+    return g.add("Add", [x, g.add("Slice", [places_name, "first", g.add("Shape", ["ids"]), "first"])])
+
+
+def _attention(g: _Graph, x: str, state: State, at: str, *, heads: int, epsilon: float) -> str:
+    weights = numpy.split(state[at + "mha.input.weight"], 3)
+    biases = numpy.split(state[at + "mha.input.bias"], 3)
+    source = g.bytes_of(x) if g.quantized else x
+    parts = [
+        g.add("Unsqueeze", [g.product(source, f"{at}mha.input.{letter}.weight", weight, bias), "first"])
+        for letter, weight, bias in zip("qkv", weights, biases, strict=True)
+    ]
+    mixed = g.add("Squeeze", [g.add("MultiHeadAttention", parts, ours=True, num_heads=heads), "first"])
+    source = g.bytes_of(mixed) if g.quantized else mixed
+    out = g.product(source, at + "mha.output.weight", state[at + "mha.output.weight"], state[at + "mha.output.bias"])
+    return g.norm(g.add("Add", [out, x]), state, at + "attn_output_layernorm", epsilon=epsilon)
+
+
+def _feed_forward(g: _Graph, x: str, state: State, at: str, *, epsilon: float, output: str) -> str:
+    first, second = at + "ffn.intermediate.weight", at + "ffn.output.weight"
+    weight, bias = state[first], state[_bias(second)]
+    if g.quantized:
+        factors = _factors(state, at + "attn_output_layernorm", weight)
+        divided = g.add("Mul", [x, g.constant(at + "ffn.intermediate.divide", 1 / factors)])
+        inner = g.add("Gelu", [g.product(g.bytes_of(divided), first, weight * factors, state[_bias(first)])], ours=True)
+        bias = (bias - _GELU_LEAST * _sums(*quantize(state[second]))).astype("f4")
+        out = g.product_by_row(g.add("Add", [inner, "gelu_least"]), second, state[second], bias)
+    else:
+        inner = g.add("Gelu", [g.product(x, first, weight, state[_bias(first)])], ours=True)
+        out = g.product(inner, second, state[second], bias)
+    return g.norm(g.add("Add", [out, x]), state, at + "ffn_output_layernorm", epsilon=epsilon, output=output)
+
+
+def _sums(scale: numpy.ndarray, whole: numpy.ndarray) -> numpy.ndarray:
+    return scale * whole.astype("f4").sum(axis=1)
+
+
+def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
+    """The weights in a graph that `encoder_graph` made, so that training can go on from what ships.
+
+    graph (bytes): The graph. RETURNS (dict[str, numpy.ndarray]): By their names in the curated transformer, 32 bits each; what was 8 bits
+        is as near as 8 bits are.
+    """
+    onnx = _onnx()
+    held = {c.name: onnx.numpy_helper.to_array(c) for c in onnx.load_from_string(graph).graph.initializer}
+    state: dict[str, numpy.ndarray] = {}
+    for name, value in held.items():
+        if not name.startswith(PREFIX) or name.endswith((".scale", ".divide")):
+            continue
+        scale = held.get(f"{name}.scale")
+        wide = value.astype("f4")
+        turned = ".layers." in name and wide.ndim == 2
+        if scale is not None:
+            wide = wide * (scale if turned else scale.reshape(-1, 1))
+        state[name] = numpy.ascontiguousarray(wide.T if turned else wide)
+    for name in [name for name in state if ".mha.input.q." in name]:
+        before, after = name.split(".q.")
+        state[f"{before}.{after}"] = numpy.concatenate([state.pop(f"{before}.{letter}.{after}") for letter in "qkv"])
+    for name, divide in held.items():
+        if name.endswith(".divide"):
+            at = name.removesuffix("ffn.intermediate.divide")
+            state[at + "ffn.intermediate.weight"] *= divide
+            state[at + "ffn.output.bias"] = state[at + "ffn.output.bias"] + _GELU_LEAST * state[at + "ffn.output.weight"].sum(
+                axis=1
+            )
+    width = state[EMBEDDINGS + "position_embeddings.weight"].shape[1]
+    state[EMBEDDINGS + "token_type_embeddings.weight"] = numpy.zeros((2, width), dtype="f4")  # part of the positions
+    return state
+
+
+ENCODER = "transformer"
+_BERT = "spacy-curated-transformers.BertTransformer.v1"
+_LISTENER = "spacy-curated-transformers.LastTransformerLayerListener.v1"
+_PIECE_SETTINGS = ("wordpiece_processor", "unk_piece", "bos_piece", "eos_piece", "lowercase", "strip_accents")
+
+
+def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
+    """The same pipeline with an encoder that onnxruntime runs.
+
+    nlp (Language): With a curated transformer of BERT's kind; it stays as it is. quantized (bool): 8 bits instead of half precision.
+    RETURNS (Language): A new pipeline over a vocabulary of its own. RAISES (PiiError): E110 for another encoder, E005 without `onnx`.
+    """
+    config = nlp.config.copy()
+    settings = config["components"].get(ENCODER, {}).get("model", {})
+    check_settings(settings)
+    width = settings["hidden_width"]
+    listeners = _replace(
+        config["components"], {"@architectures": "pii_edu.EncoderVectors.v1", "width": width, "upstream": ENCODER}
+    )
+    if len(listeners) != 1:
+        raise PiiError(Errors.E110, problem=f"{len(listeners)} poolings of its pieces")
+    config["components"][ENCODER] = {
+        "factory": "tok2vec",
+        "model": {
+            "@architectures": "pii_edu.OnnxEncoder.v1",
+            "hidden_width": width,
+            "threads": 0,
+            "piece_encoder": settings["piece_encoder"],
+            "with_spans": settings["with_spans"],
+            "pooling": listeners[0],
+        },
+    }
+    fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
+    for name, pipe in nlp.pipeline:
+        target: Any = fresh.get_pipe(name)
+        if name == ENCODER:
+            _copy_encoder(cast(Any, pipe).model, target.model, settings, quantized=quantized)
+        elif _listens(cast(Any, pipe)):
+            target.cfg = dict(cast(Any, pipe).cfg)
+            copy_parameters(cast(Any, pipe).model, target.model)
+        else:
+            target.from_bytes(cast(Any, pipe).to_bytes(exclude=["vocab"]), exclude=["vocab"])
+        for label in getattr(pipe, "labels", ()):
+            fresh.vocab.strings.add(label)
+    return fresh
+
+
+def check_settings(settings: dict[str, Any]) -> None:
+    """RAISES (PiiError): E110, if the encoder of these settings cannot be written as ONNX."""
+    if settings.get("@architectures") != _BERT:
+        raise PiiError(Errors.E110, problem=f"the architecture {settings.get('@architectures')}")
+    if settings["hidden_act"] != "gelu":
+        raise PiiError(Errors.E110, problem=f"the activation {settings['hidden_act']}")
+    if settings["with_spans"].get("@architectures") != "pii_edu.WithWindows.v1":
+        raise PiiError(Errors.E110, problem="other windows")
+
+
+def _replace(tree: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
+    """Put `new` where a config has a listener. RETURNS (list[dict]): The poolings of those that were there, without repeats."""
+    poolings: list[dict[str, Any]] = []
+    for key, value in tree.items():
+        if not isinstance(value, dict):
+            continue
+        if value.get("@architectures") == _LISTENER:
+            poolings.append(value["pooling"])
+            tree[key] = dict(new)
+        else:
+            poolings.extend(_replace(value, new))
+    return [pooling for n, pooling in enumerate(poolings) if pooling not in poolings[:n]]
+
+
+def _listens(pipe: Any) -> bool:
+    nodes = pipe.model.walk() if isinstance(getattr(pipe, "model", None), Model) else ()
+    return any(node.name == "last_transformer_layer_listener" for node in nodes)
+
+
+def _copy_encoder(source: Model, target: Model, settings: dict[str, Any], *, quantized: bool) -> None:
+    weights = source.get_ref("transformer").shims[0]._model.state_dict()
+    shim = cast(OnnxShim, target.get_ref("transformer").shims[0])
+    shim.from_bytes(
+        encoder_graph(
+            {name: value.float().cpu().numpy() for name, value in weights.items()},
+            heads=settings["num_attention_heads"],
+            epsilon=settings["layer_norm_eps"],
+            quantized=quantized,
+        )
+    )
+    for name in _PIECE_SETTINGS:
+        target.get_ref("piece_encoder").attrs[name] = source.get_ref("piece_encoder").attrs[name]
+
+
+def copy_parameters(source: Model, target: Model) -> None:
+    """Copy parameters and dimensions between two models that differ only in layers without parameters.
+
+    source (Model): Initialized. target (Model): Gets the same parameters, in the order of `walk`.
+    RAISES (PiiError): E110, if the layers with parameters differ.
+    """
+    pairs = [[node for node in model.walk() if node.param_names] for model in (source, target)]
+    if [node.name for node in pairs[0]] != [node.name for node in pairs[1]]:
+        raise PiiError(Errors.E110, problem="other layers behind it")
+    for old, new in zip(*pairs, strict=True):
+        for dim in old.dim_names:
+            if old.has_dim(dim):
+                new.set_dim(dim, old.get_dim(dim), force=True)
+        for param in old.param_names:
+            new.set_param(param, old.get_param(param))
+    for name in target.dim_names:
+        if target.has_dim(name) is None and source.has_dim(name):
+            target.set_dim(name, source.get_dim(name))

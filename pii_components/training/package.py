@@ -1,0 +1,191 @@
+"""From a trained pipeline to the one that ships: `python -m pii_components.training.package --model training/model-best --out en_pii_edu`.
+
+Three things change: the rules are added behind the trained components, the encoder becomes an ONNX graph that runs without torch (or stays a
+PyTorch model, in half precision: `--encoder torch`, for a GPU or for training on), and the vocabulary is made anew: spaCy keeps every string
+that a pipeline has seen, and what `pii_ner` has seen in training is students' words.
+"""
+
+import argparse
+import json
+import logging
+import shutil
+from io import BytesIO
+from pathlib import Path
+from typing import Any, cast
+
+import spacy
+from spacy.language import Language
+from thinc.api import Config, PyTorchShim
+
+from ..about import __version__
+from ..errors import Errors, PiiError
+from ..ner.onnx import OnnxShim
+
+logger = logging.getLogger(__name__)
+
+# How the encoder is packaged. 8 bits are half the size and twice as fast; half precision in ONNX gives what torch gives.
+INT8, HALF, TORCH = "onnx-int8", "onnx-half", "torch"
+ENCODERS = (INT8, HALF, TORCH)
+RULES = ("pii_ruler", "pii_context", "hips_surrogate")
+CLEANER = "doc_cleaner"
+MAX_BYTES = 50_000_000
+META = {
+    "lang": "en",
+    "name": "pii_edu",
+    "description": "De-identification of student writing: who is named, in which role, and realistic surrogates.",
+    "license": "Apache-2.0",
+    "sources": [
+        {"name": "all-MiniLM-L6-v2", "license": "Apache-2.0", "author": "sentence-transformers"},
+        {"name": "Essays of the project's authors", "license": "Apache-2.0", "author": "pii_edu"},
+        {"name": "CRAPII (358 essays of Kaggle's training file)", "license": "CC0, as far as known", "author": "Holmes et al."},
+        {"name": "PERSUADE 2.0 (as carrier of invented names)", "license": "see its publisher", "author": "Crossley et al."},
+    ],
+}
+
+
+def serialize_half(model: Any) -> bytes:
+    """The weights of a PyTorch model in half precision; loading them into a model in full precision widens them again.
+
+    model (torch.nn.Module): The model. RETURNS (bytes): What `torch.save` writes.
+    """
+    import torch
+
+    state = {k: v.half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
+    buffer = BytesIO()
+    torch.save(state, buffer)
+    return buffer.getvalue()
+
+
+def halve(nlp: Language) -> None:
+    """Store every PyTorch model of a pipeline in half precision from now on.
+
+    nlp (Language): The pipeline; its weights in memory stay as they are.
+    """
+    for _, pipe in nlp.pipeline:
+        for node in pipe.model.walk() if hasattr(pipe, "model") else ():
+            for shim in node.shims:
+                if isinstance(shim, PyTorchShim):
+                    cast(Any, shim)._serialize_model = serialize_half
+
+
+def renew_vocab(nlp: Language, config: Config) -> Language:
+    """The same pipeline over a vocabulary that has seen no text.
+
+    nlp (Language): A trained pipeline. config (Config): Its config.
+    RETURNS (Language): A new pipeline with the same weights and settings.
+    """
+    fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
+    for name, pipe in nlp.pipeline:
+        target: Any = fresh.get_pipe(name)
+        target.from_bytes(cast(Any, pipe).to_bytes(exclude=["vocab"]), exclude=["vocab"])
+        for label in getattr(pipe, "labels", ()):
+            fresh.vocab.strings.add(label)
+    return fresh
+
+
+def assemble(
+    model: Path | str,
+    *,
+    settings: dict[str, dict[str, Any]] | None = None,
+    encoder: str = INT8,
+    classifier: bytes = b"",
+    reader: bytes = b"",
+) -> Language:
+    """Add the rules behind the trained components.
+
+    model (Path | str): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name: its encoder and detector are
+        taken as they are.
+    settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`.
+    classifier (bytes): Of `pii_context`, as `pii-edu evaluate crossval` writes it; none if empty. reader (bytes): Of `pii_context`, as
+        `context_reader_train` writes it; none if empty.
+    RETURNS (Language): The whole pipeline, not yet saved.
+    """
+    settings = settings or {}
+    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])
+    if thresholds := settings.get("pii_ner", {}).get("thresholds"):
+        cast(Any, nlp.get_pipe("pii_ner")).cfg["thresholds"] = dict(thresholds)
+    config = nlp.config.copy()
+    # Where it was trained is nobody's business; spaCy checks the whole config, so a path may not become null either.
+    config["paths"] = {key: value and Path(value).name for key, value in config["paths"].items()}
+    if thresholds:
+        config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
+    fresh = renew_vocab(nlp, config)
+    if encoder != TORCH and not _is_onnx(fresh):
+        from .onnx_export import with_onnx_encoder
+
+        fresh = with_onnx_encoder(fresh, quantized=encoder == INT8)
+    for rule in RULES:
+        fresh.add_pipe(rule, config=settings.get(rule, {}))
+    if classifier:
+        from ..context.classifier import PersonModel
+
+        cast(Any, fresh.get_pipe("pii_context")).classifier = PersonModel.from_bytes(classifier)
+    if reader:
+        from ..context.role_encoder import PersonReader
+
+        cast(Any, fresh.get_pipe("pii_context")).reader = PersonReader.from_bytes(reader)
+    fresh.add_pipe(CLEANER)  # spaCy's own: the encoder's output is a megabyte per essay and would go into every DocBin
+    return fresh
+
+
+def _is_onnx(nlp: Language) -> bool:
+    transformer: Any = nlp.get_pipe("transformer")
+    return any(isinstance(shim, OnnxShim) for node in transformer.model.walk() for shim in node.shims)
+
+
+def package(
+    model: Path | str,
+    out: Path,
+    *,
+    settings: dict[str, dict[str, Any]] | None = None,
+    performance: dict | None = None,
+    encoder: str = INT8,
+    classifier: bytes = b"",
+    reader: bytes = b"",
+) -> Path:
+    """Write the package folder that `spacy.load("en_pii_edu")` finds.
+
+    model (Path): A pipeline as `spacy train` saved it.
+    out (Path): The folder of the import package; earlier pipelines in it are removed.
+    settings (dict | None): Config per component. performance (dict | None): Goes into meta.json. encoder (str): One of `ENCODERS`.
+    classifier (bytes), reader (bytes): See `assemble`.
+    RETURNS (Path): The pipeline's folder.
+    RAISES (PiiError): E010, if it is larger than 50 MB.
+    """
+    nlp = assemble(model, settings=settings, encoder=encoder, classifier=classifier, reader=reader)
+    halve(nlp)
+    nlp.meta.update({**META, "version": __version__, "performance": performance or {}})
+    target, made = out / f"en_pii_edu-{__version__}", out / "new"
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(made, ignore_errors=True)
+    nlp.to_disk(made)
+    size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
+    if size > MAX_BYTES:
+        raise PiiError(Errors.E010, size=size, most=MAX_BYTES)
+    for old in out.glob("en_pii_edu-*"):  # only now: what was there stays until the new one is whole
+        shutil.rmtree(old)
+    made.rename(target)
+    shutil.copy(target / "meta.json", out / "meta.json")
+    logger.info("%s: %.1f MB", target, size / 1e6)
+    return target
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(description="Add the rules to a trained pipeline and write it as en_pii_edu.")
+    parser.add_argument("--model", required=True, help="folder that `spacy train` wrote (model-best), or an assembled pipeline")
+    parser.add_argument("--out", type=Path, default=Path("en_pii_edu"))
+    parser.add_argument("--settings", type=Path, default=Path("configs/pipeline.json"), help="config per component, JSON")
+    parser.add_argument("--encoder", choices=ENCODERS, default=INT8, help="what runs the encoder in the package")
+    parser.add_argument("--classifier", type=Path, help="classifier.npz of `pii-edu evaluate crossval`")
+    parser.add_argument("--reader", type=Path, help="reader of `python -m pii_components.training.role_encoder`")
+    args = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    settings = json.loads(args.settings.read_text("utf8")) if args.settings.is_file() else {}
+    classifier = args.classifier.read_bytes() if args.classifier else b""
+    reader = args.reader.read_bytes() if args.reader else b""
+    package(args.model, args.out, settings=settings, encoder=args.encoder, classifier=classifier, reader=reader)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,535 @@
+"""Train the reader of `pii_context`: `python -m pii_components.training.role_encoder --corpus corpus/whole --out training/reader`.
+
+    texts = read_texts(path, context)                  # people of labelled texts, names as placeholders
+    model = train(texts, encoder=Path("assets/encoder"), settings=Settings(epochs=4))
+    to_reader(model, vocabulary).to_bytes()
+
+One decision per (document, person), as it is used. People whose gold leaves several roles open (CRAPII marks students and says nothing of
+others) are learned from by what is left open. Some capitalised words that are no names are made placeholders, too, so that the reader knows
+"no name". Checkpoints after each epoch; a run that was broken off goes on from the last one.
+"""
+
+import argparse
+import json
+import logging
+import os
+import random
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import numpy
+import spacy
+import torch
+from spacy.language import Language
+from spacy.tokens import Doc, DocBin
+from torch import Tensor, nn
+
+from ..context.classifier import CLASSES
+from ..context.component import PiiContext
+from ..context.role_encoder import HEAD, NAME, PLACEHOLDERS, PLACES, Blinded, Head, PersonReader, blind, cut, pieces_of
+from ..context.view import DocView
+from ..errors import Errors, PiiError
+from ..labels import NAME_CITED, is_name
+from ..ner.layers import quicken
+from ..ner.loss import FOUND_KEY, UNLABELLED_KEY
+from ..spans import SPANS_KEY, Candidate
+from .classifier import classes_of
+from .encoder import WEIGHTS, find_weights
+from .onnx_export import PREFIX, encoder_graph, encoder_state
+
+# Texts to train the reader of `pii_context` on: people of labelled documents with placeholders for their names, and batch
+
+_SPECIAL = 1000  # ids below are BERT's own, punctuation and placeholders
+_MASK_PIECE = 103
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the reader is trained.
+
+    epochs (int): Passes over the texts. learn_rate (float): Of the encoder, at its height; the head and the placeholders have `head_rate` times
+    that. batch_pieces (int): Pieces of a batch. masked (float): Share of the pieces that are hidden. lost (float): Share of the mentions that a
+    detector would have missed. strangers (float): Share of the texts in which words that are no names are made placeholders.
+    dropout (float): Of the encoder. frozen (int): Lowest layers that are kept as they are. seed (int): Of everything.
+    """
+
+    epochs: int = 4
+    learn_rate: float = 3e-4
+    head_rate: float = 5.0
+    batch_pieces: int = 6144
+    masked: float = 0.05
+    lost: float = 0.04
+    strangers: float = 0.25
+    dropout: float = 0.1
+    frozen: int = 0
+    seed: int = 46
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Text:
+    """A labelled text.
+
+    blinded (Blinded): It. allowed (numpy.ndarray): 1 for each of `context_model.CLASSES` that a person may be, shape `(n_persons, 6)`; all 0 for
+    those of whom the gold says nothing.
+    """
+
+    blinded: Blinded
+    allowed: numpy.ndarray
+
+
+def people_of_gold(context: PiiContext, gold: Doc, rng: random.Random, *, strangers: float) -> list[Candidate]:
+    """RETURNS (list[Candidate]): The names of a labelled text, and in a share of the texts up to three capitalised words that are none. Where a
+    detector's names stand beside the gold, these instead."""
+    found = [Candidate(s.start, s.end, s.label_, 0.99, "model") for s in gold.spans.get(SPANS_KEY, ()) if is_name(s.label_)]
+    if FOUND_KEY in gold.spans:
+        found += [Candidate(s.start, s.end, s.label_, 0.5, "model") for s in gold.spans[FOUND_KEY]]
+        return sorted(found, key=lambda c: c.start)
+    if rng.random() >= strangers:
+        return found
+    taken = {i for s in gold.spans.get(SPANS_KEY, ()) for i in range(s.start, s.end)}
+    taken |= {i for s in gold.spans.get(UNLABELLED_KEY, ()) for i in range(s.start, s.end)}
+    free = [t.i for t in gold if t.i not in taken and t.text.istitle() and t.is_alpha and len(t) > 2]
+    for i in rng.sample(free, min(len(free), rng.randint(1, 3))):
+        end = i + 1
+        while end < len(gold) and end - i < 3 and end in free and rng.random() < 0.7:
+            end += 1
+        if not any(c.start < end and i < c.end for c in found):
+            found.append(Candidate(i, end, NAME_CITED, 0.5, "model"))
+    return sorted(found, key=lambda c: c.start)
+
+
+def read_texts(path: Path, nlp: Language, pieces: Any, settings: Settings) -> list[Text]:
+    """People of a corpus.
+
+    path (Path): A .spacy file with gold in `doc.spans["pii"]`. nlp (Language): With `pii_context`. pieces (Model): A piece encoder.
+    settings (Settings): For `strangers`. RETURNS (list[Text]): Texts that name anybody.
+    """
+    context = cast(PiiContext, nlp.get_pipe("pii_context"))
+    rng = random.Random(settings.seed)
+    texts = []
+    for gold in DocBin().from_disk(path).get_docs(nlp.vocab):
+        cands = people_of_gold(context, gold, rng, strangers=settings.strangers)
+        if cands:
+            texts.append(as_text(context, gold, cands, pieces))
+    return [text for text in texts if text.allowed.any()]
+
+
+def as_text(context: PiiContext, gold: Doc, cands: Sequence[Candidate], pieces: Any) -> Text:
+    """RETURNS (Text): A labelled text with these names. context (PiiContext): Links them. pieces (Model): A piece encoder."""
+    view = DocView(gold, context.settings)
+    people = context.people(view, cands)
+    ragged = pieces.predict([gold])[0]
+    blinded = blind(people, view.words, ragged.dataXd.tolist(), ragged.lengths.tolist())
+    allowed = numpy.zeros((blinded.n_persons, len(CLASSES)), dtype="f4")
+    for number, person in enumerate(people.persons):
+        offsets = [(gold[c.start].idx, gold[c.end - 1].idx + len(gold[c.end - 1])) for c in (people.cands[i] for i in person)]
+        classes = classes_of(gold, offsets)
+        if classes is not None:
+            allowed[number] = classes
+    return Text(blinded, allowed)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Texts as tensors, see `ReaderModel.forward`; allowed (Tensor): Shape `(n_persons, 6)`."""
+
+    pieces: Tensor
+    lengths: Tensor
+    spans: Tensor
+    owners: Tensor
+    allowed: Tensor
+
+    def on(self, device: str) -> "Batch":
+        """RETURNS (Batch): The same on a device: "cpu", "cuda"."""
+        return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
+
+
+def batches(texts: Sequence[Text], rng: random.Random | None, settings: Settings) -> Iterator[Batch]:
+    """Texts of like length together.
+
+    texts (Sequence[Text]): All. rng (random.Random | None): For order, lost mentions and hidden pieces; None for none of it.
+    settings (Settings): How much of it. YIELDS (Batch): At most `batch_pieces` pieces with padding, but one text at least.
+    """
+    windows = []
+    for text in texts:
+        blinded = text.blinded if rng is None else _roughened(text.blinded, rng, settings)
+        found, inside = cut(blinded)
+        present = sorted({owner for *_, owner in inside if text.allowed[owner].any()})
+        inside = [item for item in inside if item[3] in set(present)]
+        if inside:
+            windows.append((max(map(len, found)), found, inside, present, text.allowed))
+    if rng is not None:
+        rng.shuffle(windows)
+        windows = [
+            item for at in range(0, len(windows), 256) for item in sorted(windows[at : at + 256], key=lambda item: item[0])
+        ]
+    groups: list[list[Any]] = [[]]
+    for item in windows:
+        rows = sum(len(other[1]) for other in groups[-1]) + len(item[1])
+        if groups[-1] and rows * max(item[0], *(other[0] for other in groups[-1])) > settings.batch_pieces:
+            groups.append([])
+        groups[-1].append(item)
+    if rng is not None:
+        rng.shuffle(groups)
+    for group in groups:
+        if group:
+            yield _stack(group)
+
+
+def _stack(group: Sequence[Any]) -> Batch:
+    rows: list[numpy.ndarray] = []
+    spans, owners, allowed = [], [], []
+    n_persons = 0
+    for _, found, inside, present, classes in group:
+        number = {owner: n_persons + n for n, owner in enumerate(present)}
+        spans += [(len(rows) + n, start, end) for n, start, end, _ in inside]
+        owners += [number[owner] for *_, owner in inside]
+        allowed.append(classes[present])
+        rows += found
+        n_persons += len(present)
+    pieces = numpy.zeros((len(rows), max(map(len, rows))), dtype="i8")
+    for n, row in enumerate(rows):
+        pieces[n, : len(row)] = row
+    return Batch(
+        torch.from_numpy(pieces),
+        torch.tensor([len(row) for row in rows]),
+        torch.tensor(spans),
+        torch.tensor(owners),
+        torch.from_numpy(numpy.concatenate(allowed)),
+    )
+
+
+def _roughened(blinded: Blinded, rng: random.Random, settings: Settings) -> Blinded:
+    """RETURNS (Blinded): With other numbers for the people, some pieces hidden, some mentions lost, some kinds of name not known."""
+    order = list(range(PLACES))
+    rng.shuffle(order)
+    noise = numpy.random.default_rng(rng.getrandbits(32))
+    pieces = blinded.pieces.copy()
+    names = pieces < 0
+    codes = -1 - pieces[names]
+    kinds, people = codes // PLACES, codes % PLACES
+    unknown = noise.random(len(kinds)) < 0.05
+    kinds = numpy.where(unknown & (kinds != NAME), NAME, kinds)
+    pieces[names] = -1 - (kinds * PLACES + numpy.asarray(order)[people])
+    hidden = (noise.random(len(pieces)) < settings.masked) & (pieces >= _SPECIAL)
+    pieces[hidden] = _MASK_PIECE
+    kept = blinded.mentions[noise.random(len(blinded.mentions)) >= settings.lost]
+    return Blinded(pieces, kept if len(kept) else blinded.mentions, blinded.n_persons)
+
+
+# The reader of `pii_context` in torch: `model = new_model(folder, dropout=.1)`, and what ships of it: `to_reader(model, v
+
+SOME_NAMES = ("maria", "john", "anna", "garcia", "smith", "brown")  # placeholders begin at the mean of their pieces
+
+
+class ReaderModel(nn.Module):
+    """Encoder, placeholders and head in torch; see `context_reader.PersonReader` for what they do."""
+
+    def __init__(self, encoder: nn.Module, width: int, like: Tensor, *, hidden: int = 384, dropout: float = 0.1) -> None:
+        """encoder (nn.Module): Of the curated transformers. width (int): Of its vectors. like (Tensor): Where placeholders begin, `(width,)`."""
+        super().__init__()
+        self.encoder = encoder
+        self.placeholders = nn.Parameter(like + 0.02 * torch.randn(3 * PLACES, width))
+        self.attention = nn.Linear(width, 1)
+        self.hidden = nn.Linear(2 * width, hidden)
+        self.output = nn.Linear(hidden, len(CLASSES))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, pieces: Tensor, lengths: Tensor, spans: Tensor, owners: Tensor, n_persons: int) -> Tensor:
+        """Logits.
+
+        pieces (Tensor): Shape `(n_windows, n_pieces)`, placeholders below 0. lengths (Tensor): Pieces of each window.
+        spans (Tensor): Window, first piece and end of each mention, shape `(n_mentions, 3)`. owners (Tensor): Person of each.
+        RETURNS (Tensor): Shape `(n_persons, 6)`.
+        """
+        vectors = self._encoded(pieces, lengths)
+        width = vectors.shape[-1]
+        sizes = spans[:, 2] - spans[:, 1]
+        member = torch.repeat_interleave(torch.arange(len(spans), device=pieces.device), sizes)
+        within = torch.arange(len(member), device=pieces.device) - torch.repeat_interleave(sizes.cumsum(0) - sizes, sizes)
+        rows = spans[member, 0] * pieces.shape[1] + spans[member, 1] + within
+        mentions = vectors.new_zeros(len(spans), width).index_add_(0, member, vectors.reshape(-1, width)[rows]) / sizes[:, None]
+        scores = self.attention(mentions)[:, 0]
+        weights = torch.exp(scores - scores.max().detach())
+        shares = weights / vectors.new_zeros(n_persons).index_add_(0, owners, weights)[owners]
+        pooled = vectors.new_zeros(n_persons, width).index_add_(0, owners, mentions * shares[:, None])
+        most = vectors.new_full((n_persons, width), -1e4)
+        most = most.scatter_reduce(0, owners[:, None].expand_as(mentions), mentions, "amax")
+        return cast(Tensor, self.output(self.dropout(torch.relu(self.hidden(torch.cat([pooled, most], dim=1))))))
+
+    def _encoded(self, pieces: Tensor, lengths: Tensor) -> Tensor:
+        from curated_transformers.models.attention import AttentionMask
+
+        bert: Any = self.encoder.curated_encoder
+        parts = bert.embeddings
+        words = parts.word_embeddings(pieces.clamp_min(0))
+        words = torch.where((pieces < 0)[..., None], self.placeholders[(-1 - pieces).clamp_min(0)], words)
+        places = parts.position_embeddings.weight[: pieces.shape[1]] + parts.token_type_embeddings.weight[0]
+        x = parts.dropout(parts.layer_norm(words + places))
+        mask = AttentionMask(torch.arange(pieces.shape[1], device=pieces.device)[None] < lengths[:, None])
+        with torch.autocast(pieces.device.type, dtype=torch.bfloat16):
+            for layer in bert.layers:
+                x = layer(x, mask)
+        return x.float()
+
+
+def new_model(encoder: Path, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12) -> ReaderModel:
+    """A model that has not learned anything yet.
+
+    encoder (Path): Folder with the weights to start from, see `pii_components.training.encoder`. seed (int): Of what is drawn.
+    dropout (float): See `cpu_training.quicken`. frozen (int): Lowest layers that are kept as they are.
+    heads (int): Of attention.
+    RETURNS (ReaderModel): With placeholders at the mean of some names' pieces. RAISES (PiiError): E106 without weights.
+    """
+    torch.manual_seed(seed)
+    vocabulary = read_vocabulary(encoder)
+    state = read_weights(encoder)
+    known = [vocabulary.index(name) for name in SOME_NAMES if name in vocabulary] or [0]
+    like = state[PREFIX + "embeddings.word_embeddings.weight"][known].mean(dim=0)
+    return _model(state, like, dropout=dropout, frozen=frozen, heads=heads)
+
+
+def from_reader(reader: PersonReader, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12) -> ReaderModel:
+    """A reader to go on training, as near as what it was rounded to: what ships has 8 bits.
+
+    reader (PersonReader): It, of its own vocabulary. Others as in `new_model`. RETURNS (ReaderModel): The same in torch.
+    """
+    torch.manual_seed(seed)
+    state = {name: torch.from_numpy(value) for name, value in encoder_state(reader.shim.graph).items()}
+    places = state[PREFIX + "embeddings.word_embeddings.weight"][torch.from_numpy(reader.placeholders)]
+    model = _model(state, places.mean(dim=0), dropout=dropout, frozen=frozen, heads=heads)
+    head = {name: torch.from_numpy(getattr(reader.head, name)) for name in HEAD}
+    with torch.no_grad():
+        model.placeholders.copy_(places)
+        for name, layer in (("attention", model.attention), ("hidden", model.hidden), ("output", model.output)):
+            layer.weight.copy_(head[name].reshape(layer.weight.shape))
+            layer.bias.copy_(head[f"{name}_bias"].reshape(layer.bias.shape))
+    return model
+
+
+def _model(state: dict[str, Tensor], like: Tensor, *, dropout: float, frozen: int, heads: int) -> ReaderModel:
+    from curated_transformers.models.bert import BertConfig, BertEncoder
+    from curated_transformers.models.curated_transformer import CuratedTransformer
+
+    words, inner = state[PREFIX + "embeddings.word_embeddings.weight"], state[PREFIX + "layers.0.ffn.intermediate.weight"]
+    width = words.shape[1]
+    config = BertConfig(
+        embedding_width=width, hidden_width=width, intermediate_width=inner.shape[0], vocab_size=len(words),
+        num_attention_heads=heads, num_hidden_layers=1 + max(int(name.split(".")[2]) for name in state if ".layers." in name),
+        max_position_embeddings=len(state[PREFIX + "embeddings.position_embeddings.weight"]),
+    )  # fmt: skip
+    wrapped: Any = CuratedTransformer(BertEncoder(config))
+    wrapped.load_state_dict(state)
+    quicken(wrapped, dropout=dropout)
+    bert = wrapped.curated_encoder
+    reader = ReaderModel(wrapped, width, like, dropout=dropout)
+    for kept in (bert.embeddings.word_embeddings, *bert.layers[:frozen]):
+        kept.requires_grad_(False)
+    return reader
+
+
+def read_weights(encoder: Path) -> dict[str, Tensor]:
+    """Weights by their names in the curated transformers.
+
+    encoder (Path): A folder. RETURNS (dict[str, Tensor]): 32 bits each. RAISES (PiiError): E106, if it holds none.
+    """
+    from curated_transformers.models.bert import BertConfig, BertEncoder
+    from curated_transformers.models.curated_transformer import CuratedTransformer
+    from curated_transformers.models.hf_util import convert_pretrained_model_for_encoder
+
+    weights = find_weights(encoder)
+    if weights is None:
+        raise PiiError(Errors.E106, path=str(encoder), names=" or ".join(WEIGHTS))
+    if weights.suffix == ".pt":
+        return {key: value.float() for key, value in torch.load(weights, map_location="cpu", weights_only=True).items()}
+    from safetensors.torch import load_file
+
+    tiny = BertConfig(
+        embedding_width=2, hidden_width=2, intermediate_width=2, num_attention_heads=1, num_hidden_layers=1, vocab_size=2
+    )
+    kind: Any = CuratedTransformer(BertEncoder(tiny))  # says which names to expect
+    return dict(convert_pretrained_model_for_encoder(kind, OrderedDict(load_file(weights))))
+
+
+def read_vocabulary(encoder: Path) -> list[str]:
+    """RETURNS (list[str]): The pieces of an encoder. encoder (Path): Its folder."""
+    return (encoder / "vocab.txt").read_text("utf8").splitlines()
+
+
+def to_reader(model: ReaderModel, vocabulary: list[str], *, quantized: bool = True, heads: int = 12) -> PersonReader:
+    """What ships.
+
+    model (ReaderModel): Trained. vocabulary (list[str]): Its pieces. quantized (bool): 8 bits instead of half precision.
+    heads (int): Of attention. RETURNS (PersonReader): The same on onnxruntime, placeholders in the place of free pieces.
+    """
+    state = {PREFIX + name: value.float().cpu().numpy() for name, value in model.encoder.curated_encoder.state_dict().items()}  # type: ignore[union-attr]
+    name = PREFIX + "embeddings.word_embeddings.weight"
+    state[name] = state[name].copy()
+    state[name][[vocabulary.index(piece) for piece in PLACEHOLDERS]] = model.placeholders.detach().cpu().numpy()
+    parts = {
+        "attention": model.attention.weight[0], "attention_bias": model.attention.bias[0], "hidden": model.hidden.weight,
+        "hidden_bias": model.hidden.bias, "output": model.output.weight, "output_bias": model.output.bias,
+    }  # fmt: skip
+    head = Head(**{key: value.detach().cpu().numpy() for key, value in parts.items()})
+    return PersonReader(encoder_graph(state, heads=heads, quantized=quantized), vocabulary, head)
+
+
+logger = logging.getLogger(__name__)
+
+
+def loss_of(logits: Tensor, allowed: Tensor) -> Tensor:
+    """RETURNS (Tensor): Mean negative log-probability of what is allowed, so that gold may leave several classes open."""
+    chances = torch.log_softmax(logits, dim=1)
+    return -torch.logsumexp(chances.masked_fill(allowed == 0, -1e9), dim=1).mean()
+
+
+def train(
+    model: ReaderModel,
+    texts: Sequence[Text],
+    dev: Sequence[Text],
+    settings: Settings,
+    *,
+    checkpoint: Path | None = None,
+) -> list[dict[str, Any]]:
+    """Learn.
+
+    model (ReaderModel): Changed in place. texts (Sequence[Text]): To learn from. dev (Sequence[Text]): Looked at after each epoch, not chosen by.
+    settings (Settings): How. checkpoint (Path | None): A file that is written after each epoch, and gone on from where it is there.
+    RETURNS (list[dict[str, Any]]): Per epoch loss, seconds, and the figures of `accuracy` on `dev`.
+    """
+    device = model.placeholders.device.type
+    rates = [settings.learn_rate, settings.learn_rate * settings.head_rate]
+    encoder = [p for p in model.encoder.parameters() if p.requires_grad]
+    others = [p for name, p in model.named_parameters() if not name.startswith("encoder.")]
+    optimizer = torch.optim.AdamW([{"params": encoder}, {"params": others}], weight_decay=0.01, fused=True)
+    per_epoch = sum(1 for _ in batches(texts, random.Random(settings.seed), settings))
+    total, step, told = per_epoch * settings.epochs, 0, list[dict[str, Any]]()
+    if checkpoint is not None and checkpoint.is_file():
+        state = torch.load(checkpoint, map_location=device, weights_only=True)
+        if state["settings"] == asdict(settings) and state["per_epoch"] == per_epoch:
+            model.load_state_dict(state["model"])
+            optimizer.load_state_dict(state["optimizer"])
+            step, told = state["step"], state["told"]
+    for epoch in range(len(told), settings.epochs):
+        rng = random.Random(f"{settings.seed}|{epoch}")
+        torch.manual_seed(rng.getrandbits(32))
+        model.train()
+        began, losses, n_pieces = time.perf_counter(), [], 0
+        for batch in (batch.on(device) for batch in batches(texts, rng, settings)):
+            step += 1
+            share = min(step / (0.06 * total), max(0.02, (total - step) / (0.94 * total)))
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * share
+            logits = model(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed))
+            loss = loss_of(logits, batch.allowed)
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            losses.append(loss.item())
+            n_pieces += batch.pieces.numel()
+            if step % 50 == 0:
+                logger.info(
+                    "step %d of %d, loss %.3f, %.0f pieces a second",
+                    step,
+                    total,
+                    numpy.mean(losses[-50:]),
+                    n_pieces / (time.perf_counter() - began),
+                )
+        told.append(
+            {
+                "epoch": epoch + 1,
+                "loss": round(float(numpy.mean(losses)), 4),
+                "seconds": round(time.perf_counter() - began),
+                **accuracy(model, dev, settings),
+            }
+        )
+        logger.info("%s", json.dumps(told[-1]))
+        if checkpoint is not None:
+            state = {
+                "model": model.state_dict(),
+                "optimizer": optimizer.state_dict(),
+                "step": step,
+                "told": told,
+                "per_epoch": per_epoch,
+            }
+            torch.save({**state, "settings": asdict(settings)}, checkpoint.with_suffix(".part"))
+            os.replace(checkpoint.with_suffix(".part"), checkpoint)
+    return told
+
+
+def accuracy(model: ReaderModel, texts: Sequence[Text], settings: Settings) -> dict[str, Any]:
+    """Right roles.
+
+    model (ReaderModel): The model. texts (Sequence[Text]): Labelled. settings (Settings): For the size of batches.
+    RETURNS (dict[str, Any]): `persons` whose gold leaves one class open, the share of them that is right, and F1 per class.
+    """
+    model.eval()
+    counts = numpy.zeros((len(CLASSES), len(CLASSES)), dtype="i8")
+    with torch.no_grad():
+        for batch in (batch.on(model.placeholders.device.type) for batch in batches(texts, None, settings)):
+            found = model(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed)).argmax(dim=1)
+            sure = batch.allowed.sum(dim=1) == 1
+            numpy.add.at(counts, (batch.allowed.argmax(dim=1)[sure].cpu().numpy(), found[sure].cpu().numpy()), 1)
+    right, sums = counts.diagonal(), counts.sum(axis=0) + counts.sum(axis=1)
+    f1 = {name: round(float(2 * right[n] / sums[n]), 3) for n, name in enumerate(CLASSES) if sums[n]}
+    return {"persons": int(counts.sum()), "right": round(float(right.sum() / max(counts.sum(), 1)), 4), "f1": f1}
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        description="Train the reader of pii_context: roles of people from the text around their names."
+    )
+    parser.add_argument(
+        "--corpus",
+        type=Path,
+        action="append",
+        required=True,
+        help="folder with train.spacy and dev.spacy; of several, dev of the first",
+    )
+    parser.add_argument("--encoder", type=Path, default=Path("assets/encoder"), help="weights to start from")
+    parser.add_argument(
+        "--source", type=Path, help="to go on from: checkpoint.pt of an earlier training, or the `reader` of a package"
+    )
+    parser.add_argument("--out", type=Path, default=Path("training/reader"))
+    parser.add_argument("--gpu-id", type=int, default=-1, help="0 for the first GPU")
+    for name, default in asdict(Settings()).items():
+        parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
+    args = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
+    args.out.mkdir(parents=True, exist_ok=True)
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp.add_pipe("pii_context")
+    shipped = PersonReader.from_bytes(args.source.read_bytes()) if args.source and args.source.suffix != ".pt" else None
+    vocabulary = shipped.vocabulary if shipped else read_vocabulary(args.encoder)
+    pieces = pieces_of(vocabulary)
+    texts = [text for folder in args.corpus for text in read_texts(folder / "train.spacy", nlp, pieces, settings)]
+    dev = read_texts(args.corpus[0] / "dev.spacy", nlp, pieces, settings)
+    logger.info(
+        "%d texts, %d pieces, %d people; dev: %d texts",
+        len(texts),
+        sum(len(t.blinded.pieces) for t in texts),
+        sum(t.blinded.n_persons for t in texts),
+        len(dev),
+    )
+    device = "cpu" if args.gpu_id < 0 else f"cuda:{args.gpu_id}"
+    made = partial(from_reader, shipped) if shipped else partial(new_model, args.encoder)
+    model: ReaderModel = made(seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
+    if args.source and not shipped:
+        model.load_state_dict(torch.load(args.source, map_location=device, weights_only=True)["model"])
+    told = train(model.to(device), texts, dev, settings, checkpoint=args.out / "checkpoint.pt")
+    (args.out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())
+    (args.out / "told.json").write_text(
+        json.dumps({"settings": asdict(settings), "texts": len(texts), "epochs": told}, indent=1) + "\n", "utf8"
+    )
+
+
+if __name__ == "__main__":
+    main()
