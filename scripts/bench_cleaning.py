@@ -68,7 +68,7 @@ GARBLED: dict[str, Callable[[str, random.Random], str]] = {
 
 
 class Maker:
-    """Makes essays. seed (int): Another one makes others."""
+    """Makes essays."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -80,7 +80,7 @@ class Maker:
         self.words = sorted({word for s in self.sentences for word in s.split()})
 
     def essay(self) -> str:
-        """RETURNS (str): 250 to 550 words."""
+        """250 to 550 words."""
         wanted, parts, size = self.rng.randrange(250, 550), [], 0
         while size < wanted:
             sentence = self.changed(self.rng.choice(self.sentences), 0.1)
@@ -89,11 +89,11 @@ class Maker:
         return re.sub(r"((?:\S+ ){80,120})", r"\1\n\n", " ".join(parts))
 
     def changed(self, text: str, share: float) -> str:
-        """RETURNS (str): With other words for a share of the words."""
+        """With other words for a share of the words."""
         return " ".join(self.rng.choice(self.words) if self.rng.random() < share else word for word in text.split(" "))
 
     def corpus(self, n: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
-        """RETURNS (tuple): Rows in random order; what was planted, id to kind."""
+        """Rows in random order; what was planted, id to kind."""
         rows: list[tuple[str, str, str]] = []  # kind, student, text
         share = lambda percent: max(2, int(n * percent / 100))  # noqa: E731
         for _ in range(share(1)):  # pairs
@@ -122,8 +122,7 @@ class Maker:
 
 
 def clean(source: Path, out: Path, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """RETURNS (tuple): The report; and seconds of the clock, seconds of processor time, the peak of memory in MiB, and the load of
-    the machine before: where others work on it too, only processor time can be compared."""
+    """The report; and seconds of the clock, seconds of processor time, the peak of memory in MiB, and the load of the machine before: where others work on it too, only processor time can be compared."""
     command = [
         sys.executable,
         "-m",
@@ -150,7 +149,7 @@ def clean(source: Path, out: Path, *options: str) -> tuple[dict[str, Any], dict[
 
 
 def bench_texts(folder: Path, n: int, seed: int) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What cleaning n essays took, and what was found of what was planted."""
+    """What cleaning n essays took, and what was found of what was planted."""
     rows, planted = Maker(seed).corpus(n)
     source = folder / "essays.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -179,7 +178,7 @@ def bench_texts(folder: Path, n: int, seed: int) -> dict[str, Any]:
 
 
 def bench_pdfs(folder: Path, n: int, seed: int) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What cleaning a folder of n PDFs of one page took."""
+    """What cleaning a folder of n PDFs of one page took."""
     import pymupdf
 
     maker = Maker(seed)

@@ -35,12 +35,12 @@ WARM_UP = 200
 
 
 def word(rng: random.Random) -> str:
-    """RETURNS (str): Of three to five syllables; one of more than 10^6."""
+    """Of three to five syllables; one of more than 10^6."""
     return "".join(rng.choice(CONSONANTS) + rng.choice(VOWELS) for _ in range(rng.randint(3, 5)))
 
 
 def texts(n: int, *, seed: int, sentences: int) -> list[str]:
-    """RETURNS (list[str]): Texts of up to so many sentences, each with a name, an address, a number and words of its own."""
+    """Texts of up to so many sentences, each with a name, an address, a number and words of its own."""
     with open(ROOT / "assets/samples/essays.csv", encoding="utf-8", newline="") as file:
         pool = [s for row in csv.DictReader(file) for s in re.split(r"(?<=[.!?])\s+", row["text"]) if 20 < len(s) < 200]
     rng = random.Random(seed)
@@ -53,7 +53,7 @@ def texts(n: int, *, seed: int, sentences: int) -> list[str]:
 
 
 def rules(folder: str) -> str:
-    """RETURNS (str): Path of a pipeline without a model. folder (str): Where it is saved."""
+    """Path of a pipeline without a model."""
     import spacy
 
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
@@ -64,13 +64,13 @@ def rules(folder: str) -> str:
 
 
 def resident_mib(pid: int) -> float:
-    """RETURNS (float): Resident memory of a process."""
+    """Resident memory of a process."""
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text("ascii"))
     return round(int(found[1]) / 1024, 1) if found else 0.0
 
 
 def start(model: str) -> tuple[subprocess.Popen[str], str]:
-    """RETURNS (tuple[subprocess.Popen[str], str]): The server and where it answers."""
+    """The server and where it answers."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PII_EDU_KEY": "everyone may know this key"}
     command = [
         sys.executable,
@@ -96,7 +96,7 @@ def start(model: str) -> tuple[subprocess.Popen[str], str]:
 
 
 def run(model: str, requests: int, *, sentences: int, write: Callable[[dict[str, Any]], None]) -> None:
-    """Ask. model (str): Of the server. requests (int): After the warm-up. write (Callable): Gets what is known after each thousand."""
+    """Ask."""
     process, url = start(model)
     rows: list[dict[str, Any]] = []
     found = 0

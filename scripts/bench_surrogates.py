@@ -75,7 +75,7 @@ Run = Callable[[slice], int]
 
 
 def detail(label: str, person: Person, rng: random.Random) -> str:
-    """RETURNS (str): A value of a person, the same each time for what somebody has one of."""
+    """A value of a person, the same each time for what somebody has one of."""
     what = DETAILS[label]
     if what not in person.details or label in ("DATE", "LOCATION", "EDUCATION", "EMPLOYER"):
         person.details[what] = invent_detail(what, person.first, person.last, rng)
@@ -83,7 +83,7 @@ def detail(label: str, person: Person, rng: random.Random) -> str:
 
 
 def make_essay(rng: random.Random, labels: Sequence[str], sentences: Sequence[str]) -> Essay:
-    """RETURNS (Essay): Text and spans. labels (Sequence[str]): Of its spans, in order."""
+    """Text and spans."""
     table = name_table()
     people: list[Person] = []
     for _ in range(1 + len(labels) // 6):
@@ -109,7 +109,7 @@ def make_essay(rng: random.Random, labels: Sequence[str], sentences: Sequence[st
 
 
 def corpora(n: int, seed: int) -> dict[str, list[Essay]]:
-    """RETURNS (dict[str, list[Essay]]): Name of the mix -> essays."""
+    """Name of the mix -> essays."""
     sentences = []
     for template in read_templates(ROOT / "assets"):
         sentences += [part.strip() for part in template.parts if isinstance(part, str) and 5 < len(part.split()) < 40]
@@ -124,7 +124,7 @@ def corpora(n: int, seed: int) -> dict[str, list[Essay]]:
 
 
 def with_plan(essays: Sequence[Essay]) -> Run:
-    """RETURNS (Run): Replaces all spans, returns how many."""
+    """Replaces all spans, returns how many."""
     from pii_components.labels import LABELS
     from pii_components.offsets import apply_replacements
     from pii_components.profiles import Profile
@@ -151,7 +151,7 @@ def with_plan(essays: Sequence[Essay]) -> Run:
 
 
 def with_component(essays: Sequence[Essay]) -> Callable[[], Run]:
-    """RETURNS (Callable): Makes a component; what that gives sends Docs through it and returns how many spans it replaced."""
+    """Makes a component; what that gives sends Docs through it and returns how many spans it replaced."""
     import warnings
 
     import spacy
@@ -184,7 +184,7 @@ def with_component(essays: Sequence[Essay]) -> Callable[[], Run]:
 
 
 def with_faker(essays: Sequence[Essay]) -> Run:
-    """RETURNS (Run): Has Faker make a value for each span, returns how many."""
+    """Has Faker make a value for each span, returns how many."""
     from faker import Faker
 
     fake = Faker("en_US")
@@ -212,12 +212,7 @@ def forget() -> None:
 
 
 def rates(make: dict[str, Callable[[], Run]], essays: int, passes: int) -> dict[str, dict[str, Any]]:
-    """Time them, taking turns, after one pass to warm up.
-
-    make (dict[str, Callable]): Makes what is timed, anew for each pass. essays (int): How many there are. passes (int): How often.
-    RETURNS (dict): For each, surrogates per second of processor time by the least time of every few essays; by whole passes, the slowest
-        and the fastest.
-    """
+    """Time them, taking turns, after one pass to warm up."""
     parts = [slice(i, min(i + FEW, essays)) for i in range(0, essays, FEW)]
     least = {name: [float("inf")] * len(parts) for name in make}
     made = {name: [0] * len(parts) for name in make}
@@ -245,7 +240,7 @@ def rates(make: dict[str, Callable[[], Run]], essays: int, passes: int) -> dict[
 
 
 def loop() -> float:
-    """RETURNS (float): Seconds of processor time for a million turns of a loop; about .06 on a quiet machine of 2.5 GHz."""
+    """Seconds of processor time for a million turns of a loop; about .06 on a quiet machine of 2.5 GHz."""
     start, total = time.process_time(), 0
     for i in range(1_000_000):
         total += i * i

