@@ -49,11 +49,27 @@ def publish(
     return made
 
 
-def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], *, left: int = 1) -> Table:
-    """A table whose first `left` columns hold words, the others numbers."""
+def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:
+    """Print a table: a row per entry, a column per key ("a.b" for b inside a), with the 95 % interval where there is one."""
     made = Table(title=title or None, title_justify="left")
-    for i, column in enumerate(columns):
-        made.add_column(column, justify="left" if i < left else "right")
-    for row in rows:
-        made.add_row(*row)
-    return made
+    rows = entries.items() if isinstance(entries, Mapping) else enumerate(entries)
+    names = isinstance(entries, Mapping)
+    for column in ([""] if names else []) + keys.split():
+        made.add_column(column.replace("_", " "))
+    for name, entry in rows:
+        made.add_row(*([name] if names else []), *(_cell(entry, key) for key in keys.split()))
+    to.print(made)
+
+
+def _cell(entry: Any, key: str) -> str:
+    *path, last = key.split(".")
+    for part in path:
+        entry = entry.get(part) or {}
+    value = entry.get(last)
+    if value is None or isinstance(value, bool | str):
+        return {None: "–", True: "yes", False: "no"}.get(value, str(value))
+    if isinstance(value, list):
+        return " to ".join(map(str, value))
+    low_high = entry.get(f"{last}_95")
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return shown + (" ({:.3f} to {:.3f})".format(*low_high) if low_high else "")

@@ -34,7 +34,7 @@ from pii_components.evaluate.gold import CRAPII_LABELS, Entity, GoldDocument, fi
 from pii_components.evaluate.metrics import N_RESAMPLES, SEED, resample, score
 from pii_components.evaluate.report import as_hidden, count_tables, plain, run_as_hidden
 from pii_components.evaluate.systems import Run, entity_of
-from pii_components.evaluate.tables import cell, lines_of, split_list
+from pii_components.evaluate.tables import split_list
 from pii_components.labels import INDIRECT_LABELS, LABELS
 from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
 from pii_components.profiles import Profile
@@ -101,8 +101,8 @@ def main(
     with guard(debug):
         chosen = choose_encoders(split_list(only))
         if show_list:
-            columns = ("encoder", "kind", "cased", "licence", "from", "here")
-            console().print(common.table("", columns, (_registry_row(encoder, root) for encoder in chosen), left=6))
+            rows = {encoder.name: about(encoder) | {"here": _here(encoder, root)} for encoder in chosen}
+            common.show(console(), "", rows, "kind cased licence packages upstream here")
             raise typer.Exit(DONE)
         common.early(out)
         Profile.load(profile)
@@ -122,59 +122,34 @@ def main(
         raise typer.Exit(DONE_WITH_SKIPS if failed else DONE)
 
 
-def _registry_row(encoder: Encoder, root: Path) -> list[str]:
+def about(encoder: Encoder) -> dict[str, Any]:
+    """What is told of an encoder."""
+    names = ("kind", "cased", "learn_rate", "packages", "upstream", "licence")
+    return {name: getattr(encoder, name) for name in names} | {"packages": list(encoder.packages)}
+
+
+def _here(encoder: Encoder, root: Path) -> str:
     try:
         find_folder(encoder, root)
-        here = "yes"
     except PiiError as err:
-        here = err.code
-    source = ", ".join(encoder.packages[:1]) + (" ..." if len(encoder.packages) > 1 else "") or encoder.upstream
-    return [encoder.name, encoder.kind, "yes" if encoder.cased else "no", encoder.licence, source, here]
+        return err.code
+    return "yes"
 
 
 def print_encoders(report: Mapping[str, Any], to: Console) -> None:
-    """Print the tables."""
-    for name in report["encoders"]:
-        to.print(f"\n{name}, by epoch, on dev\n\n{epochs_table(report, name)}", markup=False, soft_wrap=True)
-    to.print(f"\n{encoders_table(report)}", markup=False, soft_wrap=True)
-
-
-def encoders_table(report: Mapping[str, Any]) -> str:
-    """Markdown: each encoder before and after fine-tuning, on test, at the epoch that dev chose; and those left out."""
-    head = ("encoder", "fine-tuned", "epoch", "loss", "support", "R", "P", "F1", "F5 (95 % interval)", "words per CPU second")
-    rows = []
+    """Print each encoder by phase and epoch on dev, and all on test, at the epoch that dev chose; names that the profile hides count."""
+    keys = "loss position.support position.recall position.precision position.f1 position.f5"
     for name, found in report["encoders"].items():
-        for phase, row in found["test"].items():
-            tuned = "from nothing" if found["about"]["kind"] == CNN else {FROZEN: "no", TUNED: "yes"}[phase]
-            rows.append([name, tuned, str(row["epoch"]), *_numbers(row), str(row["words_per_cpu_second"])])
-    train, test = report["data"]["train"], report["data"]["test"]
-    lines = [
-        f"Trained on {train['tokens']:,} tokens ({train['documents']} {train['unit']}), scored on {test['tokens']:,} ({test['documents']} "
-        f"{test['unit']} that were not trained on, {test['documents_with_pii']} with personal information); by position, labels of CRAPII, names "
-        f"that profile {report['settings']['profile']} hides. {report['machine']['cpus']} processors.",
-        "",
-        *lines_of(head, rows),
-    ]
-    if report["skipped"]:
-        lines += ["", "Not compared:", "", *(f"- {n} [{why['code']}]: {why['reason']}" for n, why in report["skipped"].items())]
-    stopped = [f"- {name}: stopped {found['stopped']}" for name, found in report["encoders"].items() if found["stopped"]]
-    return "\n".join([*lines, *(["", *stopped] if stopped else [])])
-
-
-def epochs_table(report: Mapping[str, Any], name: str) -> str:
-    """Markdown: an encoder by phase and epoch, on dev."""
-    head = ("phase", "epoch", "training loss", "loss", "support", "R", "P", "F1", "F5 (95 % interval)")
-    rows = [
-        [row["phase"], str(row["epoch"]), f"{row['train_loss']:.4f}" if "train_loss" in row else "-", *_numbers(row)]
-        for row in report["encoders"][name]["rows"]
-    ]
-    return "\n".join(lines_of(head, rows))
-
-
-def _numbers(row: Mapping[str, Any]) -> list[str]:
-    found = row["position"]
-    shares = [cell(found, measure) for measure in ("recall", "precision", "f1")]
-    return [f"{row['loss']:.4f}", str(found["support"]), *shares, cell(found, "f5", interval=True)]
+        rows = {f"{row['phase']}, epoch {row['epoch']}": row for row in found["rows"]}
+        common.show(to, f"{name}, by epoch, on dev", rows, f"train_loss {keys}")
+        if found["stopped"]:
+            to.print(f"{name}: stopped {found['stopped']}")
+    rows = {f"{name}, {phase}": row for name, found in report["encoders"].items() for phase, row in found["test"].items()}
+    common.show(to, "On test", rows, f"epoch {keys} words_per_cpu_second")
+    for part, told in report["data"].items():
+        to.print(f"{part}: {told['tokens']:,} tokens, {told['documents']} {told['unit']}")
+    for name, why in report["skipped"].items():
+        to.print(f"{name} [{why['code']}]: {why['reason']}", markup=False)
 
 
 # --- the config of an encoder
@@ -364,8 +339,7 @@ def compare(
             # What a package raises may quote a path or a text: its type is told.
             skip(encoder, PiiError(Errors.E783, name=encoder.name, done="loaded or trained", type=type(err).__name__))
             continue
-        about = {name: getattr(encoder, name) for name in ("kind", "cased", "learn_rate", "packages", "upstream", "licence")}
-        results[encoder.name] = {"about": about | {"packages": list(encoder.packages)}} | found
+        results[encoder.name] = {"about": about(encoder)} | found
     if data is None or not results:
         raise PiiError(Errors.E786)
     return common.head() | {

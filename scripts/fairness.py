@@ -16,7 +16,6 @@ from typing import Annotated, Any
 import numpy
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.corpus.build import RECIPES, Filler, dress, rng_for
@@ -28,7 +27,7 @@ from pii_components.evaluate.match import in_clear
 from pii_components.evaluate.metrics import N_RESAMPLES, SEED, gap_of, mann_whitney, rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import PipelineSystem, System, make_system
-from pii_components.evaluate.tables import interval, number, progress_bar, split_list
+from pii_components.evaluate.tables import progress_bar, split_list
 from pii_components.labels import NAME_STUDENT
 from pii_components.names.table import NameTable, name_table
 from pii_components.profiles import Profile
@@ -82,31 +81,13 @@ def main(
 
 def print_fairness(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables."""
-    texts, overall, asked = report["texts"], report["all"], report["asked"]
-    to.print(
-        f"{texts['documents']} texts ({texts['chats']} chats and {texts['essays']} essays, each in ten versions), {texts['words']} words: "
-        f"{overall['names']} students' names, recall {interval(overall, 'recall')}"
-    )
+    keys = "names people recall gap p exact anywhere"
+    common.show(to, "All texts, each in ten versions", {"all": report["all"]}, keys)
     for category, groups in report["groups"].items():
-        to.print(_table(f"By {category} (95 % intervals)", groups))
+        common.show(to, f"By {category}; gap: recall less that of the rest", groups, keys)
     for kind, part in report["by_kind"].items():
-        to.print(_table(f"{kind} only", {**part["gender"], **part["culture"]}))
-    gap = interval({"gap": asked["worst_gap"], "gap_95": asked["worst_gap_95"]}, "gap", signed=True)
-    to.print(
-        f"No gender and no culture more than {asked['most_below']} below the rest on {asked['least_names']} names or more: "
-        f"{'yes' if asked['holds'] else 'no'}. Worst: {asked['worst']}, {gap}; fewest names: {asked['fewest_names']}"
-    )
-
-
-def _table(title: str, groups: Mapping[str, Mapping[str, Any]]) -> Table:
-    rows = [
-        (
-            name, str(found["names"]), str(found["people"]), interval(found, "recall"), interval(found, "gap", signed=True),
-            *(number(found.get(measure)) for measure in ("p", "exact", "anywhere")),
-        )
-        for name, found in groups.items()
-    ]  # fmt: skip
-    return common.table(title, ("", "names", "people", "recall", "less the rest", "p", "exact", "anywhere"), rows)
+        common.show(to, f"{kind} only", {**part["gender"], **part["culture"]}, keys)
+    common.show(to, "Is no gender and no culture too far below the rest?", [report["asked"]], " ".join(report["asked"]))
 
 
 # --- the texts

@@ -43,7 +43,6 @@ from pii_components.evaluate.metrics import (
 )  # fmt: skip
 from pii_components.evaluate.report import FORMAT, group_row, plain, versions
 from pii_components.evaluate.systems import label_of
-from pii_components.evaluate.tables import interval, number, test_cells
 from pii_components.files.formats.entities import read_entities
 from pii_components.files.record import Skip, open_binary, open_text
 from scripts import common
@@ -426,78 +425,28 @@ def table11(peers: Peers) -> dict[str, Any]:
 
 # --- the tables in the terminal
 
-
-def same(equal: bool, shown: object = None) -> str:
-    """Whether a number is as printed, and the printed one if not."""
-    return "equal" if equal else "[bold red]differs[/]" + (f" (printed {shown})" if shown is not None else "")
+_COLUMNS = {
+    "table6": "label part computed printed equal",
+    "table7": "system label tp fp fn precision recall f1 f5 equal",
+    "table8": "name sum total equal per_million million_tokens",
+    "table9": "group system total printed_total recall printed_recall gap u p significance equal",
+    "table10": "group system u printed_u p significance printed_significance equal",
+    "table11": "name rows printed_tp_fp rows_equal printed_tp_fn measures_equal",
+}
 
 
 def print_paper(report: Mapping[str, Any], to: Console) -> None:
-    """Print all tables: computed beside printed, what differs marked, slips below."""
-    for number_, (title, columns, rows) in _tables(report).items():
-        to.print(common.table(title, columns.split("|"), rows, left=1 if number_ in (0, 8, 11) else 2))
-        part = report.get(f"table{number_}", {})
-        if number_ == 7:
-            to.print(f"Table 7: {part['equal']} of {part['of']} rows equal to the print")
-        elif number_ == 9:
-            to.print(
-                f"Table 9: {part['equal']} of {part['of']} cells equal to the print, names by {part['source']}; rule: {part['rule']}"
-            )
-        elif number_ == 10:
-            to.print(
-                f"Table 10: {sum(row['equal'] for row in part['rows'])} of {len(part['rows'])} rows follow from {part['from']}"
-            )
-        elif number_ == 11:
-            to.print(f"Table 11: not from the files: {part['missing']}")
-    to.print("Where the print contradicts itself:")
-    for slip in report["slips"]:
-        to.print(f"  {slip['where']}: {slip['what']}", markup=False)
-
-
-def _tables(report: Mapping[str, Any]) -> dict[int, tuple[str, str, list[list[str]]]]:
-    """Title, columns and rows by the number of the table; 0 for what the paper does not print."""
-    t6, t7, t8, t9, t10, t11 = (report[f"table{n}"]["rows"] for n in range(6, 12))
-    return {
-        6: (
-            "Table 6: true entities", "label|part|computed|",
-            [[row["label"], row["part"], str(row["computed"]), same(row["equal"], row["printed"])] for row in t6],
-        ),
-        7: (
-            "Table 7: exact match by (document, type, text), computed from the stored predictions",
-            "system|label|TP|FP|FN|P|R|F1|F5|print",
-            [[SYSTEMS[row["system"]][1], row["label"], *(f"{row[name]:,}" for name in COUNTS),
-              *(f"{row[name]:.4f}" for name in MEASURES), same(row["equal"])] for row in t7],
-        ),
-        0: (
-            "Beside Table 7: intervals (95 %), other ways of matching, what stays visible",
-            "system|F5|recall|F5 position|F5 overlap|character recall|documents not wholly covered|clean touched",
-            [[name, interval(row["bag"], "f5"), interval(row["bag"], "recall"), number(row["position"]["f5"]),
-              number(row["overlap"]["f5"]), number(row["exposure"].get("character_recall")),
-              f"{row['coverage']['incompletely_covered']} of {row['coverage']['documents_with_pii']}",
-              f"{row['coverage']['clean_touched']} of {row['coverage']['clean_documents']}"] for name, row in report["beside"].items()],
-        ),
-        8: (
-            "Table 8: cost in dollars", "system|sum of parts|print|per million tokens (printed)|million tokens behind it",
-            [[row["name"], f"{row['sum']:.2f}", same(row["equal"], row["total"]), f"{row['per_million']:.2f}",
-              "{:.2f} to {:.2f}".format(*row["million_tokens"]) if row["million_tokens"] else "–"] for row in t8],
-        ),
-        9: (
-            "Table 9: recall by gender and culture of the name (printed in brackets), with the test of Table 10 on these counts",
-            "group|system|names|recall|less the rest (95 %)|U|p|",
-            [[row["group"], row["system"], f"{row['total']} ({row.get('printed_total', '–')})",
-              f"{row['recall']:.4f} ({row.get('printed_recall', '–')})", interval(row, "gap", signed=True), *test_cells(row)] for row in t9],
-        ),
-        10: (
-            "Table 10: Mann-Whitney U, two-tailed, from the totals and recalls that Table 9 prints", "group|system|U|p||print",
-            [[row["group"], row["system"], f"{row['u']:.0f}", f"{row['p']:.3g}", row["significance"],
-              same(row["equal"], f"U {row['printed_u']}, {row['printed_significance']}")] for row in t10],
-        ),
-        11: (
-            "Table 11 (TSCC): rows of the files against TP + FP", "system|rows|TP + FP||TP + FN|P, R, F1, F5 from counts",
-            [[row["name"], str(row["rows"] if row["rows"] is not None else "no file"), str(row["printed_tp_fp"]), same(row["rows_equal"]),
-              str(row["printed_tp_fn"]), same(row["measures_equal"])] for row in t11],
-        ),
-    }  # fmt: skip
+    """Print all tables: computed beside printed, slips below."""
+    for name, keys in _COLUMNS.items():
+        rows = report[name]["rows"]
+        common.show(to, name, rows, keys)
+        equal = report[name].get("equal", sum(row.get("equal", False) for row in rows))
+        to.print(f"{name}: {equal} of {report[name].get('of', len(rows))} equal to the print")
+    keys = "bag.f5 bag.recall position.f5 overlap.f5 exposure.character_recall coverage.incompletely_covered coverage.clean_touched"
+    common.show(to, "Beside Table 7: other ways of matching, what stays visible", report["beside"], keys)
+    to.print(f"table9: names by {report['table9']['source']}; rule: {report['table9']['rule']}")
+    to.print(f"table11: not from the files: {report['table11']['missing']}")
+    common.show(to, "Where the print contradicts itself", report["slips"], "where what")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 
 from pii_components.cli.common import guard
 from pii_components.errors import Errors, PiiError
@@ -53,8 +54,7 @@ def main(
             found = compare_presidio(analyzers, documents, progress=advance)
         data = describe_data(documents, file=texts.name, sha256=file_sha256(texts)) | {"gold_sha256": file_sha256(gold)}
         report = {"kind": "presidio", "data": data, "versions": versions(), "about": about, **found}
-        show = None if quiet else lambda report, to: to.print(common.table("", *presidio_rows(report)))
-        common.publish("presidio_samples", report, out, show)
+        common.publish("presidio_samples", report, out, None if quiet else print_presidio)
 
 
 def _analyzers(alone: str, pipeline: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -147,22 +147,18 @@ def _public(label: str) -> bool:
     return role_of(label) in (CITED, CHARACTER)
 
 
-def presidio_rows(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells. For each analyzer: results, how many are right, and gold that is left in clear."""
-    systems, gold = report["systems"], report["gold"]
-    head = ["Presidio's entity", "in the essays"]
-    head += [f"{name}: {what}" for name in systems for what in ("results", "right", "left in clear")]
-    rows = []
-    for entity in dict.fromkeys((*gold, *sorted({e for s in systems.values() for e in s["entities"]}))):
-        cells = [entity, str(gold.get(entity, 0))]
-        for system in systems.values():
-            counts = system["entities"].get(entity, {"results": 0, "right": 0})
-            # What the gold does not label cannot be judged.
-            judged = [str(counts["right"]), str(system["missed"].get(entity, 0))] if entity in gold else ["–", "–"]
-            cells += [str(counts["results"]), *judged]
-        rows.append(cells)
-    cited = [cell for system in systems.values() for cell in (f"{system['cited_as_person']} called PERSON", "", "")]
-    return head, [*rows, ["authors and characters", str(report["gold_cited"]), *cited]]
+def print_presidio(report: Mapping[str, Any], to: Console) -> None:
+    """Print for each analyzer and entity: results, how many are right, and gold that is left in clear."""
+    gold = report["gold"]
+    for name, system in report["systems"].items():
+        found = system["entities"]
+        rows = {e: {"gold": gold.get(e), **found.get(e, {}), "missed": system["missed"].get(e, 0)} for e in {**gold, **found}}
+        common.show(
+            to,
+            f"{name}; {system['cited_as_person']} of {report['gold_cited']} cited are a PERSON",
+            rows,
+            "gold results right missed",
+        )
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from pii_components.cli.common import guard
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.metrics import LEVEL, N_RESAMPLES, SEED, Estimate, resample, score
 from pii_components.evaluate.report import plain, versions
-from pii_components.evaluate.tables import interval, number, progress_bar
+from pii_components.evaluate.tables import progress_bar
 from pii_components.files.formats.jsonl import USUAL_ID_FIELDS
 from pii_components.files.labelled import guess_form, read_corpus
 from pii_components.files.record import Skip
@@ -98,38 +98,19 @@ def main(
 
 def print_release(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables."""
-    found = report["release"]
-    to.print(
-        f"{found['documents']} documents, {found['words']} words, {found['surrogates']} surrogates (from {found['surrogates_known_from']}), "
-        f"{found['leaks']} leaks (from {found['leaks_known_from']}), {found['leaks_in_part']} of them beside a part that was replaced"
+    found, given = report["release"], report["release"]["arithmetic"]
+    common.show(
+        to, "The release", [found], "documents words surrogates surrogates_known_from leaks leaks_known_from leaks_in_part"
     )
-    columns = ("attacker", "leaks", "suspects", "found", "P", "P by chance", "R", "R by chance", "P over chance", "p", "AUC")
-    rows = [
-        [name, *(str(row[key]) for key in ("leaks", "suspects", "found")), interval(row, "precision"), number(row["chance_precision"]),
-         interval(row, "recall"), number(row["chance_recall"]), interval(row, "lift"), f"{row['p_value']:.2g}", interval(row, "auc")]
-        for name, row in found["attacks"].items()
-    ]  # fmt: skip
-    to.print(common.table(f"Parrot attack, both halves in turn (95 % intervals); {found['tagger']}", columns, rows))
+    keys = "leaks suspects found precision chance_precision recall chance_recall lift p_value auc"
+    common.show(to, f"Parrot attack, both halves in turn; {found['tagger']}", found["attacks"], keys)
     for name in found["attacks"]:
         to.print(f"{name}: {ATTACKERS[name]}")
-    given, seen = found["arithmetic"], found["arithmetic"]["observed"]
-    title = f"Given away by repetition, if {given['miss_rate']:.4f} of the mentions are missed (from {given['miss_rate_from']})"
-    shares = {"all values": ("values", "share_of_values"), "documents": ("documents_with_values", "share_of_documents")}
-    rows = [
-        [str(row["n"]), str(row["values"]), *(number(row[way]) for way in (*STRATEGIES, APART))]
-        for row in given["by_repetition"]
-    ]
-    rows += [
-        [name, str(given[total]), *(number(given[share][way]) for way in (*STRATEGIES, APART))]
-        for name, (total, share) in shares.items()
-    ]
-    columns = ("mentions in a document", "values", *STRATEGIES, "consistent, side by side")
-    to.print(common.table(title, columns, rows, left=0))
-    to.print("side by side: value and surrogate stand in one document")
-    to.print(
-        f"observed: {seen['values_in_part_in_clear']} values replaced in one place and in clear in another "
-        f"({seen['documents_with_a_value_in_part']} documents), {seen['values_wholly_in_clear']} in clear each time"
-    )
+    shares = {"values": given["share_of_values"], "documents": given["share_of_documents"]}
+    shares |= {f"values that stand {row['n']} times": row for row in given["by_repetition"]}
+    title = f"Given away by repetition, if {given['miss_rate']} of the mentions are missed (from {given['miss_rate_from']})"
+    common.show(to, title, shares, " ".join(("values", *STRATEGIES, APART)))
+    common.show(to, "Observed", [given["observed"]], " ".join(given["observed"]))
 
 
 # --- can a value that was missed be told from the surrogates around it? Formulae of BRATsynthetic for three strategies

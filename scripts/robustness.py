@@ -17,7 +17,6 @@ from typing import Annotated, Any
 import numpy
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.corpus.build import RECIPES, from_essays, rng_for, split_of
@@ -34,7 +33,7 @@ from pii_components.corpus.perturb import (
     clean_paragraphs,
     perturbations,
     windows_of,
-)
+)  # fmt: skip
 from pii_components.corpus.templates import Template, read_fragments, read_templates
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
@@ -42,7 +41,7 @@ from pii_components.evaluate.match import in_clear
 from pii_components.evaluate.metrics import N_RESAMPLES, SEED, Estimate, difference, resample, score
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import System, crapii_label, make_system
-from pii_components.evaluate.tables import console, interval, number, progress_bar, split_list
+from pii_components.evaluate.tables import console, progress_bar, split_list
 from pii_components.files.formats.base import LabelledText
 from pii_components.files.labelled import read_corpus
 from pii_components.labels import INDIRECT_LABELS, LABELS
@@ -81,9 +80,9 @@ def main(
     with guard(debug):
         common.early(out)
         if show_list:
-            rows = [(name, p.kind, p.about) for name, p in perturbations().items()]
-            rows += [(name, LENGTH, about) for name, about in EDGES.items()]
-            console().print(common.table("", ("perturbation", "class", "example"), rows, left=3))
+            known = {name: {"class": p.kind, "example": p.about} for name, p in perturbations().items()}
+            known |= {name: {"class": LENGTH, "example": about} for name, about in EDGES.items()}
+            common.show(console(), "", known, "class example")
             raise typer.Exit(DONE)
         protects = Profile.load(profile).protects
         prose = clean_paragraphs(prose_of(assets)) or list(PARAGRAPHS)
@@ -108,48 +107,24 @@ def main(
         }
         skipped = {} if windows else dict.fromkeys(EDGES, "the system does not read in windows")
         report = {"data": data, "profile": Path(profile).name, "skipped": skipped, **found}
-        common.publish(
-            "robustness", report, out, None if quiet else lambda told, to: print_robustness(told, to, everything=show_all)
-        )
+        show = None if quiet else lambda made, to: print_robustness(made, to, everything=show_all)
+        common.publish("robustness", report, out, show)
         below = [kind for kind, entry in report["classes"].items() if entry.get("recall", 1.0) < floor]
         raise typer.Exit(DONE_WITH_SKIPS if below else DONE)
 
 
 def print_robustness(report: Mapping[str, Any], to: Console, *, everything: bool = False) -> None:
-    """Print the tables."""
-    data, base, entries = report["data"], report["unperturbed"], report["perturbations"]
-    to.print(
-        f"{data['file']}: {data['documents']} of {data['of']} essays, {base['support']} spans that must be hidden; as they are: recall "
-        f"{interval(base, 'recall')}, whole {interval(base, 'whole')}, strict {interval(base, 'strict')}"
+    """Print the tables, the weakest perturbations first."""
+    entries, data = report["perturbations"], report["data"]
+    names = sorted(entries, key=lambda name: entries[name].get("recall", 2.0))[: None if everything else WEAKEST]
+    keys = (
+        "documents support recall unperturbed_recall drop whole strict false_alarms_per_10k_words clean_touched clean_documents"
     )
-    to.print(
-        _table("By class of perturbation (95 % intervals; recall is of characters, by any protected label)", report["classes"])
-    )
-    measured = sorted((name for name in entries if "recall" in entries[name]), key=lambda name: entries[name]["recall"])
-    rest = [name for name in entries if "recall" not in entries[name]]
-    title = "All perturbations, the weakest first" if everything else f"The {WEAKEST} weakest perturbations"
-    to.print(_table(title, {name: entries[name] for name in ([*measured, *rest] if everything else measured[:WEAKEST])}))
-    if worst := report["worst"]:
-        least = worst["least_support"]
-        to.print(f"Worst of those with {least} spans or more: {worst['name']}, recall {interval(worst, 'recall')}")
+    common.show(to, f"{data['file']}, {data['documents']} of {data['of']} essays", {"as they are": report["unperturbed"]}, keys)
+    common.show(to, "By class of perturbation; recall is of characters, by any protected label", report["classes"], keys)
+    common.show(to, "By perturbation, the weakest first", {name: entries[name] for name in names}, keys)
     for name, reason in report["skipped"].items():
         to.print(f"{name} was left out: {reason}")
-
-
-def _table(title: str, entries: Mapping[str, Mapping[str, Any]]) -> Table:
-    columns = (
-        "", "essays", "spans", "recall", "before", "drop", "whole", "strict", "false alarms / 10,000 words", "before", "clean touched",
-    )  # fmt: skip
-    rows = []
-    for name, entry in entries.items():
-        rates = (entry.get(f"{prefix}false_alarms_per_10k_words") for prefix in ("", "unperturbed_"))
-        clean = f"{number(entry.get('clean_touched'))} of {entry['clean_documents']}" if entry["clean_documents"] else ""
-        rows.append((
-            name, str(entry["documents"]), str(entry["support"]), interval(entry, "recall"), number(entry.get("unperturbed_recall")),
-            interval(entry, "drop", signed=True), number(entry.get("whole")), number(entry.get("strict")),
-            *("" if rate is None else f"{rate:.1f}" for rate in rates), clean,
-        ))  # fmt: skip
-    return common.table(title, columns, rows)
 
 
 # --- the essays: authored ones that training has not seen, or the user's own

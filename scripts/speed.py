@@ -69,32 +69,18 @@ def _numbers(name: str, text: str) -> tuple[int, ...]:
 
 def print_speed(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables."""
-    systems, machine, pairs = report["systems"], report["machine"], report["ratios"]
-    threads = machine["omp_num_threads"] or "not set"
-    to.print(f"{machine['cpus']} processors, OMP_NUM_THREADS {threads}; medians of {report['repeats']} repeats")
-    stages = list(dict.fromkeys(stage for found in systems.values() for stage in found["peak_megabytes"]))
-    rows = []
-    for name, found in systems.items():
-        peaks = (f"{found['peak_megabytes'][stage]:.0f}" if stage in found["peak_megabytes"] else "–" for stage in stages)
-        rows.append([name, f"{found['load_seconds']:.2f}", f"{found['first_result_seconds']:.2f}", *peaks])
-    for pair, ratio in pairs.items():
-        rows.append(
-            [pair, _times(ratio["load_seconds"]), "", *(_times(ratio["peak_megabytes"].get(stage)) for stage in stages)]
-        )
-    columns = ("system", "seconds to load", "to the first result", *(f"peak MB: {stage}" for stage in stages))
-    to.print(common.table("In a fresh process", columns, rows))
-    columns = tuple(column for name in (*systems, *pairs) for column in (f"{name}: wall clock", "processors"))
+    rows = report["systems"] | report["ratios"]
+    stages = next(iter(report["systems"].values()))["peak_megabytes"]
+    peaks = {}
+    for name, row in rows.items():
+        peaks[name] = {"load_seconds": row["load_seconds"], "first_result_seconds": row.get("first_result_seconds")}
+        peaks[name] |= {f"peak_{n}": row["peak_megabytes"].get(stage) for n, stage in enumerate(stages)}
+    named = ", ".join(f"{n}: {stage}" for n, stage in enumerate(stages))
+    common.show(to, f"In a fresh process; peak in megabytes after {named}", peaks, " ".join(next(iter(peaks.values()))))
     for group, what in (("by_length", "characters of an essay"), ("by_corpus_size", "essays of a corpus")):
-        rows = [
-            [f"{int(key):,}", *(f"{found[group][key][measure]:,.0f}" for found in systems.values() for measure in MEASURES),
-             *(_times(ratio[group][key][measure]) for ratio in pairs.values() for measure in MEASURES)]
-            for key in next(iter(systems.values()))[group]
-        ]  # fmt: skip
-        to.print(common.table(f"Words per second, by {what}", (what, *columns), rows))
-
-
-def _times(value: float | None) -> str:
-    return "–" if value is None else f"× {value:.2f}"
+        for measure in MEASURES:
+            found = {name: {key: entry[measure] for key, entry in row[group].items()} for name, row in rows.items()}
+            common.show(to, f"{measure.replace('_', ' ')}, by {what}", found, " ".join(next(iter(found.values()))))
 
 
 def essays_of(texts: Sequence[str], length: int, number: int) -> list[GoldDocument]:

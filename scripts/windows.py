@@ -27,7 +27,7 @@ from pii_components.evaluate.match import in_clear
 from pii_components.evaluate.metrics import N_RESAMPLES, SEED, rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import System, make_system
-from pii_components.evaluate.tables import cell, progress_bar
+from pii_components.evaluate.tables import progress_bar
 from pii_components.files.record import reason_of
 from pii_components.labels import NAME_STUDENT
 from pii_components.ner.loss import ANNOTATED, FOUND_KEY, UNLABELLED_KEY
@@ -67,7 +67,7 @@ def main(
         system = make_system(pipeline, protects=protects)
         with progress_bar("windows", len(texts)) as advance:
             found = measure_windows(system, texts, protects=protects, n_resamples=resamples, progress=advance)
-        show = None if quiet else lambda report, to: to.print(common.table("", *windows_rows(report), left=9))
+        show = None if quiet else lambda made, to: common.show(to, "", made["labels"], "support texts hidden touched right")
         common.publish("windows", {"profile": Path(profile).name, **found}, out, show)
 
 
@@ -146,17 +146,6 @@ def measure_windows(
         rates = plain({name: rate(part, support, weights) for name, part in shares.items()})
         told[label] = {"support": int(support.sum()), "texts": int((support > 0).sum()), **rates}
     return common.head(system) | {"kind": KIND, "texts": len(documents), "labels": told}
-
-
-def windows_rows(report: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Head and rows of a table."""
-    head = ["system", "label", "tokens", "texts", "hidden (95 % interval)", "under this label (95 % interval)"]
-    rows = []
-    for label, found in report["labels"].items():
-        shares = [cell(found, name, interval=True) for name in ("hidden", "right")]
-        shown = "none" if label == OUTSIDE else label
-        rows.append([report["system"]["name"], shown, str(found["support"]), str(found["texts"]), *shares])
-    return head, rows
 
 
 # --- texts to train on
