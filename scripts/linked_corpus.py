@@ -1,27 +1,28 @@
 """Are all links kept? Every mention of every person of a corpus, laid beside what it has to become.
 
-    found = measure_links(2000, seed=46)
-    found["links"]["email"]                 # {"checked": 812, "kept": 812}
+    python -m scripts.linked_corpus --essays 2000 --out metrics/linked_corpus.json
 
 Spans are given, so that this is about surrogates and not about finding. Five things are counted: links (each form is that of the
-person's surrogate names, by `linked_forms`, which knows nothing of the component), people of an essay that stay distinct,
-surnames that stay shared or apart, originals that are left, text outside of spans that has changed.
+person's surrogate names, by `FORMS`, which know nothing of the component), people of an essay that stay distinct,
+surnames that stay shared or apart, originals that are left, text outside of spans that has changed. Exit code 1: not every link is kept.
 """
 
 import random
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
+from pii_components.errors import Errors, PiiError
+from pii_components.evaluate.report import FORMAT, versions
 from pii_components.labels import EMAIL, NAME_CONNECTED, NAME_STUDENT, URL_PERSONAL, USERNAME
 from pii_components.names.letters import norm
 from pii_components.names.link import FAMILY_FIRST, nicknames, nicknames_of
@@ -33,63 +34,47 @@ from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.plan import plan
 from pii_components.surrogates.style import words as word_set
 from pii_components.surrogates.values import Item
+from scripts import common
 
-# `pii-edu evaluate links`: are all links between a person's names, addresses and handles kept?
-
-EPILOG = "Exit codes: 0 every link is kept; 1 some are not; 2 refused; 130 interrupted."
-
-EssaysOpt = Annotated[int, typer.Option("--essays", min=1, help="Synthetic essays; nobody in them is meant.")]
-SeedOpt = Annotated[int, typer.Option("--seed", help="Of the essays.")]
-ProfileOpt = Annotated[str, typer.Option("--profile", help="One that makes surrogates of names and details.")]
-ScopeOpt = Annotated[str, typer.Option("--scope", help="document or corpus.")]
-OutOpt = Annotated[str, typer.Option("--out", "-o", help="Metrics file (JSON).")]
+# Everyone may know what these people become: nobody is meant.
+KEY = b"the key of the linked corpus"
+TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf8"))
+_PLAIN_SHARE = 0.55
 
 
-def links(
+def main(
     *,
-    essays: EssaysOpt = 2000,
-    seed: SeedOpt = 46,
-    profile: ProfileOpt = "crapii",
-    scope: ScopeOpt = "document",
-    out: OutOpt = "",
-    debug: Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback.")] = False,
+    essays: Annotated[int, typer.Option(min=1, help="Synthetic essays; nobody in them is meant.")] = 2000,
+    seed: common.SeedOpt = 46,
+    profile: Annotated[str, typer.Option(help="One that makes surrogates of names and details.")] = "crapii",
+    scope: Annotated[str, typer.Option(help="document or corpus.")] = "document",
+    out: common.OutOpt = None,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
-    """Hide the people of synthetic essays, in which who is who is known, and check every form of every name."""
-    with guard(debug):
-        from pii_components.cli.common import console
-        from pii_components.errors import Errors, PiiError
-        from pii_components.evaluate.report import FORMAT, versions, write_report
+    """Hide the people of synthetic essays, in which who is who is known, and check every form of every name.
 
+    First, last, full names, initials, nicknames, particles, two surnames, family name first, one name only, capitals, slips of the
+    pen, file names, e-mail addresses, handles and web addresses. Spans are given: this is about surrogates, not about finding.
+    """
+    with guard(debug):
+        common.early(out)
         if scope not in ("document", "corpus"):
             raise PiiError(Errors.E519, value=scope, what="scope", allowed="document, corpus")
         found = measure_links(essays, seed=seed, profile=profile, scope=scope)
-        print_links(found, console())
-        if out:
-            command = f"pii-edu evaluate links --essays {essays} --seed {seed} --profile {Path(profile).name} --scope {scope}"
-            write_report({"format": FORMAT, "command": command, "versions": versions(), "links": found}, Path(out))
-            console(stderr=True).print(f"wrote '{out}'", markup=False)
-    raise typer.Exit(DONE_WITH_SKIPS if found["essays_with_something_broken"] else DONE)
+        report = {"format": FORMAT, "versions": versions(), "links": found}
+        common.publish("linked_corpus", report, out, None if quiet else print_links)
+        raise typer.Exit(DONE_WITH_SKIPS if found["essays_with_something_broken"] else DONE)
 
 
-def print_links(found: dict[str, Any], to: Console) -> None:
+def print_links(report: Mapping[str, Any], to: Console) -> None:
     """Print the counts."""
-    table = Table(
-        title=f"{found['essays']} essays, {found['people']} people, {found['mentions']} mentions", title_justify="left"
-    )
-    table.add_column("what")
-    for name in ("checked", "kept"):
-        table.add_column(name, justify="right")
-    for name, row in found["links"].items():
-        table.add_row(name, str(row["checked"]), str(row["kept"]))
-    table.add_section()
-    table.add_row("all links", str(found["links_checked"]), str(found["links_kept"]))
-    table.add_section()
-    for name, row in found["properties"].items():
-        table.add_row(name, str(row["checked"]), str(row["kept"]))
-    to.print(table)
+    found = report["links"]
+    common.show(to, "", [found], "essays people mentions links_checked links_kept essays_with_something_broken")
+    common.show(to, "Links and properties", found["links"] | found["properties"], "checked kept")
 
 
-# The ways in which one person stands in a text: a name in many forms, addresses, handles, file names.
+# --- the ways in which one person stands in a text: a name in many forms, addresses, handles, file names
 
 # In a form: a digit, a code, a domain, the ending of one, and where a number may be added to a handle that is taken.
 DIGIT, CODE, DOMAIN, ENDING, MORE = "#", "¤", "§", "¦", "±"
@@ -219,45 +204,11 @@ def expected(form: Form, new: Names, old: Names) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{text})" for text in shown))
 
 
-# Synthetic essays whose people stand in them in many forms, all linked: who is who is known, so that every link can be ch
-
-# Nothing in them is a name, and no name that is drawn is among their words.
-_SENTENCES = """
-The project began with {} and a broken scale.
-We measured the water twice because {} did not trust the first number.
-According to the plan, {} had to bring the map.
-In the second week {} found a mistake in our table.
-It was {} who asked the question that changed our design.
-The notes of {} were longer than mine.
-Later we sent the draft to {} and waited.
-I learned most from {} that month.
-Our poster shows what {} drew on the board.
-When the pump failed, {} stayed calm.
-Nobody listened until {} spoke.
-The last chart is by {} alone.
-""".strip().splitlines()
-_ADDRESSES = """
-The slides are with {} until June.
-Questions go to {} please.
-You can see the data at {} now.
-""".strip().splitlines()
-_FILES = ("The file {}_draft2.docx has the numbers.", "See {}_Essay_final.pdf for all tables.")
-_DOMAINS = ("lakeford.edu", "quillmail.com", "northbay.org", "tarnwick.ac.uk")
-_STARTS = ("Submitted by {}\n\n", "Name: {}\n\n", "{}\n\n", "By {}\n\n")
-_PARTICLES = {
-    "ES": ("de la", "del", "de"),
-    "PT": ("da", "dos"),
-    "NL": ("van", "van der"),
-    "DE": ("von",),
-    "FR": ("de",),
-    "IT": ("di",),
-}
-_PLAIN_SHARE = 0.55
+# --- synthetic essays
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedMention:
-    """A span."""
+class LinkedMention(NamedTuple):
+    """A span: characters, end exclusive; whose it is, and in which of `FORMS`."""
 
     start: int
     end: int
@@ -266,9 +217,8 @@ class LinkedMention:
     form: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedEssay:
-    """An essay."""
+class LinkedEssay(NamedTuple):
+    """An essay, the people in it, and their mentions, sorted."""
 
     text: str
     people: tuple[Names, ...]
@@ -295,15 +245,17 @@ def linked_essay(rng: random.Random) -> LinkedEssay:
         mentions.append(LinkedMention(start, start + len(value), label, person, form))
         pieces.extend((lead, value, rest))
 
-    add(rng.choice(_STARTS), 0, "full")
+    add(rng.choice(TEXTS["starts"]), 0, "full")
     for person in range(1, len(people)):
-        add(rng.choice(_SENTENCES) + " ", person, "full")
+        add(rng.choice(TEXTS["sentences"]) + " ", person, "full")
     forms = [(person, form) for person in range(len(people)) for form in _forms_of(people[person])]
     # A surname alone, and initials alone, must not be those of two people: who is meant would be known to nobody.
     shared = {p for p in range(len(people)) for q in range(len(people)) if p != q and people[p].f == people[q].f}
     forms = [(p, form) for p, form in forms if not (p in shared and form in ("last", "Last#", "tilde"))]
     for person, form in rng.sample(forms, min(len(forms), rng.randint(8, 16))):
-        carriers = _FILES if form.startswith("file name") else _ADDRESSES if FORMS[form].label else _SENTENCES
+        carriers = (
+            TEXTS["files"] if form.startswith("file name") else TEXTS["addresses"] if FORMS[form].label else TEXTS["sentences"]
+        )
         add(rng.choice(carriers) + rng.choice((" ", " ", "\n\n")), person, form)
     return LinkedEssay("".join(pieces), tuple(people), tuple(mentions))
 
@@ -327,7 +279,7 @@ def _fill(value: str, rng: random.Random) -> str:
     value = (
         value.replace(MORE, "")
         .replace(CODE, code)
-        .replace(DOMAIN, rng.choice(_DOMAINS))
+        .replace(DOMAIN, rng.choice(TEXTS["domains"]))
         .replace(ENDING, rng.choice((".com", ".org", ".net/", ".com/")))
     )
     return "".join(rng.choice("23456789") if ch == DIGIT else ch for ch in value)
@@ -368,8 +320,8 @@ def _person(rng: random.Random, table: NameTable) -> Names:
         return Names((given,), "{0}", "g")
     if region in FAMILY_FIRST:
         return Names((family, given), "{0} {1}", "fg") if _reads_family_first(family, given, table) else _person(rng, table)
-    if region in _PARTICLES and kind < 0.85:
-        return Names((given, family), f"{{0}} {rng.choice(_PARTICLES[region])} {{1}}", "gf")
+    if region in TEXTS["particles"] and kind < 0.85:
+        return Names((given, family), f"{{0}} {rng.choice(TEXTS['particles'][region])} {{1}}", "gf")
     if region in ("ES", "PT"):
         return Names((given, family, table.sample_surname(rng, region)), rng.choice(("{0} {1} {2}", "{0} {1}-{2}")), "gff")
     second = table.sample_given(rng, gender, region)
@@ -400,15 +352,15 @@ def _fit(word: str, used: set[str]) -> bool:
 
 
 def _common() -> frozenset[str]:
-    text = " ".join(
-        (*_SENTENCES, *_ADDRESSES, *_FILES, *_STARTS, *_DOMAINS, "https www linkedin github com docx pdf essay draft final")
+    parts = ("sentences", "addresses", "files", "starts", "domains")
+    text = (
+        " ".join(words for part in parts for words in TEXTS[part]) + " https www linkedin github com docx pdf essay draft final"
     )
     own = {norm(word) for word in text.replace(".", " ").replace("_", " ").split()}
     return frozenset(own | word_set("handle_words") | word_set("path_words"))
 
 
-# Everyone may know what these people become: nobody is meant.
-KEY = b"the key of the linked corpus"
+# --- the check
 
 
 @dataclass(slots=True)
@@ -482,11 +434,15 @@ def measure_links(n: int, *, seed: int = 46, profile: str = "crapii", scope: str
         people += len(essay.people)
         mentions += len(essay.mentions)
     rows = {name: {"checked": links.checked[name], "kept": links.kept[name]} for name in sorted(links.checked)}
+    kept = {name.removeprefix("link: "): row for name, row in rows.items() if name.startswith("link: ")}
     return {
-        "essays": n, "seed": seed, "profile": chosen.name, "scope": scope, "people": people, "mentions": mentions,
-        "links": {name.removeprefix("link: "): row for name, row in rows.items() if name.startswith("link: ")},
-        "links_checked": sum(row["checked"] for name, row in rows.items() if name.startswith("link: ")),
-        "links_kept": sum(row["kept"] for name, row in rows.items() if name.startswith("link: ")),
+        "essays": n, "seed": seed, "profile": chosen.name, "scope": scope, "people": people, "mentions": mentions, "links": kept,
+        "links_checked": sum(row["checked"] for row in kept.values()),
+        "links_kept": sum(row["kept"] for row in kept.values()),
         "properties": {name: row for name, row in rows.items() if not name.startswith("link: ")},
         "essays_with_something_broken": len({number for number, _ in links.broken}),
     }  # fmt: skip
+
+
+if __name__ == "__main__":
+    typer.run(main)
