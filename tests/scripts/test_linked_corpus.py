@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pii_components.cli.app import app
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import Chance
 from scripts.linked_corpus import (
@@ -21,6 +19,7 @@ from scripts.linked_corpus import (
     hide,
     linked_essay,
     linked_essays,
+    main,
     measure_links,
     slip,
 )
@@ -114,13 +113,14 @@ def test_the_check_notices_originals():
     assert {"no original name is left", "link: first"} <= found
 
 
-def test_command(tmp_path):
-    run = CliRunner().invoke(app, ["evaluate", "links", "--essays", "3", "--out", str(tmp_path / "m.json")])
+def test_command(command, tmp_path):
+    run = command(main, "--essays", 3, "--out", tmp_path / "m.json")
     assert run.exit_code == 0, run.output
     data = json.loads((tmp_path / "m.json").read_text("utf8"))
     assert data["links"]["essays"] == 3
     people = [word for essay in linked_essays(3, seed=46) for names in essay.people for word in names.words]
     assert not [word for word in people if re.search(rf"\b{word}\b", run.output + json.dumps(data))]
+    assert command(main, "--scope", "school").exit_code == 2
 
 
 def test_siblings_and_single_names_occur():

@@ -1,14 +1,14 @@
 """The parrot attack and the leak arithmetic: planted leaks are found, a release without leaks gives nothing away."""
 
 import json
+import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
-from releases import by_chance, odd_places, synthetic_release
-from typer.testing import CliRunner
 
 from pii_components.errors import PiiError
+from pii_components.labels import EMAIL, NAME_STUDENT
 from pii_components.offsets import Edit
 from scripts.release_attack import (
     LEAK,
@@ -24,26 +24,85 @@ from scripts.release_attack import (
     expected,
     find_items,
     halves,
+    main,
     markov,
-    markov_fixed,
     random_new,
     read_release,
-    release,
     release_report,
     replaced_values,
     shape,
-    simulate,
     tail,
-    told,
     value_counts,
     words_of,
 )
 
-NAME = "NAME_STUDENT"
+NAME = NAME_STUDENT
 ORIGINAL = "By Ana Lopez, 2019.\nI am Ana. Lopez is my name."
 RELEASED = "By Mia Rossetti, 2019.\nI am Mia. Lopez is my name."
 SPANS = ((3, 15, NAME), (28, 31, NAME))
 GOLD = [(3, 12, NAME), (25, 28, NAME), (30, 35, NAME)]
+
+
+Misses = Callable[[str, random.Random], bool]
+_SYLLABLES = ("ba", "den", "fi", "gor", "hal", "jo", "kel", "lu", "mir", "na", "pol", "ri", "sa", "tun", "ves", "wil")
+_USUAL = (
+    "My name is {} and I study rivers.\n",
+    "Essay by {}\n",
+    "Written by {} for the course.\n",
+    "My friend {} helped me.\n",
+)
+_ODD = (
+    "the boat of {} sank twice.\n",
+    "we thanked {} with cake.\n",
+    "it was, as {} whispered, cold.\n",
+    "under {} lay the map.\n",
+)
+_FILLING = (
+    "The river was cold and the bridge was old.\n", "Cities grow when people move to them.\n", "In Spring the water rose again.\n",
+    "Results in Table 2 show that Group A was faster.\n", "Most people think about the future of work.\n",
+)  # fmt: skip
+
+
+def by_chance(rate: float) -> Misses:
+    """The detector misses a value whatever it looks like."""
+    return lambda frame, rng: rng.random() < rate
+
+
+def odd_places(frame: str, rng: random.Random) -> bool:
+    """The detector misses names in sentences that are rare."""
+    return frame in _ODD
+
+
+def _name(rng: random.Random) -> str:
+    return " ".join("".join(rng.choices(_SYLLABLES, k=2)).title() for _ in range(2))
+
+
+def synthetic_release(misses: Misses, *, n: int = 60, odd: float = 0.0, seed: int = 3) -> list[ReleasedDocument]:
+    """Short essays with five names each, all hidden but for what is missed. odd: Share of the names in rare sentences."""
+    documents = []
+    for number in range(n):
+        rng = random.Random(f"{seed} {number}")
+        original, released, gold, spans = "", "", [], []
+        for _ in range(5):
+            filling = rng.choice(_FILLING)
+            frame = rng.choice(_ODD if rng.random() < odd else _USUAL)
+            before, after = frame.split("{}")
+            name, surrogate = _name(rng), _name(rng)
+            while set(name.split()) & set(surrogate.split()):  # no surrogate shares a part with its original
+                surrogate = _name(rng)
+            original, released = original + filling + before, released + filling + before
+            gold.append((len(original), len(original) + len(name), NAME_STUDENT))
+            if misses(frame, rng):
+                surrogate = name
+            else:
+                spans.append((len(released), len(released) + len(surrogate), NAME_STUDENT))
+            original, released = original + name + after, released + surrogate + after
+        mail = f"{_name(rng).split()[0].lower()}@uni.example"
+        spans.append((len(released), len(released) + 15, EMAIL))
+        gold.append((len(original), len(original) + len(mail), EMAIL))
+        pair = ReleasedText(f"d{number}", original + mail, released + "kai@example.edu", tuple(spans))
+        documents.append(ReleasedDocument(pair, tuple(gold)))
+    return documents
 
 
 # --- where the surrogates and the leaks lie
@@ -192,8 +251,7 @@ def test_too_few_documents_are_a_coded_error():
 
 def test_the_papers_setting():
     """57 mentions, 5 % missed: what BRATsynthetic's formulae give."""
-    values = [consistent(57, 0.05), random_new(57, 0.05), markov_fixed(57, 0.05, 2), markov_fixed(57, 0.05, 3)]
-    assert values == pytest.approx([0.946, 0.785, 0.548, 0.318], abs=6e-4)
+    assert [consistent(57, 0.05), random_new(57, 0.05)] == pytest.approx([0.946, 0.785], abs=6e-4)
 
 
 def test_small_numbers_by_hand():
@@ -205,16 +263,6 @@ def test_small_numbers_by_hand():
     # Four: two missed beside two surrogates, which differ with one half; three; four.
     assert markov(4, 0.5, 0.5) == pytest.approx((6 * 0.5 + 4 + 1) / 16)
     assert markov(9, 0.2, 0) == pytest.approx(random_new(9, 0.2))
-
-
-@pytest.mark.parametrize("n", [1, 2, 4, 7])
-@pytest.mark.parametrize("e", [0.1, 0.5])
-def test_formulae_agree_with_simulation(n, e):
-    drawn = {name: simulate(name, n, e, trials=6000, seed=n) for name in STRATEGIES}
-    for name, share in drawn.items():
-        assert told(name, n, e) == pytest.approx(share, abs=0.025)
-    assert simulate("consistent", n, e, trials=6000, seed=n, side_by_side=True) == pytest.approx(apart(n, e), abs=0.025)
-    assert simulate("markov", n, e, trials=6000, seed=n, keep=0.9) == pytest.approx(markov(n, e, 0.9), abs=0.025)
 
 
 def test_a_corpus_is_the_mean_of_its_values():
@@ -285,14 +333,10 @@ def test_only_what_the_profile_hides_can_leak(files):
     assert {item.label for d in documents for item in d.of_kind(LEAK)} == set()
 
 
-def test_the_command_writes_numbers_and_no_text(files, tmp_path):
+def test_the_command_writes_numbers_and_no_text(command, files, tmp_path):
     original, _, spans = files
-    app = typer.Typer()
-    app.command()(release)
     out = tmp_path / "release.json"
-    result = CliRunner().invoke(
-        app, [str(original), str(spans), "--with-spans", "--recall", "0.9", "--out", str(out), "--resamples", "20"]
-    )
+    result = command(main, original, spans, "--with-spans", "--recall", 0.9, "--out", out, "--resamples", 20)
     assert result.exit_code == 0, result.output
     report = json.loads(out.read_text())
     assert report["release"]["arithmetic"]["miss_rate"] == 0.1
@@ -300,10 +344,4 @@ def test_the_command_writes_numbers_and_no_text(files, tmp_path):
     assert "Parrot attack" in result.output
     values = {r["text"][s:e] for r in map(json.loads, original.read_text().splitlines()) for s, e, _ in r["spans"]}
     assert not [value for value in values if value in out.read_text() + result.output]
-
-
-def test_a_command_on_other_files_ends_with_a_code(files, tmp_path):
-    app = typer.Typer()
-    app.command()(release)
-    result = CliRunner().invoke(app, [str(files[0]), str(tmp_path / "none.jsonl")])
-    assert result.exit_code == 2
+    assert command(main, original, tmp_path / "none.jsonl").exit_code == 2

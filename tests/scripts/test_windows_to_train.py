@@ -1,7 +1,6 @@
 """Windows around one labelled token: what is known of them, and what is not."""
 
 import json
-import sys
 
 import numpy
 import pytest
@@ -17,8 +16,7 @@ from pii_components.ner.decode import output_labels
 from pii_components.ner.loss import FOUND_KEY, UNLABELLED_KEY, targets
 from pii_components.spans import SPANS_KEY, Candidate, write_spans
 from pii_components.training.role_encoder import Settings, read_texts
-from scripts import windows
-from scripts.windows import Stretch, of_names, read_windows, with_names
+from scripts.windows import Stretch, main, of_names, read_windows, with_names
 
 TEXT = "We drew it with Ilse Varga and asked Tomas Brandt and Kim what Porter would say of it."
 
@@ -119,19 +117,16 @@ def test_a_row_that_is_none_is_told_by_its_line(tmp_path, bad):
     assert told.value.code == "E611" and "Ilse" not in str(told.value)
 
 
-def test_the_command(nlp, tmp_path, monkeypatch):
+def test_the_command(command, nlp, tmp_path):
     nlp.to_disk(tmp_path / "pipeline")
     path = write(tmp_path / "w.jsonl", row("Ilse", "B-NAME_STUDENT"), row("Porter", "O"))
     out = tmp_path / "corpus"
-    monkeypatch.setattr(sys, "argv", ["windows", str(path), "--pipeline", str(tmp_path / "pipeline"), "--out", str(out)])
-    windows.main()
+    assert command(main, path, "--pipeline", tmp_path / "pipeline", "--to-train", out).exit_code == 0
     [doc] = DocBin().from_disk(out / "train.spacy").get_docs(nlp.vocab)
     assert words(doc, SPANS_KEY) == ["Ilse Varga"] and words(doc, FOUND_KEY) == ["Tomas Brandt"]
 
 
-def test_the_command_refuses_a_file_without_rows(tmp_path, monkeypatch):
+def test_the_command_refuses_a_file_without_names(command, tmp_path):
     path = write(tmp_path / "w.jsonl", row("Kim", "B-EMAIL"))
-    monkeypatch.setattr(sys, "argv", ["windows", str(path), "--out", str(tmp_path / "corpus")])
-    with pytest.raises(PiiError) as told:
-        windows.main()
-    assert told.value.code == "E611" and not (tmp_path / "corpus").exists()
+    told = command(main, path, "--to-train", tmp_path / "corpus")
+    assert told.exit_code == 2 and "E611" in told.output and not (tmp_path / "corpus").exists()

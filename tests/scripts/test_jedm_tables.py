@@ -7,9 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pii_components.cli.app import app
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import FOUR_LABELS, Entity
 from pii_components.evaluate.match import match_bag
@@ -27,20 +25,16 @@ from pii_components.evaluate.metrics import (
 )
 from scripts.jedm_tables import (
     SYSTEMS,
-    Usage,
     as_printed,
     beside,
     check_counts,
     check_table8,
     check_table10,
-    cost,
     find_slips,
     implied_tokens,
-    per_million,
+    main,
     printed,
     read_peers,
-    read_prices,
-    records_of,
     table6,
     table7,
     table11,
@@ -158,34 +152,9 @@ def test_a_category_with_one_group_has_no_test():
     assert len(tests) == 1 and tests[0].u != tests[0].u
 
 
-def test_cost_is_tokens_times_price(tmp_path):
-    prices = read_prices()
-    assert cost(Usage("gpt-4o-mini", input=1_000_000, output=500_000), prices) == pytest.approx(0.15 + 0.30)
-    assert cost(Usage("azure-language-pii", records=63_270), prices) == pytest.approx(63.27)
-    assert cost(Usage("local", input=10**9), prices) == 0
-    assert per_million(63.27, 12_910_000) == pytest.approx(4.90, abs=0.005)
-    assert records_of([0, 1, 1000, 1001]) == 1 + 1 + 1 + 2
+def test_an_average_stands_for_a_range_of_tokens():
     low, high = implied_tokens(63.27, 4.90)
     assert low < 12.91 < high
-    with pytest.raises(PiiError, match=r"\[E735\]"):
-        cost(Usage("local", output=1), prices)
-    with pytest.raises(PiiError, match=r"\[E736\]"):
-        per_million(1, 0)
-    own = tmp_path / "prices.tsv"
-    own.write_text("service\tkind\tusd\tper\nmine\tinput\t2\t1000\n")
-    assert cost(Usage("mine", input=3000), read_prices(own)) == 6
-    for bad in (
-        "mine\tinput\tfree\t1000",
-        "mine\tinput\t-1\t1000",
-        "mine\ttalk\t1\t1000",
-        "mine\tinput\tnan\t10",
-        "mine\tinput",
-    ):
-        own.write_text(f"service\tkind\tusd\tper\n{bad}\n")
-        with pytest.raises(PiiError, match=r"\[E734\]"):
-            read_prices(own)
-    with pytest.raises(PiiError, match=r"\[E501\]"):
-        read_prices(tmp_path / "none.tsv")
 
 
 @pytest.fixture
@@ -200,12 +169,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_rows_that_are_not_as_printed_are_told(folder):
-    found = CliRunner().invoke(
-        app, ["evaluate", "tables", "--peers", str(folder), "--resamples", "5", "--out", str(folder / "out.json")]
-    )
+def test_rows_that_are_not_as_printed_are_told(command, folder):
+    found = command(main, "--peers", folder, "--resamples", 5, "--out", folder / "out.json")
     assert found.exit_code == 1, found.output
-    assert "0 of 35 rows equal" in found.output
+    assert "table7: 0 of 35 equal to the print" in found.output
     report = json.loads((folder / "out.json").read_text())
     assert report["table7"]["rows"][0]["tp"] == 1
     assert report["table7"]["rows"][0]["differs"][0] == "tp"
@@ -214,8 +181,8 @@ def test_rows_that_are_not_as_printed_are_told(folder):
     assert str(folder) not in (folder / "out.json").read_text()
 
 
-def test_a_folder_without_the_files_is_refused(tmp_path):
-    found = CliRunner().invoke(app, ["evaluate", "tables", "--peers", str(tmp_path)])
+def test_a_folder_without_the_files_is_refused(command, tmp_path):
+    found = command(main, "--peers", tmp_path)
     assert found.exit_code == 2
     assert "[E730]" in found.output and "true_entities.csv" in found.output
 
