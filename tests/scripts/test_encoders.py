@@ -325,7 +325,9 @@ def test_command_lists_and_compares(command, corpus, tmp_path):
     assert result.exit_code == 0
     report = json.loads((tmp_path / "m.json").read_text())
     assert list(report["encoders"]) == ["tok2vec-cnn"] and list(report["skipped"]) == ["roberta-base"]
-    assert "tuned, epoch 1" in result.output and "roberta-base [E789]" in result.output and str(tmp_path) not in json.dumps(report)
+    assert (
+        "tuned, epoch 1" in result.output and "roberta-base [E789]" in result.output and str(tmp_path) not in json.dumps(report)
+    )
 
 
 def test_files_command_tells_what_is_missing(command, tmp_path):

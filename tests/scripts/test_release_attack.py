@@ -176,22 +176,19 @@ def test_texts_that_do_not_belong_together_are_a_coded_error(released, spans):
 # --- the attack
 
 
-def test_shapes_and_words():
+def test_shapes_words_and_a_tagger_without_labels():
     assert [shape(word) for word in ("Ana", "2019", "McLee", "@")] == ["Xx", "d", "XxXx", "@"]
     assert words_of("a b!") == [(0, 1), (2, 3), (3, 4)]
+    assert list(Parrot().fit(["a b"], [[]]).tag("a b c")[1]) == [0, 0, 0]
 
 
-def test_a_tagger_without_labels_tags_nothing():
-    _, probabilities = Parrot().fit(["a b"], [[]]).tag("a b c")
-    assert list(probabilities) == [0, 0, 0]
-
-
-def test_halves_do_not_depend_on_order():
+def test_halves_and_attack_depend_on_the_seed_and_not_on_order():
     documents = synthetic_release(by_chance(0.1), n=12)
-    half = dict(zip([d.pair.id for d in documents], halves(documents), strict=True))
-    again = dict(zip([d.pair.id for d in documents[::-1]], halves(documents[::-1]), strict=True))
-    assert half == again
-    assert sum(half.values()) == 6
+    half, again = ({d.pair.id: n for d, n in zip(some, halves(some), strict=True)} for some in (documents, documents[::-1]))
+    assert half == again and sum(half.values()) == 6
+    first, second = (release_report(d, seed=4, n_resamples=5, attackers=["labels"]) for d in (documents, documents[::-1]))
+    first["attacks"]["labels"] = {k: v for k, v in first["attacks"]["labels"].items() if not k.endswith("_95")}
+    assert first["attacks"]["labels"].items() <= second["attacks"]["labels"].items()
 
 
 def test_leaks_among_published_spans_are_found():
@@ -221,13 +218,6 @@ def test_a_release_without_leaks_gives_nothing_away():
     assert report["arithmetic"]["share_of_documents"] == dict.fromkeys((*STRATEGIES, "apart"), 0)
 
 
-def test_the_attack_is_determined_by_its_seed():
-    documents = synthetic_release(by_chance(0.1), n=10)
-    first, second = (release_report(d, seed=4, n_resamples=5, attackers=["labels"]) for d in (documents, documents[::-1]))
-    first["attacks"]["labels"] = {k: v for k, v in first["attacks"]["labels"].items() if not k.endswith("_95")}
-    assert first["attacks"]["labels"].items() <= second["attacks"]["labels"].items()
-
-
 def test_a_tail_by_hand():
     """One of two of four: 1 - (2 of 4 unmarked)/(6 pairs)."""
     assert tail(4, 2, 2, 1) == pytest.approx(5 / 6)
@@ -235,15 +225,10 @@ def test_a_tail_by_hand():
     assert tail(4, 2, 0, 0) == 1
 
 
-@pytest.mark.parametrize("options", [{"recall": 1.2}, {"keep": -1}])
-def test_a_probability_out_of_range_is_a_coded_error(options):
-    with pytest.raises(PiiError, match=r"\[E773\]"):
-        release_report(synthetic_release(by_chance(0), n=4), **options)
-
-
-def test_too_few_documents_are_a_coded_error():
-    with pytest.raises(PiiError, match=r"\[E772\]"):
-        release_report(synthetic_release(by_chance(0), n=3))
+@pytest.mark.parametrize(("n", "options", "code"), [(4, {"recall": 1.2}, "E773"), (4, {"keep": -1}, "E773"), (3, {}, "E772")])
+def test_what_cannot_be_attacked_is_a_coded_error(n, options, code):
+    with pytest.raises(PiiError, match=rf"\[{code}\]"):
+        release_report(synthetic_release(by_chance(0), n=n), **options)
 
 
 # --- the arithmetic

@@ -143,7 +143,9 @@ def test_a_sample_is_nested_fixed_and_has_clean_essays_in_their_share():
 def assets(tmp_path):
     (tmp_path / "essays").mkdir()
     names = [f"e{n}" for n in range(60)]
-    body = "By {{student.full}}\n\nThe town is old. I like its river, says {{CITED=Fay Moss}}.\n\n" + "It flows on and on. " * 15
+    body = (
+        "By {{student.full}}\n\nThe town is old. I like its river, says {{CITED=Fay Moss}}.\n\n" + "It flows on and on. " * 15
+    )
     for name in [n for n in names if split_of(n) == "test"][:3] + [n for n in names if split_of(n) == "train"][:1]:
         (tmp_path / "essays" / f"{name}.txt").write_text(f"id: {name}\n---\n{body}\n", "utf8")
     return tmp_path

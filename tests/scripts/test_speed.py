@@ -125,7 +125,18 @@ def study(command, monkeypatch):
 def test_the_command(blank, quick, study, tmp_path):
     out = tmp_path / "speed.json"
     done = study(
-        "--pipeline", f"ours={blank}", "--baseline", f"other={blank}", "--lengths", 100, "--sizes", "2,3", "--repeats", 1, "--out", out
+        "--pipeline",
+        f"ours={blank}",
+        "--baseline",
+        f"other={blank}",
+        "--lengths",
+        100,
+        "--sizes",
+        "2,3",
+        "--repeats",
+        1,
+        "--out",
+        out,
     )
     assert done.exit_code == 0, done.output
     assert "In a fresh process" in done.output and "ours / other" in done.output
