@@ -157,7 +157,7 @@ def with_component(essays: Sequence[Essay]) -> Callable[[], Run]:
     for text, spans in essays:
         doc = nlp.make_doc(text)
         found = [(doc.char_span(start, end, alignment_mode="expand"), label) for start, end, label in spans]
-        write_spans(doc, [Candidate(span.start, span.end, label) for span, label in found])
+        write_spans(doc, [Candidate(span.start, span.end, label) for span, label in found if span])
         docs.append(doc)
 
     def make() -> Run:
@@ -250,7 +250,11 @@ def main(
     mixes: dict[str, Any] = {}
     others = corpora(essays, seed + 1)
     for name, mix in corpora(essays, seed).items():
-        made = {"plan": partial(with_plan, others[name]), "component": with_component(mix), "faker": partial(with_faker, mix)}
+        made: dict[str, Callable[[], Run]] = {
+            "plan": partial(with_plan, others[name]),
+            "component": with_component(mix),
+            "faker": partial(with_faker, mix),
+        }
         found = rates(made, len(mix), passes)
         labels = Counter(label for _, spans in mix for _, _, label in spans)
         per_second = {what: found[what]["per_second"] for what in made}

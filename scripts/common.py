@@ -52,12 +52,12 @@ def publish(
 def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:
     """Print a table: a row per entry, a column per key ("a.b" for b inside a), with the 95 % interval where there is one."""
     made = Table(title=title or None, title_justify="left")
-    rows = entries.items() if isinstance(entries, Mapping) else enumerate(entries)
-    names = isinstance(entries, Mapping)
-    for column in ([""] if names else []) + keys.split():
+    named = isinstance(entries, Mapping)
+    for column in [*([""] if named else []), *keys.split()]:
         made.add_column(column.replace("_", " "))
+    rows = entries.items() if isinstance(entries, Mapping) else (("", entry) for entry in entries)
     for name, entry in rows:
-        made.add_row(*([name] if names else []), *(_cell(entry, key) for key in keys.split()))
+        made.add_row(*([name] if named else []), *(_cell(entry, key) for key in keys.split()))
     to.print(made)
 
 
@@ -67,7 +67,7 @@ def _cell(entry: Any, key: str) -> str:
         entry = entry.get(part) or {}
     value = entry.get(last)
     if value is None or isinstance(value, bool | str):
-        return {None: "–", True: "yes", False: "no"}.get(value, str(value))
+        return value if isinstance(value, str) else "–" if value is None else "yes" if value else "no"
     if isinstance(value, list):
         return " to ".join(map(str, value))
     low_high = entry.get(f"{last}_95")

@@ -95,7 +95,7 @@ def main(
         common.early(out)
         found = read_peers(peers)
         bootstrap = {"unit": "document", "resamples": resamples, "seed": seed or SEED, "level": 0.95}
-        report = {"format": FORMAT, "versions": versions(), "bootstrap": bootstrap}
+        report: dict[str, Any] = {"format": FORMAT, "versions": versions(), "bootstrap": bootstrap}
         report |= paper_report(found, names=name_source(names), resamples=resamples, seed=seed or SEED)
         common.publish("jedm_tables", report, out, None if quiet else print_paper)
         raise typer.Exit(DONE if report["table7"]["equal"] == report["table7"]["of"] else DONE_WITH_SKIPS)

@@ -22,7 +22,7 @@ from scripts.linked_corpus import (
     main,
     measure_links,
     slip,
-)
+)  # fmt: skip
 
 METRICS = Path(__file__).parents[2] / "metrics" / "linked_corpus.json"
 CRAPII = Profile.load("crapii")
