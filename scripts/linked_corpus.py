@@ -27,7 +27,7 @@ from pii_components.labels import EMAIL, NAME_CONNECTED, NAME_STUDENT, URL_PERSO
 from pii_components.names.letters import norm
 from pii_components.names.link import FAMILY_FIRST, nicknames, nicknames_of
 from pii_components.names.table import REGIONS, NameTable, fold, name_table
-from pii_components.offsets import Replacement, apply_replacements
+from pii_components.offsets import Edit, Replacement, apply_replacements
 from pii_components.profiles import Profile
 from pii_components.surrogates.handles import letters
 from pii_components.surrogates.keys import Chance
@@ -83,7 +83,7 @@ _OPEN = {DIGIT: r"\d", CODE: r"[0-9a-z]{6}", MORE: r"(?:\d\d)?", DOMAIN: r"[\w-]
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of somebody."""
+    """The names of somebody: as written, how they stand in full ("{0} de la {1}"), and "g" or "f" for each: given or family name."""
 
     words: tuple[str, ...]
     layout: str
@@ -126,7 +126,11 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form."""
+    """One form: how it is written, the label of its span (empty for a name), and who has it.
+
+    lone (bool): People with one name only, too. plain (bool): Only people without particles and double surnames.
+    options (Callable | None): Names of the surrogate, names of the original -> all that it may become, if that is more than one thing.
+    """
 
     write: Callable[[Names], str]
     label: str = ""
@@ -142,8 +146,7 @@ def nick(names: Names) -> str:
 
 
 def _nick_options(new: Names, old: Names) -> list[str]:
-    mine = nick(old)
-    return [new.given, *(n.capitalize() for n in nicknames_of(new.given) if n[0] != mine[0].lower())]
+    return [new.given, *(n.capitalize() for n in nicknames_of(new.given) if n[0] != nick(old)[0].lower())]
 
 
 def slip(word: str) -> str:
@@ -226,7 +229,7 @@ class LinkedEssay(NamedTuple):
 
 
 def linked_essays(n: int, *, seed: int) -> Iterator[LinkedEssay]:
-    """n (int) essays; each depends on the seed (int) and its number only."""
+    """So many essays; each depends on the seed and its number only."""
     for number in range(n):
         yield linked_essay(random.Random(f"linked essay {number} of seed {seed}"))
 
@@ -253,35 +256,25 @@ def linked_essay(rng: random.Random) -> LinkedEssay:
     shared = {p for p in range(len(people)) for q in range(len(people)) if p != q and people[p].f == people[q].f}
     forms = [(p, form) for p, form in forms if not (p in shared and form in ("last", "Last#", "tilde"))]
     for person, form in rng.sample(forms, min(len(forms), rng.randint(8, 16))):
-        carriers = (
-            TEXTS["files"] if form.startswith("file name") else TEXTS["addresses"] if FORMS[form].label else TEXTS["sentences"]
-        )
-        add(rng.choice(carriers) + rng.choice((" ", " ", "\n\n")), person, form)
+        kind = "files" if form.startswith("file name") else "addresses" if FORMS[form].label else "sentences"
+        add(rng.choice(TEXTS[kind]) + rng.choice((" ", " ", "\n\n")), person, form)
     return LinkedEssay("".join(pieces), tuple(people), tuple(mentions))
 
 
 def _forms_of(names: Names) -> list[str]:
     lone = len(names.words) == 1
     plain = len(names.words) == 2 and names.layout in ("{0} {1}", "{1} {0}") and names.given.isascii()
-    found = []
-    for form, rule in FORMS.items():
-        if (lone and not rule.lone) or (rule.plain and not plain and not lone) or not rule.write(names):
-            continue
-        if form == "slip of the pen" and _known(rule.write(names).split()[-1]):
-            continue
-        found.append(form)
-    return found
+    has = {form: rule.write(names) for form, rule in FORMS.items() if (rule.lone if lone else plain or not rule.plain)}
+    slipped = has.get("slip of the pen", "").split()[-1:]
+    known = [word for word in slipped if name_table().is_given(word) or name_table().is_surname(word)]
+    return [form for form, text in has.items() if text and not (known and form == "slip of the pen")]
 
 
 def _fill(value: str, rng: random.Random) -> str:
     """A form with its digits, codes and domain."""
     code = "".join(rng.choice("23456789") + rng.choice("abcdef") for _ in range(3))
-    value = (
-        value.replace(MORE, "")
-        .replace(CODE, code)
-        .replace(DOMAIN, rng.choice(TEXTS["domains"]))
-        .replace(ENDING, rng.choice((".com", ".org", ".net/", ".com/")))
-    )
+    signs = {MORE: "", CODE: code, DOMAIN: rng.choice(TEXTS["domains"]), ENDING: rng.choice((".com", ".org", ".net/", ".com/"))}
+    value = value.translate({ord(sign): text for sign, text in signs.items()})
     return "".join(rng.choice("23456789") if ch == DIGIT else ch for ch in value)
 
 
@@ -306,9 +299,7 @@ def _people(rng: random.Random, n: int) -> list[Names]:
 
 
 def _person(rng: random.Random, table: NameTable) -> Names:
-    region = rng.choice(
-        [r for r in REGIONS if table.pool_size(given=True, region=r) and table.pool_size(given=False, region=r)]
-    )
+    region = rng.choice([r for r in REGIONS if all(table.pool_size(given=given, region=r) for given in (True, False))])
     gender = rng.choice("FM")
     given, family = table.sample_given(rng, gender, region), table.sample_surname(rng, region)
     if region == "EN" or rng.random() < 0.06:
@@ -319,7 +310,8 @@ def _person(rng: random.Random, table: NameTable) -> Names:
     if kind < _PLAIN_SHARE + 0.1:
         return Names((given,), "{0}", "g")
     if region in FAMILY_FIRST:
-        return Names((family, given), "{0} {1}", "fg") if _reads_family_first(family, given, table) else _person(rng, table)
+        read_first = table.leaning(family) == "surname" and table.rarity_of_surname(family) < table.rarity_of_surname(given)
+        return Names((family, given), "{0} {1}", "fg") if read_first else _person(rng, table)
     if region in TEXTS["particles"] and kind < 0.85:
         return Names((given, family), f"{{0}} {rng.choice(TEXTS['particles'][region])} {{1}}", "gf")
     if region in ("ES", "PT"):
@@ -335,14 +327,6 @@ def _sibling(rng: random.Random, table: NameTable, other: Names) -> Names:
     return other.with_words(tuple(words))
 
 
-def _reads_family_first(family: str, given: str, table: NameTable) -> bool:
-    return table.leaning(family) == "surname" and table.rarity_of_surname(family) < table.rarity_of_surname(given)
-
-
-def _known(word: str) -> bool:
-    return name_table().is_given(word) or name_table().is_surname(word)
-
-
 def _fit(word: str, used: set[str]) -> bool:
     """Whether a name is that of nobody else here, no word of the sentences, and no part of another name."""
     if len(word) < 4 or word in _common() or word in used:
@@ -352,10 +336,8 @@ def _fit(word: str, used: set[str]) -> bool:
 
 
 def _common() -> frozenset[str]:
-    parts = ("sentences", "addresses", "files", "starts", "domains")
-    text = (
-        " ".join(words for part in parts for words in TEXTS[part]) + " https www linkedin github com docx pdf essay draft final"
-    )
+    texts = [text for part in ("sentences", "addresses", "files", "starts", "domains") for text in TEXTS[part]]
+    text = " ".join([*texts, "https www linkedin github com docx pdf essay draft final"])
     own = {norm(word) for word in text.replace(".", " ").replace("_", " ").split()}
     return frozenset(own | word_set("handle_words") | word_set("path_words"))
 
@@ -365,14 +347,13 @@ def _common() -> frozenset[str]:
 
 @dataclass(slots=True)
 class Links:
-    """Counts of a corpus, each as (checked, kept)."""
+    """Counts of a corpus: how often each thing was checked and held, and where it did not: number of an essay, and what."""
 
     checked: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
     broken: list[tuple[int, str]] = field(default_factory=list)
 
     def count(self, number: int, what: str, holds: bool) -> None:
-        """Count one thing that was looked at."""
         self.checked[what] += 1
         self.kept[what] += holds
         if not holds:
@@ -397,7 +378,7 @@ def new_names(essay: LinkedEssay, replacements: Sequence[Replacement]) -> list[N
 
 
 def check_essay(number: int, essay: LinkedEssay, replacements: Sequence[Replacement], links: Links) -> None:
-    """Check one essay."""
+    """Count what holds in one essay and its replacements, one for each mention."""
     people = new_names(essay, replacements)
     for mention, replacement in zip(essay.mentions, replacements, strict=True):
         new = people[mention.person]
@@ -415,13 +396,11 @@ def check_essay(number: int, essay: LinkedEssay, replacements: Sequence[Replacem
     left = {norm(word) for word in re.findall(r"[^\W\d_]+", text)}
     for names in essay.people:
         links.count(number, "no original name is left", left.isdisjoint(map(norm, names.words)))
-    places = [0, *(x for e in offsets.edits for x in (e.start, e.end)), len(essay.text)]
-    new_places = [0, *(x for e in offsets.edits for x in (e.new_start, e.new_end)), len(text)]
-    outside = (
-        essay.text[a:b] == text[c:d]
-        for a, b, c, d in zip(places[::2], places[1::2], new_places[::2], new_places[1::2], strict=True)
-    )
-    links.count(number, "text outside is unchanged", all(outside))
+    at, rest, new_rest = (0, 0), "", ""
+    for edit in [*offsets.edits, Edit(len(essay.text), len(essay.text), len(text), len(text))]:
+        rest, new_rest = rest + essay.text[at[0] : edit.start] + "\0", new_rest + text[at[1] : edit.new_start] + "\0"
+        at = (edit.end, edit.new_end)
+    links.count(number, "text outside is unchanged", rest == new_rest)
 
 
 def measure_links(n: int, *, seed: int = 46, profile: str = "crapii", scope: str = "document") -> dict[str, Any]:
