@@ -40,7 +40,7 @@ from pii_components.evaluate.metrics import (
     resample,
     score,
     significance,
-)  # fmt: skip
+)
 from pii_components.evaluate.report import FORMAT, group_row, plain, versions
 from pii_components.evaluate.systems import label_of
 from pii_components.files.formats.entities import read_entities

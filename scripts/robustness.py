@@ -33,7 +33,7 @@ from pii_components.corpus.perturb import (
     clean_paragraphs,
     perturbations,
     windows_of,
-)  # fmt: skip
+)
 from pii_components.corpus.templates import Template, read_fragments, read_templates
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument

@@ -27,7 +27,7 @@ from scripts.encoder_files import (
     unpack,
     unpack_4_bit,
     wheel_of,
-)  # fmt: skip
+)
 from scripts.encoder_files import main as files_main
 from scripts.encoders import Settings, as_gold, compare, draw, encoder_config, has_direct, main, prepare, stretches
 

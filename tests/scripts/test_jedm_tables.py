@@ -22,7 +22,7 @@ from pii_components.evaluate.metrics import (
     recall_by_group,
     resample,
     significance,
-)  # fmt: skip
+)
 from scripts.jedm_tables import (
     SYSTEMS,
     as_printed,
@@ -38,7 +38,7 @@ from scripts.jedm_tables import (
     table6,
     table7,
     table11,
-)  # fmt: skip
+)
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "peers"
 NAME = "NAME_STUDENT"

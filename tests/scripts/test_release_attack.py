@@ -34,7 +34,7 @@ from scripts.release_attack import (
     tail,
     value_counts,
     words_of,
-)  # fmt: skip
+)
 
 NAME = NAME_STUDENT
 ORIGINAL = "By Ana Lopez, 2019.\nI am Ana. Lopez is my name."

@@ -16,7 +16,7 @@ from pii_components.corpus.perturb import (
     insert,
     on_names,
     perturbations,
-)  # fmt: skip
+)
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity
 from pii_components.files.formats.base import LabelledText
