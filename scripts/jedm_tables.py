@@ -22,25 +22,9 @@ from rich.console import Console
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.corpus.split import CRAPII_DOCUMENTS, paper_split
 from pii_components.errors import Errors, PiiError
+from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import FOUR_LABELS, Entity
 from pii_components.evaluate.match import CountTable, cover, match_bag, match_overlap, match_position
-from pii_components.evaluate.metrics import (
-    CATEGORIES,
-    SEED,
-    GroupTest,
-    NameSource,
-    coverage,
-    expose,
-    exposure,
-    found_in_document,
-    mann_whitney,
-    measures,
-    name_source,
-    recall_by_group,
-    resample,
-    score,
-    significance,
-)
 from pii_components.evaluate.report import FORMAT, group_row, plain, versions
 from pii_components.evaluate.systems import label_of
 from pii_components.files.formats.entities import read_entities
@@ -94,9 +78,9 @@ def main(
     with guard(debug):
         common.early(out)
         found = read_peers(peers)
-        bootstrap = {"unit": "document", "resamples": resamples, "seed": seed or SEED, "level": 0.95}
+        bootstrap = {"unit": "document", "resamples": resamples, "seed": seed or metrics.SEED, "level": 0.95}
         report: dict[str, Any] = {"format": FORMAT, "versions": versions(), "bootstrap": bootstrap}
-        report |= paper_report(found, names=name_source(names), resamples=resamples, seed=seed or SEED)
+        report |= paper_report(found, names=metrics.name_source(names), resamples=resamples, seed=seed or metrics.SEED)
         common.publish("jedm_tables", report, out, None if quiet else print_paper)
         raise typer.Exit(DONE if report["table7"]["equal"] == report["table7"]["of"] else DONE_WITH_SKIPS)
 
@@ -135,7 +119,7 @@ def check_counts(table: int) -> list[dict[str, Any]]:
     """Per row of Table 7 or 11 `differs`: measures that do not follow from its TP, FP and FN."""
     out = []
     for row in printed(table):
-        values = measures(numpy.asarray([row[name] or 0.0 for name in COUNTS]))
+        values = metrics.measures(numpy.asarray([row[name] or 0.0 for name in COUNTS]))
         differs = [name for name in MEASURES if not as_printed(float(values[name]), row[name])]
         out.append({"system": row["system"], "label": row.get("label", ""), "differs": differs})
     return out
@@ -181,11 +165,11 @@ def check_table10() -> list[dict[str, Any]]:
         counts = {group["group"]: (round(group["total"] * group[row["system"]]), group["total"]) for group in of}
         hits, total = counts.pop(row["group"])
         rest_hits, rest_total = (sum(pair[i] for pair in counts.values()) for i in (0, 1))
-        u, p = mann_whitney(hits, total, rest_hits, rest_total)
+        u, p = metrics.mann_whitney(hits, total, rest_hits, rest_total)
         rates_equal = as_printed(hits / total, row["group_tpr"]) and as_printed(rest_hits / rest_total, row["rest_tpr"])
         found: dict[str, Any] = {
             "category": row["category"], "group": row["group"], "system": row["system"], "u": u, "printed_u": row["u"],
-            "p": float(f"{p:.4g}"), "significance": significance(p), "printed_significance": row["significance"],
+            "p": float(f"{p:.4g}"), "significance": metrics.significance(p), "printed_significance": row["significance"],
             "rates_equal": rates_equal, "u_equal": abs(u - row["u"]) <= 0.5,
         }  # fmt: skip
         out.append(found | {"equal": rates_equal and found["u_equal"] and found["significance"] == row["significance"]})
@@ -308,13 +292,13 @@ def count_rows(path: Path) -> int:
 # --- the tables
 
 
-def paper_report(peers: Peers, *, names: NameSource, resamples: int = 1000, seed: int = SEED) -> dict[str, Any]:
+def paper_report(peers: Peers, *, names: metrics.NameSource, resamples: int = 1000, seed: int = metrics.SEED) -> dict[str, Any]:
     """All tables, what the paper does not print (`beside`), and where it contradicts itself (`slips`)."""
     tables = {
         name: match_bag(peers.gold, found, documents=peers.documents, labels=FOUR_LABELS)
         for name, found in peers.predictions.items()
     }
-    weights = resample(len(peers.documents), n_resamples=resamples, seed=seed)
+    weights = metrics.resample(len(peers.documents), n_resamples=resamples, seed=seed)
     return {
         "table6": table6(peers),
         "table7": table7(tables),
@@ -353,7 +337,7 @@ def table7(tables: Mapping[str, CountTable]) -> dict[str, Any]:
         labels = None if row["label"] == OVERALL else [row["label"]]
         counts = tables[row["system"]].select(labels=labels).per_document.sum(axis=0)
         computed: dict[str, float] = {name: int(n) for name, n in zip(COUNTS, counts, strict=True)}
-        computed |= {name: round(float(value), 6) for name, value in measures(counts).items()}
+        computed |= {name: round(float(value), 6) for name, value in metrics.measures(counts).items()}
         wrong = [name for name in (*COUNTS, *MEASURES) if not as_printed(computed[name], row[name])]
         rows.append({"system": row["system"], "label": row["label"], **computed, "equal": not wrong, "differs": wrong})
     return _counted(rows)
@@ -370,19 +354,19 @@ def beside(bag: CountTable, peers: Peers, system: str, weights: numpy.ndarray) -
     with_gold = {entity.document for entity in peers.gold}
     clean = numpy.asarray([document not in with_gold for document in ids])
     # No texts, so no words: false alarms are counted, not put in relation.
-    shown = plain(exposure(expose(peers.gold, found, documents=ids, words=[0] * len(ids)), weights))
-    return {name: plain(score(table.per_document, weights)) for name, table in counts.items()} | {
-        "coverage": plain(coverage(cover(peers.gold, found, documents=ids), clean, weights)),
+    shown = plain(metrics.exposure(metrics.expose(peers.gold, found, documents=ids, words=[0] * len(ids)), weights))
+    return {name: plain(metrics.score(table.per_document, weights)) for name, table in counts.items()} | {
+        "coverage": plain(metrics.coverage(cover(peers.gold, found, documents=ids), clean, weights)),
         "exposure": {name: value for name, value in shown.items() if name != "words"},
     }
 
 
-def table9(peers: Peers, names: NameSource, weights: numpy.ndarray) -> dict[str, Any]:
+def table9(peers: Peers, names: metrics.NameSource, weights: numpy.ndarray) -> dict[str, Any]:
     """Recall by gender and culture, by the paper's rule; `equal` counts cells (totals and recalls) that are as printed."""
     gold = [entity for entity in peers.gold if entity.label == FOUR_LABELS[0]]
     groups = [names.group(entity.text) for entity in gold]
-    found = {system: found_in_document(gold, peers.predictions[system]) for system in FAIRNESS_SYSTEMS}
-    tests = recall_by_group(gold, groups, found, documents=peers.documents, weights=weights)
+    found = {system: metrics.found_in_document(gold, peers.predictions[system]) for system in FAIRNESS_SYSTEMS}
+    tests = metrics.recall_by_group(gold, groups, found, documents=peers.documents, weights=weights)
     wanted = {(row["category"], row["group"]): row for row in printed(9)}
     rows = [_group_row(test, wanted.get((test.category, test.group), {})) for test in tests]
     cells = [row["equal"] for row in rows] + [row["total_equal"] for row in rows[:: len(FAIRNESS_SYSTEMS)]]
@@ -390,7 +374,7 @@ def table9(peers: Peers, names: NameSource, weights: numpy.ndarray) -> dict[str,
         "source": names.name,
         "rule": "the same string predicted as a name anywhere in the document",
         "names": len(gold),
-        "with_group": {category: sum(bool(getattr(group, category)) for group in groups) for category in CATEGORIES},
+        "with_group": {category: sum(bool(getattr(group, category)) for group in groups) for category in metrics.CATEGORIES},
         "rows": rows,
         "equal": sum(cells),
         "of": len(cells),
@@ -398,7 +382,7 @@ def table9(peers: Peers, names: NameSource, weights: numpy.ndarray) -> dict[str,
     }
 
 
-def _group_row(test: GroupTest, wanted: Row) -> dict[str, Any]:
+def _group_row(test: metrics.GroupTest, wanted: Row) -> dict[str, Any]:
     """A group of Table 9 with its test of Table 10, beside the printed recall where there is one."""
     row = group_row(test)
     if not wanted:

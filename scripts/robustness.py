@@ -19,21 +19,9 @@ import typer
 from rich.console import Console
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
+from pii_components.corpus import perturb
 from pii_components.corpus.build import RECIPES, from_essays, rng_for, split_of
-from pii_components.corpus.perturb import (
-    CLASSES,
-    EDGES,
-    LENGTH,
-    LONG,
-    PARAGRAPHS,
-    UNTOLD,
-    Perturbation,
-    Spans,
-    choose,
-    clean_paragraphs,
-    perturbations,
-    windows_of,
-)
+from pii_components.corpus.perturb import LENGTH, Perturbation, Spans
 from pii_components.corpus.templates import Template, read_fragments, read_templates
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import Entity, GoldDocument
@@ -80,19 +68,19 @@ def main(
     with guard(debug):
         common.early(out)
         if show_list:
-            known = {name: {"class": p.kind, "example": p.about} for name, p in perturbations().items()}
-            known |= {name: {"class": LENGTH, "example": about} for name, about in EDGES.items()}
+            known = {name: {"class": p.kind, "example": p.about} for name, p in perturb.perturbations().items()}
+            known |= {name: {"class": LENGTH, "example": about} for name, about in perturb.EDGES.items()}
             common.show(console(), "", known, "class example")
             raise typer.Exit(DONE)
         protects = Profile.load(profile).protects
-        prose = clean_paragraphs(prose_of(assets)) or list(PARAGRAPHS)
+        prose = perturb.clean_paragraphs(prose_of(assets)) or list(perturb.PARAGRAPHS)
         # A name that nobody knows is told before anything is loaded; edges of windows need the pipeline.
-        choose(perturbations(prose), split_list(only))
+        perturb.choose(perturb.perturbations(prose), split_list(only))
         essays = list(read_corpus(gold, form)) if gold else authored_essays(assets, seed=seed)
         sample = take(essays, limit, seed=seed, protects=protects)
         system = make_system(pipeline, protects=protects)
-        windows = windows_of(system.nlp) if hasattr(system, "nlp") else None
-        chosen = choose(perturbations(prose, windows), split_list(only))
+        windows = perturb.windows_of(system.nlp) if hasattr(system, "nlp") else None
+        chosen = perturb.choose(perturb.perturbations(prose, windows), split_list(only))
         if not chosen:
             raise PiiError(Errors.E762, what="The pipeline", needed="windows over long texts")
         with progress_bar("robustness", len(chosen)) as advance:
@@ -105,7 +93,7 @@ def main(
             "of": len(essays),
             "words": sum(len(essay.text.split()) for essay in sample),
         }
-        skipped = {} if windows else dict.fromkeys(EDGES, "the system does not read in windows")
+        skipped = {} if windows else dict.fromkeys(perturb.EDGES, "the system does not read in windows")
         report = {"data": data, "profile": Path(profile).name, "skipped": skipped, **found}
         show = None if quiet else lambda made, to: print_robustness(made, to, everything=show_all)
         common.publish("robustness", report, out, show)
@@ -205,7 +193,7 @@ class Counts:
 
 def spans_of(essay: LabelledText) -> Spans:
     """Gold, and masked stretches as spans that nobody knows."""
-    return tuple(sorted((*essay.spans, *((start, end, UNTOLD) for start, end in essay.masked))))
+    return tuple(sorted((*essay.spans, *((start, end, perturb.UNTOLD) for start, end in essay.masked))))
 
 
 def shown(text: str) -> str:
@@ -270,7 +258,7 @@ class _Essays:
         perturbed: list[tuple[int, str, Spans]] = []
         for row, (essay, spans) in enumerate(self.given):
             text, new = perturbation(essay.text, spans, rng_for(seed, name, essay.id))
-            too_long = perturbation.kind == LENGTH and len(text) >= LONG // 2 and len(perturbed) >= long_essays
+            too_long = perturbation.kind == LENGTH and len(text) >= perturb.LONG // 2 and len(perturbed) >= long_essays
             if text != essay.text and not too_long:
                 perturbed.append((row, text, new))
         before, after = Counts.empty(len(self.given)), Counts.empty(len(self.given))
@@ -295,8 +283,8 @@ def measure(
         return summarise(after.rows(rows), before.rows(rows) if before else None, n_resamples=n_resamples)
 
     report: dict[str, Any] = {}
-    sums = {kind: (Counts.empty(len(essays)), Counts.empty(len(essays))) for kind in CLASSES}
-    touched: dict[str, set[int]] = {kind: set() for kind in CLASSES}
+    sums = {kind: (Counts.empty(len(essays)), Counts.empty(len(essays))) for kind in perturb.CLASSES}
+    touched: dict[str, set[int]] = {kind: set() for kind in perturb.CLASSES}
     for name, perturbation in chosen.items():
         before, after, rows = gold.under(name, perturbation, seed, long_essays)
         report[name] = {"class": perturbation.kind, "about": perturbation.about} | summary(after, before, rows)
