@@ -10,31 +10,8 @@ import pytest
 from pii_components.errors import PiiError
 from pii_components.labels import EMAIL, NAME_STUDENT
 from pii_components.offsets import Edit
-from scripts.release_attack import (
-    LEAK,
-    STRATEGIES,
-    SURROGATE,
-    Parrot,
-    ReleasedDocument,
-    ReleasedText,
-    align,
-    apart,
-    consistent,
-    documents_told,
-    expected,
-    find_items,
-    halves,
-    main,
-    markov,
-    random_new,
-    read_release,
-    release_report,
-    replaced_values,
-    shape,
-    tail,
-    value_counts,
-    words_of,
-)
+from scripts import release_attack as study
+from scripts.release_attack import LEAK, SURROGATE, ReleasedDocument, ReleasedText, release_report
 
 NAME = NAME_STUDENT
 ORIGINAL = "By Ana Lopez, 2019.\nI am Ana. Lopez is my name."
@@ -110,7 +87,7 @@ def synthetic_release(misses: Misses, *, n: int = 60, odd: float = 0.0, seed: in
 
 @pytest.mark.parametrize("spans", [SPANS, None])
 def test_alignment_finds_what_was_replaced(spans):
-    offsets = align(ReleasedText("1", ORIGINAL, RELEASED, spans))
+    offsets = study.align(ReleasedText("1", ORIGINAL, RELEASED, spans))
     pairs = [(ORIGINAL[e.start : e.end], RELEASED[e.new_start : e.new_end]) for e in offsets.edits]
     assert [old for old, _ in pairs if old.strip()][-1] == "Ana"
     assert pairs[-1] == ("Ana", "Mia")
@@ -121,12 +98,12 @@ def test_alignment_finds_what_was_replaced(spans):
 def test_a_span_beside_a_letter_is_one_edit():
     """Names are glued to other words in students' files."""
     pair = ReleasedText("1", "my_Ana_file", "my_Mia_file", ((3, 6, NAME),))
-    assert align(pair).edits == (Edit(3, 6, 3, 6),)
+    assert study.align(pair).edits == (Edit(3, 6, 3, 6),)
 
 
 @pytest.mark.parametrize("spans", [SPANS, None])
 def test_items_are_surrogates_and_leaks(spans):
-    items = find_items(ReleasedText("1", ORIGINAL, RELEASED, spans), GOLD)
+    items = study.find_items(ReleasedText("1", ORIGINAL, RELEASED, spans), GOLD)
     assert [(RELEASED[i.start : i.end], i.kind, i.partial) for i in items] == [
         ("Mia Rossetti", SURROGATE, False),
         ("Mia", SURROGATE, False),
@@ -136,25 +113,25 @@ def test_items_are_surrogates_and_leaks(spans):
 
 def test_a_name_replaced_in_part_is_a_leak():
     pair = ReleasedText("1", "I am Ana Lopez here", "I am Mia Lopez here", ((5, 8, NAME),))
-    items = find_items(pair, [(5, 14, NAME)])
+    items = study.find_items(pair, [(5, 14, NAME)])
     assert [(i.kind, i.start, i.end, i.partial) for i in items] == [(SURROGATE, 5, 8, False), (LEAK, 9, 14, True)]
 
 
 def test_an_address_may_keep_a_word():
     """Where spans are not known, a surrogate's own words cannot be told from what was left."""
     pair = ReleasedText("1", "Home: 12 Main Street, ok", "Home: 88 Oak Street, ok")
-    assert {i.kind for i in find_items(pair, [(6, 20, "STREET_ADDRESS")])} == {SURROGATE}
+    assert {i.kind for i in study.find_items(pair, [(6, 20, "STREET_ADDRESS")])} == {SURROGATE}
 
 
 def test_without_gold_a_replaced_word_elsewhere_is_a_leak():
     document = ReleasedDocument(ReleasedText("1", ORIGINAL, RELEASED))
     assert [(RELEASED[i.start : i.end]) for i in document.of_kind(LEAK)] == ["Lopez"]
-    assert (30, 35, "") in replaced_values(document.pair)
+    assert (30, 35, "") in study.replaced_values(document.pair)
 
 
 def test_values_are_counted():
     document = ReleasedDocument(ReleasedText("1", ORIGINAL, RELEASED, SPANS), tuple(GOLD))
-    assert sorted(value_counts(document)) == [(1, 0), (1, 0), (1, 1)]
+    assert sorted(study.value_counts(document)) == [(1, 0), (1, 0), (1, 1)]
 
 
 @pytest.mark.parametrize(
@@ -170,21 +147,21 @@ def test_values_are_counted():
 )
 def test_texts_that_do_not_belong_together_are_a_coded_error(released, spans):
     with pytest.raises(PiiError, match=r"\[E771\]"):
-        align(ReleasedText("1", ORIGINAL * 2, released, spans))
+        study.align(ReleasedText("1", ORIGINAL * 2, released, spans))
 
 
 # --- the attack
 
 
 def test_shapes_words_and_a_tagger_without_labels():
-    assert [shape(word) for word in ("Ana", "2019", "McLee", "@")] == ["Xx", "d", "XxXx", "@"]
-    assert words_of("a b!") == [(0, 1), (2, 3), (3, 4)]
-    assert list(Parrot().fit(["a b"], [[]]).tag("a b c")[1]) == [0, 0, 0]
+    assert [study.shape(word) for word in ("Ana", "2019", "McLee", "@")] == ["Xx", "d", "XxXx", "@"]
+    assert study.words_of("a b!") == [(0, 1), (2, 3), (3, 4)]
+    assert list(study.Parrot().fit(["a b"], [[]]).tag("a b c")[1]) == [0, 0, 0]
 
 
 def test_halves_and_attack_depend_on_the_seed_and_not_on_order():
     documents = synthetic_release(by_chance(0.1), n=12)
-    half, again = ({d.pair.id: n for d, n in zip(some, halves(some), strict=True)} for some in (documents, documents[::-1]))
+    half, again = ({d.pair.id: n for d, n in zip(some, study.halves(some), strict=True)} for some in (documents, documents[::-1]))
     assert half == again and sum(half.values()) == 6
     first, second = (release_report(d, seed=4, n_resamples=5, attackers=["labels"]) for d in (documents, documents[::-1]))
     first["attacks"]["labels"] = {k: v for k, v in first["attacks"]["labels"].items() if not k.endswith("_95")}
@@ -215,14 +192,14 @@ def test_a_release_without_leaks_gives_nothing_away():
     for row in report["attacks"].values():
         assert (row["found"], row["p_value"], row["chance_precision"]) == (0, 1, 0)
         assert "lift" not in row and "auc" not in row
-    assert report["arithmetic"]["share_of_documents"] == dict.fromkeys((*STRATEGIES, "apart"), 0)
+    assert report["arithmetic"]["share_of_documents"] == dict.fromkeys((*study.STRATEGIES, "apart"), 0)
 
 
 def test_a_tail_by_hand():
     """One of two of four: 1 - (2 of 4 unmarked)/(6 pairs)."""
-    assert tail(4, 2, 2, 1) == pytest.approx(5 / 6)
-    assert tail(4, 2, 2, 2) == pytest.approx(1 / 6)
-    assert tail(4, 2, 0, 0) == 1
+    assert study.tail(4, 2, 2, 1) == pytest.approx(5 / 6)
+    assert study.tail(4, 2, 2, 2) == pytest.approx(1 / 6)
+    assert study.tail(4, 2, 0, 0) == 1
 
 
 @pytest.mark.parametrize(("n", "options", "code"), [(4, {"recall": 1.2}, "E773"), (4, {"keep": -1}, "E773"), (3, {}, "E772")])
@@ -236,24 +213,24 @@ def test_what_cannot_be_attacked_is_a_coded_error(n, options, code):
 
 def test_the_papers_setting():
     """57 mentions, 5 % missed: what BRATsynthetic's formulae give."""
-    assert [consistent(57, 0.05), random_new(57, 0.05)] == pytest.approx([0.946, 0.785], abs=6e-4)
+    assert [study.consistent(57, 0.05), study.random_new(57, 0.05)] == pytest.approx([0.946, 0.785], abs=6e-4)
 
 
 def test_small_numbers_by_hand():
-    assert [consistent(2, 0.05), random_new(2, 0.05)] == pytest.approx([0.0975, 0.0025])
-    assert [consistent(5, 0.05), random_new(5, 0.05)] == pytest.approx([0.2262, 0.0226], abs=1e-4)
-    assert [consistent(1, 0.05), apart(1, 0.05), random_new(1, 0.05), markov(1, 0.05)] == pytest.approx([0.05, 0, 0, 0])
+    assert [study.consistent(2, 0.05), study.random_new(2, 0.05)] == pytest.approx([0.0975, 0.0025])
+    assert [study.consistent(5, 0.05), study.random_new(5, 0.05)] == pytest.approx([0.2262, 0.0226], abs=1e-4)
+    assert [study.consistent(1, 0.05), study.apart(1, 0.05), study.random_new(1, 0.05), study.markov(1, 0.05)] == pytest.approx([0.05, 0, 0, 0])
     # Three mentions, two missed and one replaced, or all missed: 3 e^2 (1 - e) + e^3.
-    assert markov(3, 0.5, 0.5) == pytest.approx(3 * 0.125 + 0.125)
+    assert study.markov(3, 0.5, 0.5) == pytest.approx(3 * 0.125 + 0.125)
     # Four: two missed beside two surrogates, which differ with one half; three; four.
-    assert markov(4, 0.5, 0.5) == pytest.approx((6 * 0.5 + 4 + 1) / 16)
-    assert markov(9, 0.2, 0) == pytest.approx(random_new(9, 0.2))
+    assert study.markov(4, 0.5, 0.5) == pytest.approx((6 * 0.5 + 4 + 1) / 16)
+    assert study.markov(9, 0.2, 0) == pytest.approx(study.random_new(9, 0.2))
 
 
 def test_a_corpus_is_the_mean_of_its_values():
-    assert expected([1, 2, 2], 0.1)["consistent"] == pytest.approx((0.1 + 0.19 + 0.19) / 3)
-    assert documents_told({"a": [1, 2], "b": [1]}, 0.1)["consistent"] == pytest.approx((1 - 0.9 * 0.81 + 0.1) / 2)
-    assert expected([], 0.1) == documents_told({}, 0.1) == dict.fromkeys((*STRATEGIES, "apart"), 0)
+    assert study.expected([1, 2, 2], 0.1)["consistent"] == pytest.approx((0.1 + 0.19 + 0.19) / 3)
+    assert study.documents_told({"a": [1, 2], "b": [1]}, 0.1)["consistent"] == pytest.approx((1 - 0.9 * 0.81 + 0.1) / 2)
+    assert study.expected([], 0.1) == study.documents_told({}, 0.1) == dict.fromkeys((*study.STRATEGIES, "apart"), 0)
 
 
 def test_a_report_uses_the_corpus_own_counts():
@@ -285,7 +262,7 @@ def files(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 def test_both_kinds_of_release_show_the_same_leaks(files):
     original, plain, spans = files
-    compared, given = read_release(original, plain), read_release(original, spans, with_spans=True)
+    compared, given = study.read_release(original, plain), study.read_release(original, spans, with_spans=True)
     leaks = [[(i.start, i.end) for d in documents for i in d.of_kind(LEAK)] for documents in (compared, given)]
     assert leaks[0] == leaks[1] != []
     assert len(compared[0].of_kind(SURROGATE)) == len(given[0].of_kind(SURROGATE))
@@ -296,12 +273,12 @@ def test_gold_may_be_a_file_of_its_own(files, tmp_path):
     bare = tmp_path / "bare.jsonl"
     rows = [json.loads(line) for line in original.read_text().splitlines()]
     bare.write_text("".join(json.dumps({"id": r["id"], "text": r["text"]}) + "\n" for r in rows))
-    assert read_release(bare, plain)[0].gold is None
-    assert read_release(bare, plain, gold=original)[0].gold == read_release(original, plain)[0].gold
+    assert study.read_release(bare, plain)[0].gold is None
+    assert study.read_release(bare, plain, gold=original)[0].gold == study.read_release(original, plain)[0].gold
     other = tmp_path / "other.jsonl"
     other.write_text(original.read_text().replace("river", "stream"))
     with pytest.raises(PiiError, match=r"\[E774\]"):
-        read_release(bare, plain, gold=other)
+        study.read_release(bare, plain, gold=other)
 
 
 def test_other_documents_are_a_coded_error(files, tmp_path):
@@ -309,19 +286,19 @@ def test_other_documents_are_a_coded_error(files, tmp_path):
     fewer = tmp_path / "fewer.jsonl"
     fewer.write_text("".join(line + "\n" for line in plain.read_text().splitlines()[:-2]))
     with pytest.raises(PiiError, match=r"\[E770\] 2 documents"):
-        read_release(original, fewer)
+        study.read_release(original, fewer)
 
 
 def test_only_what_the_profile_hides_can_leak(files):
     original, plain, _ = files
-    documents = read_release(original, plain, hides=lambda label: label != NAME)
+    documents = study.read_release(original, plain, hides=lambda label: label != NAME)
     assert {item.label for d in documents for item in d.of_kind(LEAK)} == set()
 
 
 def test_the_command_writes_numbers_and_no_text(command, files, tmp_path):
     original, _, spans = files
     out = tmp_path / "release.json"
-    result = command(main, original, spans, "--with-spans", "--recall", 0.9, "--out", out, "--resamples", 20)
+    result = command(study.main, original, spans, "--with-spans", "--recall", 0.9, "--out", out, "--resamples", 20)
     assert result.exit_code == 0, result.output
     report = json.loads(out.read_text())
     assert report["release"]["arithmetic"]["miss_rate"] == 0.1
@@ -329,4 +306,4 @@ def test_the_command_writes_numbers_and_no_text(command, files, tmp_path):
     assert "Parrot attack" in result.output
     values = {r["text"][s:e] for r in map(json.loads, original.read_text().splitlines()) for s, e, _ in r["spans"]}
     assert not [value for value in values if value in out.read_text() + result.output]
-    assert command(main, original, tmp_path / "none.jsonl").exit_code == 2
+    assert command(study.main, original, tmp_path / "none.jsonl").exit_code == 2
