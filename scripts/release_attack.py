@@ -116,28 +116,10 @@ def print_release(report: Mapping[str, Any], to: Console) -> None:
 # --- can a value that was missed be told from the surrogates around it? Formulae of BRATsynthetic for three strategies
 
 
-def consistent(n: int, e: float) -> float:
-    """One of n mentions or more was missed, each with probability e: `1 - (1 - e)^n`.
-
-    A document with one mention counts with e, though nothing stands beside a lone value that it could be told from: see `apart`.
-    """
-    return 1 - (1 - e) ** n
-
-
-def apart(n: int, e: float) -> float:
-    """One mention or more was missed and one or more was replaced: `1 - (1 - e)^n - e^n`; the stricter reading of `consistent`."""
-    return max(0.0, 1 - (1 - e) ** n - e**n)
-
-
-def random_new(n: int, e: float) -> float:
-    """Two mentions or more were missed: `1 - (1 - e)^n - n e (1 - e)^(n - 1)`; no two surrogates are taken to be equal by chance."""
-    return max(0.0, 1 - (1 - e) ** n - n * e * (1 - e) ** (n - 1))
-
-
 def markov(n: int, e: float, keep: float = KEEP) -> float:
     """More were missed than a surrogate is repeated in a row: `sum over m >= 2 of P(m missed) P(longest run of n - m < m)`.
 
-    keep (float): Probability that a surrogate is kept for the next mention; for 0 it is `random_new`. One missed mention alone tells
+    keep (float): Probability that a surrogate is kept for the next mention; for 0 it is as with random ones. One missed mention alone tells
     nothing: it may be a surrogate.
     """
     return sum(comb(n, m) * e**m * (1 - e) ** (n - m) * shorter_run(n - m, m, keep) for m in range(2, n + 1))
@@ -157,8 +139,19 @@ def shorter_run(n: int, length: int, keep: float) -> float:
 
 
 def told(n: int, e: float, *, keep: float = KEEP) -> dict[str, float]:
-    """Probability that a value is given away, by strategy, and "apart" for the stricter reading of consistent."""
-    return {CONSISTENT: consistent(n, e), RANDOM: random_new(n, e), MARKOV: markov(n, e, keep), APART: apart(n, e)}
+    """Probability that a value with n mentions, each missed with probability e, is given away, by strategy.
+
+    Consistent: one mention or more was missed; a lone one counts, though nothing stands beside it that it could be told from. Apart, the
+    stricter reading: one or more was missed and one or more was replaced. Random: two or more were missed; no two surrogates are taken to
+    be equal by chance. Markov: see `markov`.
+    """
+    none, every, one = (1 - e) ** n, e**n, n * e * (1 - e) ** (n - 1)
+    return {
+        CONSISTENT: 1 - none,
+        RANDOM: max(0.0, 1 - none - one),
+        MARKOV: markov(n, e, keep),
+        APART: max(0.0, 1 - none - every),
+    }
 
 
 def expected(repeats: Sequence[int], e: float, *, keep: float = KEEP) -> dict[str, float]:
@@ -193,11 +186,8 @@ class ReleasedText:
 
 
 class Item(NamedTuple):
-    """What a reader of the release would take for personal information.
-
-    start (int), end (int): Characters in the released text, end exclusive. kind (str): SURROGATE or LEAK. label (str): Empty where it is
-    not known. partial (bool): For a leak: whether a part of it was replaced.
-    """
+    """What a reader of the release would take for personal information: characters in the released text, end exclusive, SURROGATE or LEAK,
+    the label if it is known, and for a leak whether a part of it was replaced."""
 
     start: int
     end: int
@@ -422,12 +412,8 @@ class ReleasedDocument:
 
 
 class Attacked(NamedTuple):
-    """What an attacker makes of one document of the other half.
-
-    found (int): Leaks that he suspects. wrong (int): Suspects that are none. passed (int): Leaks that he does not suspect.
-    population (int): What suspects are drawn from. scores: For each item the tagger's mean probability over its words, and whether it
-    is a leak.
-    """
+    """What an attacker makes of one document of the other half: leaks that he suspects, suspects that are none, leaks that he passes over,
+    what suspects are drawn from, and for each item the tagger's mean probability over its words and whether it is a leak."""
 
     found: int
     wrong: int

@@ -211,20 +211,26 @@ def test_what_cannot_be_attacked_is_a_coded_error(n, options, code):
 # --- the arithmetic
 
 
-def test_the_papers_setting():
-    """57 mentions, 5 % missed: what BRATsynthetic's formulae give."""
-    assert [study.consistent(57, 0.05), study.random_new(57, 0.05)] == pytest.approx([0.946, 0.785], abs=6e-4)
+@pytest.mark.parametrize(
+    ("n", "shares"),
+    [
+        (57, {"consistent": 0.946, "random": 0.785}),  # 5 % missed: what BRATsynthetic's formulae give
+        (5, {"consistent": 0.2262, "random": 0.0226}),
+        (2, {"consistent": 0.0975, "random": 0.0025}),
+        (1, {"consistent": 0.05, "random": 0, "apart": 0, "markov": 0}),
+    ],
+)
+def test_small_numbers_by_hand(n, shares):
+    found = study.told(n, 0.05)
+    assert {way: found[way] for way in shares} == pytest.approx(shares, abs=6e-4)
 
 
-def test_small_numbers_by_hand():
-    assert [study.consistent(2, 0.05), study.random_new(2, 0.05)] == pytest.approx([0.0975, 0.0025])
-    assert [study.consistent(5, 0.05), study.random_new(5, 0.05)] == pytest.approx([0.2262, 0.0226], abs=1e-4)
-    assert [study.consistent(1, 0.05), study.apart(1, 0.05), study.random_new(1, 0.05), study.markov(1, 0.05)] == pytest.approx([0.05, 0, 0, 0])
+def test_a_chain_by_hand():
     # Three mentions, two missed and one replaced, or all missed: 3 e^2 (1 - e) + e^3.
     assert study.markov(3, 0.5, 0.5) == pytest.approx(3 * 0.125 + 0.125)
     # Four: two missed beside two surrogates, which differ with one half; three; four.
     assert study.markov(4, 0.5, 0.5) == pytest.approx((6 * 0.5 + 4 + 1) / 16)
-    assert study.markov(9, 0.2, 0) == pytest.approx(study.random_new(9, 0.2))
+    assert study.markov(9, 0.2, 0) == pytest.approx(study.told(9, 0.2)["random"])
 
 
 def test_a_corpus_is_the_mean_of_its_values():
