@@ -328,10 +328,11 @@ def compare(
             ready.append((encoder, find_folder(encoder, root)))
         except PiiError as err:
             skip(encoder, err)
-    data = prepare(corpus, work / "data", train_words=train_words, test_words=test_words, seed=settings.seed) if ready else None
+    if not ready:
+        raise PiiError(Errors.E786)
+    data = prepare(corpus, work / "data", train_words=train_words, test_words=test_words, seed=settings.seed)
     for encoder, folder in ready:
         try:
-            assert data is not None
             found = compare_encoder(encoder, folder, data, settings, work=work, keep=keep, progress=progress)
         except Exception as err:
             if debug:
@@ -340,7 +341,7 @@ def compare(
             skip(encoder, PiiError(Errors.E783, name=encoder.name, done="loaded or trained", type=type(err).__name__))
             continue
         results[encoder.name] = {"about": about(encoder)} | found
-    if data is None or not results:
+    if not results:
         raise PiiError(Errors.E786)
     return common.head() | {
         "settings": asdict(settings) | {"profile": Path(settings.profile).name},
