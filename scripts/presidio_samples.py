@@ -59,7 +59,7 @@ def main(
 
 def _analyzers(alone: str, pipeline: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """AnalyzerEngines by name, and what they run. Presidio's must be one of the baselines that are Presidio."""
-    from pii_components.presidio.analyzer import build_analyzer
+    from pii_components.presidio import build_analyzer
 
     system = make_system(alone)
     if not isinstance(system, PresidioSystem):

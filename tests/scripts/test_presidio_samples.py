@@ -79,7 +79,7 @@ def test_command_refuses_what_is_not_presidio(command, files):
 
 
 def test_command_writes_what_the_table_shows(command, files, tmp_path, monkeypatch):
-    from pii_components.presidio.analyzer import build_analyzer
+    from pii_components.presidio import build_analyzer
     from tests.presidio.helpers import names_pipeline
 
     analyzer = build_analyzer(pipeline=names_pipeline())
