@@ -23,7 +23,7 @@ _MARK = re.compile(r"\{(\w+)\|(.*?)\}", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An essay. profile (str), title (str): First line of its file. text (str): Before. spans (tuple): Start, end, label."""
+    """An essay."""
 
     profile: str
     title: str
@@ -32,7 +32,6 @@ class Example:
 
     @property
     def after(self) -> str:
-        """RETURNS (str): What the profile makes of it."""
         profile = Profile.load(self.profile)
         items = [Item(a, b, label, profile.action(label)) for a, b, label in self.spans]
         chance = Chance(KEY, "document:" + Chance(KEY).digest("document", self.text).hex())
@@ -40,7 +39,7 @@ class Example:
 
 
 def examples() -> list[Example]:
-    """RETURNS (list[Example]): The essays that ship."""
+    """The essays that ship."""
     folder = resources.files("pii_components") / "resources" / "demo"
     files = sorted((f for f in folder.iterdir() if f.name.startswith("before_after_")), key=lambda f: f.name)
     found = []
@@ -58,10 +57,7 @@ def examples() -> list[Example]:
 
 
 def as_diff(before: str, after: str) -> str:
-    """Old and new lines below each other. Both texts have the same lines, but for those that a header took with it.
-
-    before (str), after (str): The texts. RETURNS (str): Lines with "-", "+" or a space before them.
-    """
+    """Old and new lines below each other. Both texts have the same lines, but for those that a header took with it."""
     old, new = before.rstrip("\n").split("\n"), after.rstrip("\n").split("\n")
     gone = len(old) - len(new)
     rows = [f"- {line}".rstrip() for line in old[:gone]]
@@ -71,7 +67,7 @@ def as_diff(before: str, after: str) -> str:
 
 
 def markdown() -> str:
-    """RETURNS (str): What stands in the README."""
+    """What stands in the README."""
     blocks = [f"`{e.profile}`: {e.title}.\n\n```diff\n{as_diff(e.text, e.after)}\n```" for e in examples()]
     return "\n\n".join(blocks)
 

@@ -1,14 +1,13 @@
 """Clean 30,000 synthetic essays and write what it took: metrics/cleaning_30000.json.
 
-    python scripts/bench_cleaning.py [--essays 30000] [--pdfs 300] [--out metrics/cleaning_30000.json]
+    python -m scripts.bench_cleaning --essays 30000 --pdfs 300 --out metrics/cleaning_30000.json
 
 Essays are sentences of assets/ in random order, one word in ten another one; their authors are invented. Planted are copies (some with
-words changed, some in larger groups), texts that are short, Spanish, French or German, or garbled as PDF text can be, and
-second submissions. The command `pii-edu corpus clean` runs in a process of its own; its seconds and its peak of memory are what counts.
-A folder of PDFs is cleaned too, for the seconds per file. Needs the extra `corpus`.
+words changed, some in larger groups), texts that are short, in another language, or garbled as PDF text can be, and second submissions.
+The command `pii-edu corpus clean` runs in a process of its own; its seconds and its peak of memory are what counts. A folder of PDFs is
+cleaned too, for the seconds per file. Needs the extra `corpus`.
 """
 
-import argparse
 import json
 import os
 import random
@@ -18,43 +17,19 @@ import subprocess
 import sys
 import tempfile
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import typer
 
-from pii_components.corpus.templates import read_templates  # noqa: E402
-from pii_components.evaluate.report import machine, versions  # noqa: E402
+from pii_components.corpus.templates import read_templates
+from pii_components.evaluate.report import machine, versions
+from scripts import common
 
-FOREIGN = {
-    "es": (
-        "El equipo preparó un mapa mental antes de la reunión.",
-        "Aprendimos que una historia sencilla ayuda a los clientes.",
-        "La dueña de la panadería nos explicó sus problemas con el almacén.",
-        "Después dibujamos un prototipo de cartón y lo probamos en clase.",
-        "No fue fácil, pero cada semana encontramos una idea mejor.",
-        "Al final mostramos los resultados con muchas imágenes.",
-    ),
-    "fr": (
-        "Notre groupe a dessiné une carte avant la première réunion.",
-        "Nous avons appris que les histoires aident à expliquer un projet.",
-        "La boulangère nous a montré les problèmes de son entrepôt.",
-        "Ensuite nous avons construit un modèle en carton pour la classe.",
-        "Ce n'était pas facile, mais chaque semaine il y avait une meilleure idée.",
-        "À la fin, nous avons présenté les résultats avec beaucoup d'images.",
-    ),
-    "de": (
-        "Unsere Gruppe zeichnete vor dem ersten Treffen eine Karte.",
-        "Wir haben gelernt, dass Geschichten helfen, ein Projekt zu erklären.",
-        "Die Bäckerin zeigte uns die Schwierigkeiten mit ihrem Lager.",
-        "Danach bauten wir ein Modell aus Pappe und prüften es im Unterricht.",
-        "Es war nicht leicht, aber jede Woche fanden wir einen besseren Einfall.",
-        "Am Ende stellten wir die Ergebnisse mit vielen Bildern vor.",
-    ),
-}
+FOREIGN: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf8"))
 GARBLED: dict[str, Callable[[str, random.Random], str]] = {
     "shifted": lambda text, rng: re.sub(
         r"[a-zA-Z]", lambda m: m[0] if rng.random() < 0.7 else chr(33 + (ord(m[0]) + 7) % 60), text
@@ -68,19 +43,19 @@ GARBLED: dict[str, Callable[[str, random.Random], str]] = {
 
 
 class Maker:
-    """Makes essays. seed (int): Another one makes others."""
+    """Makes essays."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         sentences: set[str] = set()
-        for template in read_templates(ROOT / "assets"):
+        for template in read_templates(Path("assets")):
             plain = "".join(part if isinstance(part, str) else "someone" for part in template.parts)
             sentences.update(s.strip() for line in plain.split("\n") for s in re.split(r"(?<=[.!?])\s+", line))
         self.sentences = sorted(s for s in sentences if 6 <= len(s.split()) <= 40)
         self.words = sorted({word for s in self.sentences for word in s.split()})
 
     def essay(self) -> str:
-        """RETURNS (str): 250 to 550 words."""
+        """250 to 550 words."""
         wanted, parts, size = self.rng.randrange(250, 550), [], 0
         while size < wanted:
             sentence = self.changed(self.rng.choice(self.sentences), 0.1)
@@ -89,11 +64,11 @@ class Maker:
         return re.sub(r"((?:\S+ ){80,120})", r"\1\n\n", " ".join(parts))
 
     def changed(self, text: str, share: float) -> str:
-        """RETURNS (str): With other words for a share of the words."""
+        """With other words for a share of the words."""
         return " ".join(self.rng.choice(self.words) if self.rng.random() < share else word for word in text.split(" "))
 
     def corpus(self, n: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
-        """RETURNS (tuple): Rows in random order; what was planted, id to kind."""
+        """Rows in random order; what was planted, id to kind."""
         rows: list[tuple[str, str, str]] = []  # kind, student, text
         share = lambda percent: max(2, int(n * percent / 100))  # noqa: E731
         for _ in range(share(1)):  # pairs
@@ -122,8 +97,7 @@ class Maker:
 
 
 def clean(source: Path, out: Path, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """RETURNS (tuple): The report; and seconds of the clock, seconds of processor time, the peak of memory in MiB, and the load of
-    the machine before: where others work on it too, only processor time can be compared."""
+    """The report of `corpus clean`, and what it took. Where others use the machine too, only processor time can be compared."""
     command = [
         sys.executable,
         "-m",
@@ -137,20 +111,15 @@ def clean(source: Path, out: Path, *options: str) -> tuple[dict[str, Any], dict[
         *options,
     ]
     load, start, before = os.getloadavg()[0], time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True, cwd=ROOT)
+    subprocess.run(command, check=True)
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    cost = {
-        "seconds": round(seconds, 1),
-        "cpu_seconds": round(cpu, 1),
-        "peak_rss_mib": round(after.ru_maxrss / 1024),
-        "load_before": load,
-    }
-    return json.loads(out.with_name(out.stem + ".cleaning.json").read_text(encoding="utf-8")), cost
+    cost = {"seconds": round(seconds, 1), "cpu_seconds": round(cpu, 1), "peak_rss_mib": round(after.ru_maxrss / 1024)}
+    return json.loads(out.with_name(out.stem + ".cleaning.json").read_text(encoding="utf-8")), cost | {"load_before": load}
 
 
 def bench_texts(folder: Path, n: int, seed: int) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What cleaning n essays took, and what was found of what was planted."""
+    """What cleaning n essays took, and what was found of what was planted."""
     rows, planted = Maker(seed).corpus(n)
     source = folder / "essays.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -179,7 +148,7 @@ def bench_texts(folder: Path, n: int, seed: int) -> dict[str, Any]:
 
 
 def bench_pdfs(folder: Path, n: int, seed: int) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What cleaning a folder of n PDFs of one page took."""
+    """What cleaning a folder of n PDFs of one page took."""
     import pymupdf
 
     maker = Maker(seed)
@@ -193,30 +162,22 @@ def bench_pdfs(folder: Path, n: int, seed: int) -> dict[str, Any]:
     return {"files": n, **cost, "remaining": report["steps"][-1]["remaining"]}
 
 
-def main() -> None:
+def main(
+    *,
+    essays: Annotated[int, typer.Option(help="Texts to clean.")] = 30_000,
+    pdfs: Annotated[int, typer.Option(help="PDFs to clean; 0 for none.")] = 300,
+    seed: common.SeedOpt = 0,
+    out: Annotated[Path, typer.Option(help="Metrics file (JSON).")] = Path("metrics/cleaning_30000.json"),
+) -> None:
     """Make, clean, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--essays", type=int, default=30_000)
-    parser.add_argument("--pdfs", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=ROOT / "metrics" / "cleaning_30000.json")
-    args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        texts = bench_texts(folder, args.essays, args.seed)
-        pdfs = bench_pdfs(folder, args.pdfs, args.seed + 1) if args.pdfs else None
-    result = {
-        "command": f"python scripts/bench_cleaning.py --essays {args.essays} --pdfs {args.pdfs} --seed {args.seed}",
-        "machine": machine(),
-        "versions": versions(),
-        "texts": texts,
-        "pdfs": pdfs,
-    }
-    args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        texts = bench_texts(Path(name), essays, seed)
+        found = {"texts": texts, "pdfs": bench_pdfs(Path(name), pdfs, seed + 1) if pdfs else None}
+    common.publish("bench_cleaning", {"machine": machine(), "versions": versions(), **found}, out, None)
     print(
-        f"{texts['essays']} essays: {texts['seconds']} s ({texts['cpu_seconds']} s of processor), {texts['peak_rss_mib']} MiB; wrote {args.out}"
+        f"{texts['essays']} essays: {texts['seconds']} s ({texts['cpu_seconds']} s of processor), {texts['peak_rss_mib']} MiB"
     )
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,6 +1,6 @@
 """Ask a server 5,000 times and write what its memory did: metrics/serve_memory.json.
 
-    python scripts/bench_serve_memory.py [--requests 5000] [--model en_pii_edu|rules|PATH] [--out metrics/serve_memory.json]
+    python -m scripts.bench_serve_memory --requests 5000 --model en_pii_edu --out metrics/serve_memory.json
 
 `pii-edu serve` runs in a process of its own. Every request has sentences of the essays that ship and invented words that no other
 request has, so that whatever the server keeps of a text would grow: a vocabulary, a cache, a log. Each finds, each fifth also hides
@@ -8,9 +8,7 @@ what was found with `hips`. Noted is resident memory by thousand. "rules" is pii
 takes a fraction of the time and has the same server, vocabulary and caches. Needs the extra `serve`, httpx, and /proc.
 """
 
-import argparse
 import csv
-import json
 import os
 import random
 import re
@@ -19,29 +17,28 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import httpx
+import spacy
+import typer
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from pii_components.evaluate.report import machine, versions  # noqa: E402
+from pii_components.evaluate.report import machine, versions
+from scripts import common
 
 CONSONANTS, VOWELS = "bcdfghjklmnprstvz", "aeiou"
 WARM_UP = 200
 
 
 def word(rng: random.Random) -> str:
-    """RETURNS (str): Of three to five syllables; one of more than 10^6."""
+    """Of three to five syllables; one of more than 10^6."""
     return "".join(rng.choice(CONSONANTS) + rng.choice(VOWELS) for _ in range(rng.randint(3, 5)))
 
 
 def texts(n: int, *, seed: int, sentences: int) -> list[str]:
-    """RETURNS (list[str]): Texts of up to so many sentences, each with a name, an address, a number and words of its own."""
-    with open(ROOT / "assets/samples/essays.csv", encoding="utf-8", newline="") as file:
+    """Texts of up to so many sentences, each with a name, an address, a number and words of its own."""
+    with open("assets/samples/essays.csv", encoding="utf-8", newline="") as file:
         pool = [s for row in csv.DictReader(file) for s in re.split(r"(?<=[.!?])\s+", row["text"]) if 20 < len(s) < 200]
     rng = random.Random(seed)
     made = []
@@ -53,9 +50,7 @@ def texts(n: int, *, seed: int, sentences: int) -> list[str]:
 
 
 def rules(folder: str) -> str:
-    """RETURNS (str): Path of a pipeline without a model. folder (str): Where it is saved."""
-    import spacy
-
+    """Path of a pipeline without a model."""
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
     nlp.add_pipe("pii_ruler")
     nlp.add_pipe("pii_context")
@@ -64,14 +59,14 @@ def rules(folder: str) -> str:
 
 
 def resident_mib(pid: int) -> float:
-    """RETURNS (float): Resident memory of a process."""
+    """Resident memory of a process."""
     found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text("ascii"))
     return round(int(found[1]) / 1024, 1) if found else 0.0
 
 
 def start(model: str) -> tuple[subprocess.Popen[str], str]:
-    """RETURNS (tuple[subprocess.Popen[str], str]): The server and where it answers."""
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PII_EDU_KEY": "everyone may know this key"}
+    """The server, and where it answers."""
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "PII_EDU_KEY": "everyone may know this key"}
     command = [
         sys.executable,
         "-m",
@@ -95,63 +90,55 @@ def start(model: str) -> tuple[subprocess.Popen[str], str]:
     raise SystemExit(f"the server did not start:\n{''.join(said)}")
 
 
-def run(model: str, requests: int, *, sentences: int, write: Callable[[dict[str, Any]], None]) -> None:
-    """Ask. model (str): Of the server. requests (int): After the warm-up. write (Callable): Gets what is known after each thousand."""
-    process, url = start(model)
-    rows: list[dict[str, Any]] = []
-    found = 0
-    began = time.perf_counter()
-
-    def note(done: int) -> None:
-        rows.append({"requests": done, "rss_mib": resident_mib(process.pid), "seconds": round(time.perf_counter() - began, 1)})
-        print(rows[-1], flush=True)
-        after = [row["rss_mib"] for row in rows if row["requests"] >= 1000]
-        result = {"requests": max(0, done), "warm_up": WARM_UP, "spans_found": found, "by_thousand": rows}
-        write({**result, "growth_mib_after_first_thousand": round(after[-1] - after[0], 1) if after else None})
-
-    try:
-        with httpx.Client(base_url=url, timeout=700) as client:
-            note(-WARM_UP)
-            for i, text in enumerate(texts(WARM_UP + requests, seed=7, sentences=sentences)):
-                answer = client.post("/analyze", json={"text": text, "language": "en"})
-                answer.raise_for_status()
-                found += len(answer.json())
-                if i % 5 == 0:
-                    asked = {"text": text, "analyzer_results": answer.json(), "anonymizers": {"DEFAULT": {"type": "hips"}}}
-                    client.post("/anonymize", json=asked).raise_for_status()
-                done = i + 1 - WARM_UP
-                if done >= 0 and done % 1000 == 0:
-                    note(done)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.communicate()
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--requests", type=int, default=5000)
-    parser.add_argument("--model", default="en_pii_edu")
-    parser.add_argument("--sentences", type=int, default=4)
-    parser.add_argument("--out", type=Path, default=ROOT / "metrics/serve_memory.json")
-    options = parser.parse_args()
-    about = {
-        "command": (
-            f"python scripts/bench_serve_memory.py --requests {options.requests} --sentences {options.sentences} "
-            f"--model {Path(options.model).name}"
-        ),
-        "machine": machine(),
-        "versions": versions(),
-    }
-
-    def write(result: dict[str, Any]) -> None:
-        options.out.write_text(json.dumps({**about, **result}, indent=1) + "\n", encoding="utf-8")
-
+def main(
+    *,
+    requests: Annotated[int, typer.Option(help="After the warm-up.")] = 5000,
+    model: Annotated[str, typer.Option(help="en_pii_edu, rules, or a path.")] = "en_pii_edu",
+    sentences: Annotated[int, typer.Option(min=1, help="Of a text at most.")] = 4,
+    out: Annotated[Path, typer.Option(help="Metrics file (JSON), written anew after each thousand.")] = Path(
+        "metrics/serve_memory.json"
+    ),
+) -> None:
+    """Ask a server, and write what its memory did."""
     with tempfile.TemporaryDirectory() as folder:
-        model = rules(folder) if options.model == "rules" else options.model
-        run(model, options.requests, sentences=options.sentences, write=write)
-    print(f"wrote '{options.out}'")
+        process, url = start(rules(folder) if model == "rules" else model)
+        rows: list[dict[str, Any]] = []
+        found, began = 0, time.perf_counter()
+
+        def note(done: int) -> None:
+            rows.append(
+                {"requests": done, "rss_mib": resident_mib(process.pid), "seconds": round(time.perf_counter() - began, 1)}
+            )
+            print(rows[-1], flush=True)
+            after = [row["rss_mib"] for row in rows if row["requests"] >= 1000]
+            growth = round(after[-1] - after[0], 1) if after else None
+            report = {
+                "machine": machine(),
+                "versions": versions(),
+                "requests": max(0, done),
+                "warm_up": WARM_UP,
+                "spans_found": found,
+            }
+            report |= {"by_thousand": rows, "growth_mib_after_first_thousand": growth}
+            common.publish("bench_serve_memory", report, out, None)
+
+        try:
+            with httpx.Client(base_url=url, timeout=700) as client:
+                note(-WARM_UP)
+                for i, text in enumerate(texts(WARM_UP + requests, seed=7, sentences=sentences)):
+                    answer = client.post("/analyze", json={"text": text, "language": "en"})
+                    answer.raise_for_status()
+                    found += len(answer.json())
+                    if i % 5 == 0:
+                        asked = {"text": text, "analyzer_results": answer.json(), "anonymizers": {"DEFAULT": {"type": "hips"}}}
+                        client.post("/anonymize", json=asked).raise_for_status()
+                    done = i + 1 - WARM_UP
+                    if done >= 0 and done % 1000 == 0:
+                        note(done)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

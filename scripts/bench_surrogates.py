@@ -1,6 +1,6 @@
 """Surrogates per second on one core, and how they compare with unlinked ones of Faker: metrics/surrogate_speed.json.
 
-    python scripts/bench_surrogates.py [--essays 1600] [--passes 16] [--out metrics/surrogate_speed.json]
+    python -m scripts.bench_surrogates --essays 1600 --passes 16 --out metrics/surrogate_speed.json
 
 Three corpora of invented essays, each of about 400 words. "crapii" has CRAPII's labels in CRAPII's shares, two or so to an essay;
 "dense" the same labels, a dozen to an essay, as in headers and posts to a forum; "all labels" every label with a generator equally
@@ -14,30 +14,36 @@ advises; `passes` tells what whole passes gave, load and all. The loop that is t
 .06 s where nobody else uses a core of 2.5 GHz. Needs the extra `train` (Faker).
 """
 
-import argparse
-import json
 import os
 import random
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import spacy
+import typer
 
-from pii_components.corpus.people import (  # noqa: E402
-    Person,
-    invent_detail,  # noqa: E402
-    invent_person,
-)
-from pii_components.corpus.templates import Slot, read_templates  # noqa: E402
-from pii_components.evaluate.report import machine, versions  # noqa: E402
-from pii_components.names.table import name_table  # noqa: E402
+from pii_components.corpus.people import Person, invent_detail, invent_person
+from pii_components.corpus.templates import Slot, read_templates
+from pii_components.evaluate.report import machine, versions
+from pii_components.labels import LABELS
+from pii_components.names.table import name_table
+from pii_components.offsets import apply_replacements
+from pii_components.profiles import Profile
+from pii_components.spans import Candidate, write_spans
+from pii_components.surrogates.component import HipsSurrogate
+from pii_components.surrogates.keys import Chance
+from pii_components.surrogates.plan import plan
+from pii_components.surrogates.values import Item
+from scripts import common
 
+ASSETS = Path(__file__).parents[1] / "assets"
+PROFILE = Profile("all", actions=dict.fromkeys(LABELS, "surrogate"))
 KEY = b"a key for measuring speed only, 01"
 WORDS = 400
 # Essays between two looks at the clock.
@@ -75,7 +81,7 @@ Run = Callable[[slice], int]
 
 
 def detail(label: str, person: Person, rng: random.Random) -> str:
-    """RETURNS (str): A value of a person, the same each time for what somebody has one of."""
+    """A value of a person, the same each time for what somebody has one of."""
     what = DETAILS[label]
     if what not in person.details or label in ("DATE", "LOCATION", "EDUCATION", "EMPLOYER"):
         person.details[what] = invent_detail(what, person.first, person.last, rng)
@@ -83,7 +89,7 @@ def detail(label: str, person: Person, rng: random.Random) -> str:
 
 
 def make_essay(rng: random.Random, labels: Sequence[str], sentences: Sequence[str]) -> Essay:
-    """RETURNS (Essay): Text and spans. labels (Sequence[str]): Of its spans, in order."""
+    """Text and spans."""
     table = name_table()
     people: list[Person] = []
     for _ in range(1 + len(labels) // 6):
@@ -109,9 +115,9 @@ def make_essay(rng: random.Random, labels: Sequence[str], sentences: Sequence[st
 
 
 def corpora(n: int, seed: int) -> dict[str, list[Essay]]:
-    """RETURNS (dict[str, list[Essay]]): Name of the mix -> essays."""
+    """Name of the mix -> essays."""
     sentences = []
-    for template in read_templates(ROOT / "assets"):
+    for template in read_templates(ASSETS):
         sentences += [part.strip() for part in template.parts if isinstance(part, str) and 5 < len(part.split()) < 40]
     rng = random.Random(seed)
     kinds, shares = list(CRAPII), list(CRAPII.values())
@@ -124,15 +130,8 @@ def corpora(n: int, seed: int) -> dict[str, list[Essay]]:
 
 
 def with_plan(essays: Sequence[Essay]) -> Run:
-    """RETURNS (Run): Replaces all spans, returns how many."""
-    from pii_components.labels import LABELS
-    from pii_components.offsets import apply_replacements
-    from pii_components.profiles import Profile
-    from pii_components.surrogates.keys import Chance
-    from pii_components.surrogates.plan import plan
-    from pii_components.surrogates.values import Item
+    """Replaces all spans, returns how many."""
 
-    profile = Profile("all", actions=dict.fromkeys(LABELS, "surrogate"))
     documents = [(text, [Item(start, end, label, "surrogate") for start, end, label in spans]) for text, spans in essays]
 
     key = Chance(KEY)
@@ -141,7 +140,7 @@ def with_plan(essays: Sequence[Essay]) -> Run:
         made = 0
         for text, items in documents[part]:
             replacements = plan(
-                text, items, profile=profile, chance=key.within("document:" + key.digest("document", text).hex())
+                text, items, profile=PROFILE, chance=key.within("document:" + key.digest("document", text).hex())
             )
             apply_replacements(text, replacements)
             made += sum(rep.note != "no surrogate" for rep in replacements)
@@ -151,26 +150,18 @@ def with_plan(essays: Sequence[Essay]) -> Run:
 
 
 def with_component(essays: Sequence[Essay]) -> Callable[[], Run]:
-    """RETURNS (Callable): Makes a component; what that gives sends Docs through it and returns how many spans it replaced."""
-    import warnings
-
-    import spacy
-
-    from pii_components.labels import LABELS
-    from pii_components.profiles import Profile
-    from pii_components.spans import Candidate, write_spans
-    from pii_components.surrogates.component import HipsSurrogate
+    """Makes a component; what that gives sends Docs through it and returns how many spans it replaced."""
 
     nlp = spacy.blank("en")
     docs = []
     for text, spans in essays:
         doc = nlp.make_doc(text)
         found = [(doc.char_span(start, end, alignment_mode="expand"), label) for start, end, label in spans]
-        write_spans(doc, [Candidate(span.start, span.end, label) for span, label in found])
+        write_spans(doc, [Candidate(span.start, span.end, label) for span, label in found if span])
         docs.append(doc)
 
     def make() -> Run:
-        hips = HipsSurrogate(profile=Profile("all", actions=dict.fromkeys(LABELS, "surrogate")))
+        hips = HipsSurrogate(profile=PROFILE)
         hips.set_key(KEY)
 
         def run(part: slice) -> int:
@@ -184,7 +175,7 @@ def with_component(essays: Sequence[Essay]) -> Callable[[], Run]:
 
 
 def with_faker(essays: Sequence[Essay]) -> Run:
-    """RETURNS (Run): Has Faker make a value for each span, returns how many."""
+    """Has Faker make a value for each span, returns how many."""
     from faker import Faker
 
     fake = Faker("en_US")
@@ -212,12 +203,7 @@ def forget() -> None:
 
 
 def rates(make: dict[str, Callable[[], Run]], essays: int, passes: int) -> dict[str, dict[str, Any]]:
-    """Time them, taking turns, after one pass to warm up.
-
-    make (dict[str, Callable]): Makes what is timed, anew for each pass. essays (int): How many there are. passes (int): How often.
-    RETURNS (dict): For each, surrogates per second of processor time by the least time of every few essays; by whole passes, the slowest
-        and the fastest.
-    """
+    """Time them, taking turns, after one pass to warm up."""
     parts = [slice(i, min(i + FEW, essays)) for i in range(0, essays, FEW)]
     least = {name: [float("inf")] * len(parts) for name in make}
     made = {name: [0] * len(parts) for name in make}
@@ -245,57 +231,51 @@ def rates(make: dict[str, Callable[[], Run]], essays: int, passes: int) -> dict[
 
 
 def loop() -> float:
-    """RETURNS (float): Seconds of processor time for a million turns of a loop; about .06 on a quiet machine of 2.5 GHz."""
+    """Seconds of processor time for a million turns of a loop; about .06 on a quiet machine of 2.5 GHz."""
     start, total = time.process_time(), 0
     for i in range(1_000_000):
         total += i * i
     return round(time.process_time() - start, 3)
 
 
-def main() -> None:
+def main(
+    *,
+    essays: Annotated[int, typer.Option(help="Of the first corpus.")] = 1_600,
+    passes: Annotated[int, typer.Option(help="How often each is gone through.")] = 16,
+    seed: common.SeedOpt = 0,
+    out: Annotated[Path, typer.Option(help="Metrics file (JSON).")] = Path("metrics/surrogate_speed.json"),
+) -> None:
     """Make, measure, write."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--essays", type=int, default=1_600)
-    parser.add_argument("--passes", type=int, default=16)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", type=Path, default=ROOT / "metrics" / "surrogate_speed.json")
-    args = parser.parse_args()
     load, before = os.getloadavg()[0], loop()
     mixes: dict[str, Any] = {}
-    others = corpora(args.essays, args.seed + 1)
-    for name, essays in corpora(args.essays, args.seed).items():
-        made = {
+    others = corpora(essays, seed + 1)
+    for name, mix in corpora(essays, seed).items():
+        made: dict[str, Callable[[], Run]] = {
             "plan": partial(with_plan, others[name]),
-            "component": with_component(essays),
-            "faker": partial(with_faker, essays),
+            "component": with_component(mix),
+            "faker": partial(with_faker, mix),
         }
-        found = rates(made, len(essays), args.passes)
-        labels = Counter(label for _, spans in essays for _, _, label in spans)
+        found = rates(made, len(mix), passes)
+        labels = Counter(label for _, spans in mix for _, _, label in spans)
+        per_second = {what: found[what]["per_second"] for what in made}
         mixes[name] = {
-            "essays": len(essays),
-            "words_per_essay": round(sum(len(text.split()) for text, _ in essays) / len(essays)),
-            "spans_per_essay": round(sum(labels.values()) / len(essays), 2),
+            "essays": len(mix),
+            "words_per_essay": round(sum(len(text.split()) for text, _ in mix) / len(mix)),
+            "spans_per_essay": round(labels.total() / len(mix), 2),
             "labels": dict(labels.most_common()),
             **found,
-            "ratio": {
-                f"{what} / faker": round(found[what]["per_second"] / found["faker"]["per_second"], 2)
-                for what in ("plan", "component")
-            },
+            "ratio": {f"{what} / faker": round(per_second[what] / per_second["faker"], 2) for what in ("plan", "component")},
         }
-    result = {
-        "command": f"python scripts/bench_surrogates.py --essays {args.essays} --passes {args.passes} --seed {args.seed}",
+        print(f"{name} ({mixes[name]['spans_per_essay']} spans an essay): {per_second}")
+    report = {
         "measured": "surrogates per second of processor time, one process, one thread, by the least time of every few essays; "
         "passes: slowest and fastest whole pass, whatever else ran",
         "machine": machine() | {"load_before": round(load, 2), "loop_seconds": [before, loop()]},
         "versions": versions(),
         "mixes": mixes,
     }
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    args.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
-    for name, mix in mixes.items():
-        said = ", ".join(f"{what} {mix[what]['per_second']:,}" for what in ("plan", "component", "faker"))
-        print(f"{name} ({mix['spans_per_essay']} spans an essay): {said}")
+    common.publish("bench_surrogates", report, out, None)
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

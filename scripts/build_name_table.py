@@ -1,122 +1,65 @@
 """Build the compact name table that ships in `pii_components/resources/names/`.
 
-    python scripts/build_name_table.py [--out pii_components/resources/names]
+    python -m scripts.build_name_table --out pii_components/resources/names
 
 Needs names-dataset 3.3.1 (the `train` extra) and spacy-lookups-data; takes about a minute and 3 GB. What is written:
 frequent given names and surnames with the gender (given names), up to three countries, a frequency class and a mark for
 those that are good surrogates. No count and no full name of anybody. Deterministic: the same packages give the same bytes.
 """
 
-import argparse
 import calendar
 import gzip
 import json
 import pickle
 import re
-import sys
 import tomllib
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+import typer
 
-from pii_components.names.table import REGION_OF, TableRow, fold, write_table  # noqa: E402
+from pii_components.names.table import REGION_OF, TableRow, fold, write_table
 
+HERE = Path(__file__).parent
+DATA = tomllib.loads((HERE / "build_names.toml").read_text("utf8"))
+SMALL, PARTICLES, JUNK = (set(DATA[name].split()) for name in ("small", "particles", "junk"))
+RUDE = re.compile("".join(DATA["rude"].split()))
 MAX_GIVEN, MAX_SURNAMES = 60_000, 70_000
 # A name counts as known when it is among the first so many of some country; as a surrogate when among fewer.
 KNOWN_RANK, SAMPLE_RANK = 2_500, 900
 # Least log probability in English texts for a surrogate, by region; where few names reach print, the most frequent.
 ENOUGH = 250
 SEEN = {"": -19.5, "EN": -16.5, "ES": -18.5}
-# Leaked counts of these countries are small: deep ranks would be single people.
-SMALL = {
-    "SV",
-    "KH",
-    "BF",
-    "HN",
-    "FJ",
-    "KR",
-    "ET",
-    "DJ",
-    "BI",
-    "HT",
-    "IS",
-    "MT",
-    "BN",
-    "LU",
-    "MV",
-    "MO",
-    "BH",
-    "TM",
-    "CY",
-    "MU",
-    "NA",
-    "GE",
-}
-# Countries where people of many origins live say less about the origin of a name; Indonesia and the Philippines are short in
-# the source, and their people abroad count as at home in Hong Kong or Taiwan.
-IMMIGRATION = {"ID": 3.0, "PH": 3.0, "HK": 0.6, "TW": 0.7, "MO": 0.5, "MU": 0.6, "MV": 0.6,
-               "US": 0.45, "CA": 0.45, "GB": 0.7, "FR": 0.75, "DE": 0.8, "IT": 0.7, "NL": 0.8, "BE": 0.8, "AT": 0.8, "CH": 0.8,
-               "SE": 0.8, "NO": 0.8,
-               "AE": 0.3, "QA": 0.3, "KW": 0.4, "OM": 0.4, "BH": 0.4, "SA": 0.5, "ES": 0.8, "MY": 0.7,
-               "SG": 0.8, "ZA": 0.8}  # fmt: skip
 LATIN = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 # People from elsewhere live in Hong Kong, Taiwan and Singapore; names of Chinese form, in any romanization.
 CHINESE_SURNAME = re.compile(r"[^aeiouy]{0,3}[aeiouy]{1,3}(?:n|ng|h|k|p|t|w|m)?")
 _FINAL = r"(?:i?ang?|i?ong|i?ao|[ae]i|ian?|ie|ou|en|eng|ing?|iu|u|ua|ua[in]|uang|uo|ui|un|a|o|e|i|ee)"
 CHINESE_GIVEN = re.compile(rf"(?:(?:[bpmfdtnlgkhjqxrzcsyw]|[zcs]h|ts){_FINAL}){{1,2}}")
-PARTICLES = {
-    "de",
-    "la",
-    "del",
-    "los",
-    "las",
-    "da",
-    "do",
-    "dos",
-    "das",
-    "di",
-    "van",
-    "von",
-    "der",
-    "den",
-    "ter",
-    "al",
-    "el",
-    "bin",
-    "ben",
-    "ibn",
-    "st",
-    "le",
-}
-JUNK = {
-    "dr", "mr", "mrs", "ms", "miss", "sir", "prof", "jr", "sr", "md", "mohd", "moh", "muh", "phd", "iii", "iv", "the", "and",
-    "facebook", "admin", "official", "page", "shop", "store", "love", "lover", "user", "test", "name", "surname", "none",
-    "null", "anonymous", "unknown", "abc", "xyz", "xxx", "qwerty", "asdf", "junior", "senior", "mama", "papa", "baba", "baby",
-    "king", "queen", "boss", "prince", "princess", "angel", "god", "allah", "jesus", "jehovah", "buddha", "hitler", "adolf",
-    "stalin", "osama", "saddam", "gaddafi", "putin", "trump", "obama", "messi", "ronaldo", "neymar", "beckham", "anime",
-    "naruto", "goku", "joker", "batman", "superman", "gamer", "gaming", "university", "school", "college", "hotel", "hospital",
-    "city", "club", "team", "group", "music", "studio", "photo", "online",
-}  # fmt: skip
-RUDE = re.compile(
-    r"fuck|shit|cunt|dick|cock|penis|vagin|porn|sex|slut|whore|bitch|bastard|pussy|fag|nigg|rape|nazi|puta|puto|mierda|merde|pute$|"
-    r"pendej|cabron|kurwa|anus|^anal|boob|^tit[sz]?$|suck|^wank|^ass$|^arse|kill|death|devil|satan|^porco|^coño|^joda|^fanny$|^gay|^homo$|"
-    r"^phuc|^phuk|^dong$|^wang$|^dung$|^bum|^poo|^pee$|^hoe|^ho$|^lund$|^gand|^randi$|^chut|^fuk|^fuck|^kaka$|^caca$|^negro$",
-)
 
 
-def read_probabilities(path: Path) -> dict[str, float]:
-    """RETURNS (dict[str, float]): Log probability of a million English words, names among them, case kept."""
-    probs: dict[str, float] = json.loads(gzip.decompress(path.read_bytes()))
-    return probs
+class Source(NamedTuple):
+    """names-dataset's entries by name, and the log probability of a million English words, names among them, case kept."""
+
+    given: dict[str, dict[str, Any]]
+    last: dict[str, dict[str, Any]]
+    probs: dict[str, float]
+
+
+def read_source() -> Source:
+    """Read what is installed."""
+    import names_dataset
+    import spacy_lookups_data
+
+    names, words = Path(names_dataset.__file__).parent / "v3", Path(spacy_lookups_data.__file__).parent / "data"
+    given, last = (pickle.loads(gzip.decompress((names / f"{kind}_names.pkl.gz").read_bytes())) for kind in ("first", "last"))
+    return Source(given, last, json.loads(gzip.decompress((words / "en_lexeme_prob.json.gz").read_bytes())))
 
 
 def common_words(probs: dict[str, float]) -> set[str]:
-    """RETURNS (set[str]): Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
+    """Folded words that English writes in lower case as often as with a capital: "will", "rose"."""
     words = set()
     for word, prob in probs.items():
         if word.isalpha() and word.islower() and prob > -16.5 and prob > probs.get(word.title(), -25.0) - 1.5:
@@ -125,7 +68,7 @@ def common_words(probs: dict[str, float]) -> set[str]:
 
 
 def place_names() -> set[str]:
-    """RETURNS (set[str]): Folded names of countries, their parts and months: nobody should be called India or April by us."""
+    """Folded names of countries, their parts and months: nobody should be called India or April by us."""
     import pycountry
 
     months = {fold(month) for month in calendar.month_name if month}
@@ -134,11 +77,7 @@ def place_names() -> set[str]:
 
 
 def display(name: str) -> str | None:
-    """The form in which a name is shown: O'Brien, McDonald; the source writes O'brien and Mcdonald.
-
-    name (str): As in the source.
-    RETURNS (str | None): None if it is no name in Latin letters, of one word (with particles before it, for surnames).
-    """
+    """The form in which a name is shown: O'Brien, McDonald; the source writes O'brien and Mcdonald."""
     name = unicodedata.normalize("NFC", name).replace("’", "'").replace("`", "'")
     words = name.split(" ")
     if any(fold(w) not in PARTICLES for w in words[:-1]) or not LATIN.fullmatch(words[-1]) or not 2 <= len(words[-1]) <= 14:
@@ -154,22 +93,18 @@ def display(name: str) -> str | None:
 
 
 def best_rank(ranks: dict[str, int | None]) -> int:
-    """RETURNS (int): The best place of a name in any country, with small countries counted as three times deeper."""
+    """The best place of a name in any country, with small countries counted as three times deeper."""
     return min((r * (3 if c in SMALL else 1) for c, r in ranks.items() if r), default=10**9)
 
 
 def origin(entry: dict[str, Any]) -> tuple[str, ...]:
-    """Up to three countries that a name comes from: two of its main region, one of the second if that is not far behind.
-
-    entry (dict): Shares and ranks per country.
-    RETURNS (tuple[str, ...]): Country codes, the best first.
-    """
+    """Up to three countries that a name comes from: two of its main region, one of the second if that is not far behind."""
     ranks = entry["rank"]
     shares = {}
     for country, share in entry["country"].items():
         if country in REGION_OF:
             rank = ranks.get(country) or 20_000
-            shares[country] = share * IMMIGRATION.get(country, 1.0) * (1.0 + 2.0 / (1.0 + (rank / 150.0)))
+            shares[country] = share * DATA["immigration"].get(country, 1.0) * (1.0 + 2.0 / (1.0 + (rank / 150.0)))
     regions: dict[str, float] = {}
     for country, share in shares.items():
         regions[REGION_OF[country]] = regions.get(REGION_OF[country], 0.0) + share
@@ -185,14 +120,14 @@ def origin(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def best_of(pool: list[TableRow], probs: dict[str, float]) -> list[TableRow]:
-    """RETURNS (list[TableRow]): All rows that are seen in print, and the most frequent others while those are few."""
+    """All rows that are seen in print, and the most frequent others while those are few."""
     seen = [row for row in pool if is_seen(row.name, REGION_OF[row.countries[0]], probs)]
     others = [row for row in pool if row not in seen]
     return seen + others[: max(0, ENOUGH - len(seen))]
 
 
 def is_seen(name: str, region: str, probs: dict[str, float]) -> bool:
-    """RETURNS (bool): Whether English texts hold the name: "Snoritha" is a joke of somebody who had an account."""
+    """Whether English texts hold the name: "Snoritha" is a joke of somebody who had an account."""
     best = max(probs.get(name, -99.0), probs.get(fold(name).title(), -99.0))
     return best > SEEN.get(region, SEEN[""])
 
@@ -206,13 +141,7 @@ def collect(
     *,
     given: bool,
 ) -> list[TableRow]:
-    """The rows for one kind of name.
-
-    entries (dict): The source of this kind. other (dict): Of the other kind: a name more frequent there is no surrogate here.
-    common (set[str]): Folded words that are no surrogates. probs (dict[str, float]): A surrogate has been seen in print.
-    limit (int): Most rows.
-    RETURNS (list[TableRow]): The most frequent first.
-    """
+    """The rows for one kind of name."""
     rows: dict[str, tuple[int, TableRow]] = {}
     for raw, entry in entries.items():
         rank = best_rank(entry["rank"])
@@ -251,7 +180,7 @@ def collect(
 
 
 def extra_rows(lists: dict[str, dict[str, str]], common: set[str], *, rarity: int) -> Iterable[TableRow]:
-    """YIELDS (TableRow): The names of one kind in extra_names.toml; its keys are a country, or a country and a gender."""
+    """The names of one kind in extra_names.toml; its keys are a country, or a country and a gender."""
     for key, item in lists.items():
         country, _, gender = key.partition("_")
         for name in item["names"].split():
@@ -259,35 +188,29 @@ def extra_rows(lists: dict[str, dict[str, str]], common: set[str], *, rarity: in
 
 
 def add_extra(rows: list[TableRow], extra: Iterable[TableRow]) -> list[TableRow]:
-    """RETURNS (list[TableRow]): The rows, those of `extra` in place of rows with the same name."""
+    """The rows, those of `extra` in place of rows with the same name."""
     extra = list(extra)
     names = {r.name for r in extra}
     return [r for r in rows if r.name not in names] + extra
 
 
-def main() -> None:
-    import names_dataset
-    import spacy_lookups_data
-
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--out", type=Path, default=ROOT / "pii_components" / "resources" / "names")
-    out = parser.parse_args().out
-    source = Path(names_dataset.__file__).parent / "v3"
-    given = pickle.loads(gzip.decompress((source / "first_names.pkl.gz").read_bytes()))
-    last = pickle.loads(gzip.decompress((source / "last_names.pkl.gz").read_bytes()))
-    probs = read_probabilities(Path(spacy_lookups_data.__file__).parent / "data" / "en_lexeme_prob.json.gz")
+def main(out: Annotated[Path, typer.Option(help="Folder.")] = Path("pii_components/resources/names")) -> None:
+    """Write given.tsv.gz and surnames.tsv.gz."""
+    given, last, probs = read_source()
     common = common_words(probs) | place_names()
+    extra = tomllib.loads((HERE / "extra_names.toml").read_text(encoding="utf8"))
     given_rows = collect(given, last, common, probs, MAX_GIVEN, given=True)
     last_rows = collect(last, given, common, probs, MAX_SURNAMES, given=False)
-    extra = tomllib.loads((Path(__file__).parent / "extra_names.toml").read_text(encoding="utf8"))
-    given_rows = add_extra(given_rows, extra_rows(extra["given"], common, rarity=5))
-    last_rows = add_extra(last_rows, extra_rows(extra["surnames"], common, rarity=2))
+    tables = {
+        "given": add_extra(given_rows, extra_rows(extra["given"], common, rarity=5)),
+        "surnames": add_extra(last_rows, extra_rows(extra["surnames"], common, rarity=2)),
+    }
     out.mkdir(parents=True, exist_ok=True)
-    for kind, rows in (("given", given_rows), ("surnames", last_rows)):
+    for kind, rows in tables.items():
         path = out / f"{kind}.tsv.gz"
         write_table(path, rows)
         print(f"{path.name}: {len(rows)} names, {sum(r.good for r in rows)} good, {path.stat().st_size / 1e6:.2f} MB")
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

@@ -1,58 +1,56 @@
 """Are all links kept? Every mention of every person of a corpus, laid beside what it has to become.
 
-    found = measure_links(2000, seed=46)
-    found["links"]["email"]                 # {"checked": 812, "kept": 812}
+    python -m scripts.linked_corpus --essays 2000 --out metrics/linked_corpus.json
 
 Spans are given, so that this is about surrogates and not about finding. Five things are counted: links (each form is that of the
-person's surrogate names, by `linked_forms`, which knows nothing of the component), people of an essay that stay distinct,
-surnames that stay shared or apart, originals that are left, text outside of spans that has changed.
+person's surrogate names, by `FORMS`, which know nothing of the component), people of an essay that stay distinct,
+surnames that stay shared or apart, originals that are left, text outside of spans that has changed. Exit code 1: not every link is kept.
 """
 
 import random
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
+from pii_components.errors import Errors, PiiError
+from pii_components.evaluate.report import FORMAT, versions
 from pii_components.labels import EMAIL, NAME_CONNECTED, NAME_STUDENT, URL_PERSONAL, USERNAME
 from pii_components.names.letters import norm
 from pii_components.names.link import FAMILY_FIRST, nicknames, nicknames_of
 from pii_components.names.table import REGIONS, NameTable, fold, name_table
-from pii_components.offsets import Replacement, apply_replacements
+from pii_components.offsets import Edit, Replacement, apply_replacements
 from pii_components.profiles import Profile
 from pii_components.surrogates.handles import letters
 from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.plan import plan
 from pii_components.surrogates.style import words as word_set
 from pii_components.surrogates.values import Item
+from scripts import common
 
-# `pii-edu evaluate links`: are all links between a person's names, addresses and handles kept?
-
-EPILOG = "Exit codes: 0 every link is kept; 1 some are not; 2 refused; 130 interrupted."
-
-EssaysOpt = Annotated[int, typer.Option("--essays", min=1, help="Synthetic essays; nobody in them is meant.")]
-SeedOpt = Annotated[int, typer.Option("--seed", help="Of the essays.")]
-ProfileOpt = Annotated[str, typer.Option("--profile", help="One that makes surrogates of names and details.")]
-ScopeOpt = Annotated[str, typer.Option("--scope", help="document or corpus.")]
-OutOpt = Annotated[str, typer.Option("--out", "-o", help="Metrics file (JSON).")]
+# Everyone may know what these people become: nobody is meant.
+KEY = b"the key of the linked corpus"
+TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf8"))
+_PLAIN_SHARE = 0.55
 
 
-def links(
+def main(
     *,
-    essays: EssaysOpt = 2000,
-    seed: SeedOpt = 46,
-    profile: ProfileOpt = "crapii",
-    scope: ScopeOpt = "document",
-    out: OutOpt = "",
-    debug: Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback.")] = False,
+    essays: Annotated[int, typer.Option(min=1, help="Synthetic essays; nobody in them is meant.")] = 2000,
+    seed: common.SeedOpt = 46,
+    profile: Annotated[str, typer.Option(help="One that makes surrogates of names and details.")] = "crapii",
+    scope: Annotated[str, typer.Option(help="document or corpus.")] = "document",
+    out: common.OutOpt = None,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Hide the people of synthetic essays, in which who is who is known, and check every form of every name.
 
@@ -60,40 +58,23 @@ def links(
     pen, file names, e-mail addresses, handles and web addresses. Spans are given: this is about surrogates, not about finding.
     """
     with guard(debug):
-        from pii_components.cli.common import console
-        from pii_components.errors import Errors, PiiError
-        from pii_components.evaluate.report import FORMAT, versions, write_report
-
+        common.early(out)
         if scope not in ("document", "corpus"):
             raise PiiError(Errors.E519, value=scope, what="scope", allowed="document, corpus")
         found = measure_links(essays, seed=seed, profile=profile, scope=scope)
-        print_links(found, console())
-        if out:
-            command = f"pii-edu evaluate links --essays {essays} --seed {seed} --profile {Path(profile).name} --scope {scope}"
-            write_report({"format": FORMAT, "command": command, "versions": versions(), "links": found}, Path(out))
-            console(stderr=True).print(f"wrote '{out}'", markup=False)
-    raise typer.Exit(DONE_WITH_SKIPS if found["essays_with_something_broken"] else DONE)
+        report = {"format": FORMAT, "versions": versions(), "links": found}
+        common.publish("linked_corpus", report, out, None if quiet else print_links)
+        raise typer.Exit(DONE_WITH_SKIPS if found["essays_with_something_broken"] else DONE)
 
 
-def print_links(found: dict[str, Any], to: Console) -> None:
-    """Print the counts. found (dict[str, Any]): From `measure_links`. to (Console): Where to."""
-    table = Table(
-        title=f"{found['essays']} essays, {found['people']} people, {found['mentions']} mentions", title_justify="left"
-    )
-    table.add_column("what")
-    for name in ("checked", "kept"):
-        table.add_column(name, justify="right")
-    for name, row in found["links"].items():
-        table.add_row(name, str(row["checked"]), str(row["kept"]))
-    table.add_section()
-    table.add_row("all links", str(found["links_checked"]), str(found["links_kept"]))
-    table.add_section()
-    for name, row in found["properties"].items():
-        table.add_row(name, str(row["checked"]), str(row["kept"]))
-    to.print(table)
+def print_links(report: Mapping[str, Any], to: Console) -> None:
+    """Print the counts."""
+    found = report["links"]
+    common.show(to, "", [found], "essays people mentions links_checked links_kept essays_with_something_broken")
+    common.show(to, "Links and properties", found["links"] | found["properties"], "checked kept")
 
 
-# The ways in which one person stands in a text: a name in many forms, addresses, handles, file names.
+# --- the ways in which one person stands in a text: a name in many forms, addresses, handles, file names
 
 # In a form: a digit, a code, a domain, the ending of one, and where a number may be added to a handle that is taken.
 DIGIT, CODE, DOMAIN, ENDING, MORE = "#", "¤", "§", "¦", "±"
@@ -102,11 +83,7 @@ _OPEN = {DIGIT: r"\d", CODE: r"[0-9a-z]{6}", MORE: r"(?:\d\d)?", DOMAIN: r"[\w-]
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names of somebody.
-
-    words (tuple[str, ...]): As written. layout (str): How they stand in full, "{0} de la {1}". kinds (str): "g" or "f" for each
-    word.
-    """
+    """The names of somebody: as written, how they stand in full ("{0} de la {1}"), and "g" or "f" for each: given or family name."""
 
     words: tuple[str, ...]
     layout: str
@@ -114,17 +91,14 @@ class Names:
 
     @property
     def full(self) -> str:
-        """RETURNS (str): The whole name."""
         return self.layout.format(*self.words)
 
     @property
     def given(self) -> str:
-        """RETURNS (str): The first given name, or the only name."""
         return self.words[self.kinds.index("g")] if "g" in self.kinds else self.words[0]
 
     @property
     def family(self) -> str:
-        """RETURNS (str): The family name with its particles; empty for somebody with one name."""
         places = [i for i, kind in enumerate(self.kinds) if kind == "f"]
         if not places or len(self.words) == 1:
             return ""
@@ -138,28 +112,24 @@ class Names:
 
     @property
     def g(self) -> str:
-        """RETURNS (str): The given name as it stands in addresses."""
         return letters(self.given)
 
     @property
     def f(self) -> str:
-        """RETURNS (str): The family name as it stands in addresses; the only name of somebody with one."""
         places = [i for i, kind in enumerate(self.kinds) if kind == "f"]
         return letters(self.words[places[0]]) if places else self.g
 
     def with_words(self, words: tuple[str, ...]) -> "Names":
-        """RETURNS (Names): Another person, in the same layout."""
+        """Another person, in the same layout."""
         return Names(words, self.layout, self.kinds)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form.
+    """One form: how it is written, the label of its span (empty for a name), and who has it.
 
-    write (Callable): Names -> how it stands there. label (str): Of the span; empty for a name.
-    lone (bool): Whether people with one name only have it. plain (bool): Whether those with particles or double surnames have it.
-    options (Callable | None): Names of the surrogate, names of the original -> everything it may become, if that is more than
-    one thing.
+    lone (bool): People with one name only, too. plain (bool): Only people without particles and double surnames.
+    options (Callable | None): Names of the surrogate, names of the original -> all that it may become, if that is more than one thing.
     """
 
     write: Callable[[Names], str]
@@ -170,18 +140,17 @@ class Form:
 
 
 def nick(names: Names) -> str:
-    """RETURNS (str): A nickname; empty if the given name has none."""
+    """A nickname; empty if the given name has none."""
     found = [n for n in nicknames_of(names.given) if len(n) > 2 and n.isascii()]
     return found[0].capitalize() if found else ""
 
 
 def _nick_options(new: Names, old: Names) -> list[str]:
-    mine = nick(old)
-    return [new.given, *(n.capitalize() for n in nicknames_of(new.given) if n[0] != mine[0].lower())]
+    return [new.given, *(n.capitalize() for n in nicknames_of(new.given) if n[0] != nick(old)[0].lower())]
 
 
 def slip(word: str) -> str:
-    """RETURNS (str): The word with two of its inner letters swapped; empty if it is short or they are alike."""
+    """The word with two of its inner letters swapped; empty if it is short or they are alike."""
     at = next((i for i in range(len(word) - 2, 1, -1) if word[i] != word[i - 1]), 0)
     return word[: at - 1] + word[at] + word[at - 1] + word[at + 1 :] if len(word) >= 6 and at and norm(word).isascii() else ""
 
@@ -232,51 +201,17 @@ FORMS: dict[str, Form] = {
 
 
 def expected(form: Form, new: Names, old: Names) -> re.Pattern[str]:
-    """RETURNS (re.Pattern): What a form must look like once its person has other names."""
+    """What a form must look like once its person has other names."""
     texts = form.options(new, old) if form.options else [form.write(new)]
     shown = ("".join(_OPEN.get(ch, re.escape(ch)) for ch in text) for text in texts)
     return re.compile("|".join(f"(?:{text})" for text in shown))
 
 
-# Synthetic essays whose people stand in them in many forms, all linked: who is who is known, so that every link can be ch
-
-# Nothing in them is a name, and no name that is drawn is among their words.
-_SENTENCES = """
-The project began with {} and a broken scale.
-We measured the water twice because {} did not trust the first number.
-According to the plan, {} had to bring the map.
-In the second week {} found a mistake in our table.
-It was {} who asked the question that changed our design.
-The notes of {} were longer than mine.
-Later we sent the draft to {} and waited.
-I learned most from {} that month.
-Our poster shows what {} drew on the board.
-When the pump failed, {} stayed calm.
-Nobody listened until {} spoke.
-The last chart is by {} alone.
-""".strip().splitlines()
-_ADDRESSES = """
-The slides are with {} until June.
-Questions go to {} please.
-You can see the data at {} now.
-""".strip().splitlines()
-_FILES = ("The file {}_draft2.docx has the numbers.", "See {}_Essay_final.pdf for all tables.")
-_DOMAINS = ("lakeford.edu", "quillmail.com", "northbay.org", "tarnwick.ac.uk")
-_STARTS = ("Submitted by {}\n\n", "Name: {}\n\n", "{}\n\n", "By {}\n\n")
-_PARTICLES = {
-    "ES": ("de la", "del", "de"),
-    "PT": ("da", "dos"),
-    "NL": ("van", "van der"),
-    "DE": ("von",),
-    "FR": ("de",),
-    "IT": ("di",),
-}
-_PLAIN_SHARE = 0.55
+# --- synthetic essays
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedMention:
-    """A span. start (int), end (int): Characters, exclusive. label (str): Of it. person (int): Whose it is. form (str): In `FORMS`."""
+class LinkedMention(NamedTuple):
+    """A span: characters, end exclusive; whose it is, and in which of `FORMS`."""
 
     start: int
     end: int
@@ -285,9 +220,8 @@ class LinkedMention:
     form: str
 
 
-@dataclass(frozen=True, slots=True)
-class LinkedEssay:
-    """An essay. text (str): Its text. people (tuple[Names, ...]): In it. mentions (tuple[LinkedMention, ...]): Sorted."""
+class LinkedEssay(NamedTuple):
+    """An essay, the people in it, and their mentions, sorted."""
 
     text: str
     people: tuple[Names, ...]
@@ -295,13 +229,13 @@ class LinkedEssay:
 
 
 def linked_essays(n: int, *, seed: int) -> Iterator[LinkedEssay]:
-    """YIELDS (LinkedEssay): n (int) essays; each depends on the seed (int) and its number only."""
+    """So many essays; each depends on the seed and its number only."""
     for number in range(n):
         yield linked_essay(random.Random(f"linked essay {number} of seed {seed}"))
 
 
 def linked_essay(rng: random.Random) -> LinkedEssay:
-    """RETURNS (LinkedEssay): One essay of two to four people. rng (random.Random): Where chance comes from."""
+    """One essay of two to four people."""
     people = _people(rng, rng.choice((2, 2, 3, 4)))
     pieces: list[str] = []
     mentions: list[LinkedMention] = []
@@ -314,46 +248,38 @@ def linked_essay(rng: random.Random) -> LinkedEssay:
         mentions.append(LinkedMention(start, start + len(value), label, person, form))
         pieces.extend((lead, value, rest))
 
-    add(rng.choice(_STARTS), 0, "full")
+    add(rng.choice(TEXTS["starts"]), 0, "full")
     for person in range(1, len(people)):
-        add(rng.choice(_SENTENCES) + " ", person, "full")
+        add(rng.choice(TEXTS["sentences"]) + " ", person, "full")
     forms = [(person, form) for person in range(len(people)) for form in _forms_of(people[person])]
     # A surname alone, and initials alone, must not be those of two people: who is meant would be known to nobody.
     shared = {p for p in range(len(people)) for q in range(len(people)) if p != q and people[p].f == people[q].f}
     forms = [(p, form) for p, form in forms if not (p in shared and form in ("last", "Last#", "tilde"))]
     for person, form in rng.sample(forms, min(len(forms), rng.randint(8, 16))):
-        carriers = _FILES if form.startswith("file name") else _ADDRESSES if FORMS[form].label else _SENTENCES
-        add(rng.choice(carriers) + rng.choice((" ", " ", "\n\n")), person, form)
+        kind = "files" if form.startswith("file name") else "addresses" if FORMS[form].label else "sentences"
+        add(rng.choice(TEXTS[kind]) + rng.choice((" ", " ", "\n\n")), person, form)
     return LinkedEssay("".join(pieces), tuple(people), tuple(mentions))
 
 
 def _forms_of(names: Names) -> list[str]:
     lone = len(names.words) == 1
     plain = len(names.words) == 2 and names.layout in ("{0} {1}", "{1} {0}") and names.given.isascii()
-    found = []
-    for form, rule in FORMS.items():
-        if (lone and not rule.lone) or (rule.plain and not plain and not lone) or not rule.write(names):
-            continue
-        if form == "slip of the pen" and _known(rule.write(names).split()[-1]):
-            continue
-        found.append(form)
-    return found
+    has = {form: rule.write(names) for form, rule in FORMS.items() if (rule.lone if lone else plain or not rule.plain)}
+    slipped = has.get("slip of the pen", "").split()[-1:]
+    known = [word for word in slipped if name_table().is_given(word) or name_table().is_surname(word)]
+    return [form for form, text in has.items() if text and not (known and form == "slip of the pen")]
 
 
 def _fill(value: str, rng: random.Random) -> str:
-    """RETURNS (str): A form with its digits, codes and domain."""
+    """A form with its digits, codes and domain."""
     code = "".join(rng.choice("23456789") + rng.choice("abcdef") for _ in range(3))
-    value = (
-        value.replace(MORE, "")
-        .replace(CODE, code)
-        .replace(DOMAIN, rng.choice(_DOMAINS))
-        .replace(ENDING, rng.choice((".com", ".org", ".net/", ".com/")))
-    )
+    signs = {MORE: "", CODE: code, DOMAIN: rng.choice(TEXTS["domains"]), ENDING: rng.choice((".com", ".org", ".net/", ".com/"))}
+    value = value.translate({ord(sign): text for sign, text in signs.items()})
     return "".join(rng.choice("23456789") if ch == DIGIT else ch for ch in value)
 
 
 def _people(rng: random.Random, n: int) -> list[Names]:
-    """RETURNS (list[Names]): People whose names cannot be taken for each other's; sometimes two of them share a surname."""
+    """People whose names cannot be taken for each other's; sometimes two of them share a surname."""
     table = name_table()
     found: list[Names] = []
     used: set[str] = set()
@@ -373,9 +299,7 @@ def _people(rng: random.Random, n: int) -> list[Names]:
 
 
 def _person(rng: random.Random, table: NameTable) -> Names:
-    region = rng.choice(
-        [r for r in REGIONS if table.pool_size(given=True, region=r) and table.pool_size(given=False, region=r)]
-    )
+    region = rng.choice([r for r in REGIONS if all(table.pool_size(given=given, region=r) for given in (True, False))])
     gender = rng.choice("FM")
     given, family = table.sample_given(rng, gender, region), table.sample_surname(rng, region)
     if region == "EN" or rng.random() < 0.06:
@@ -386,9 +310,10 @@ def _person(rng: random.Random, table: NameTable) -> Names:
     if kind < _PLAIN_SHARE + 0.1:
         return Names((given,), "{0}", "g")
     if region in FAMILY_FIRST:
-        return Names((family, given), "{0} {1}", "fg") if _reads_family_first(family, given, table) else _person(rng, table)
-    if region in _PARTICLES and kind < 0.85:
-        return Names((given, family), f"{{0}} {rng.choice(_PARTICLES[region])} {{1}}", "gf")
+        read_first = table.leaning(family) == "surname" and table.rarity_of_surname(family) < table.rarity_of_surname(given)
+        return Names((family, given), "{0} {1}", "fg") if read_first else _person(rng, table)
+    if region in TEXTS["particles"] and kind < 0.85:
+        return Names((given, family), f"{{0}} {rng.choice(TEXTS['particles'][region])} {{1}}", "gf")
     if region in ("ES", "PT"):
         return Names((given, family, table.sample_surname(rng, region)), rng.choice(("{0} {1} {2}", "{0} {1}-{2}")), "gff")
     second = table.sample_given(rng, gender, region)
@@ -402,16 +327,8 @@ def _sibling(rng: random.Random, table: NameTable, other: Names) -> Names:
     return other.with_words(tuple(words))
 
 
-def _reads_family_first(family: str, given: str, table: NameTable) -> bool:
-    return table.leaning(family) == "surname" and table.rarity_of_surname(family) < table.rarity_of_surname(given)
-
-
-def _known(word: str) -> bool:
-    return name_table().is_given(word) or name_table().is_surname(word)
-
-
 def _fit(word: str, used: set[str]) -> bool:
-    """RETURNS (bool): Whether a name is that of nobody else here, no word of the sentences, and no part of another name."""
+    """Whether a name is that of nobody else here, no word of the sentences, and no part of another name."""
     if len(word) < 4 or word in _common() or word in used:
         return False
     kin = {*nicknames_of(word), *nicknames().get(word, ())}
@@ -419,27 +336,24 @@ def _fit(word: str, used: set[str]) -> bool:
 
 
 def _common() -> frozenset[str]:
-    text = " ".join(
-        (*_SENTENCES, *_ADDRESSES, *_FILES, *_STARTS, *_DOMAINS, "https www linkedin github com docx pdf essay draft final")
-    )
+    texts = [text for part in ("sentences", "addresses", "files", "starts", "domains") for text in TEXTS[part]]
+    text = " ".join([*texts, "https www linkedin github com docx pdf essay draft final"])
     own = {norm(word) for word in text.replace(".", " ").replace("_", " ").split()}
     return frozenset(own | word_set("handle_words") | word_set("path_words"))
 
 
-# Everyone may know what these people become: nobody is meant.
-KEY = b"the key of the linked corpus"
+# --- the check
 
 
 @dataclass(slots=True)
 class Links:
-    """Counts of a corpus, each as (checked, kept). broken (list[tuple[int, str]]): Number of an essay, and what is wrong in it."""
+    """Counts of a corpus: how often each thing was checked and held, and where it did not: number of an essay, and what."""
 
     checked: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
     broken: list[tuple[int, str]] = field(default_factory=list)
 
     def count(self, number: int, what: str, holds: bool) -> None:
-        """Count one thing that was looked at. number (int): Of the essay. what (str): Which thing. holds (bool): Whether it does."""
         self.checked[what] += 1
         self.kept[what] += holds
         if not holds:
@@ -447,13 +361,13 @@ class Links:
 
 
 def hide(essay: LinkedEssay, profile: Profile, chance: Chance) -> list[Replacement]:
-    """RETURNS (list[Replacement]): What stands in the place of each mention."""
+    """What stands in the place of each mention."""
     items = [Item(m.start, m.end, m.label, profile.action(m.label)) for m in essay.mentions]
     return plan(essay.text, items, profile=profile, chance=chance, local=chance.scope.startswith("document"))
 
 
 def new_names(essay: LinkedEssay, replacements: Sequence[Replacement]) -> list[Names | None]:
-    """RETURNS (list[Names | None]): Who the people became, read off their full names; None where that is no such name."""
+    """Who the people became, read off their full names; None where that is no such name."""
     found: list[Names | None] = []
     for person, names in enumerate(essay.people):
         first = next(i for i, m in enumerate(essay.mentions) if m.person == person and m.form == "full")
@@ -464,11 +378,7 @@ def new_names(essay: LinkedEssay, replacements: Sequence[Replacement]) -> list[N
 
 
 def check_essay(number: int, essay: LinkedEssay, replacements: Sequence[Replacement], links: Links) -> None:
-    """Check one essay.
-
-    number (int): For `Links.broken`. essay (LinkedEssay): As made. replacements (Sequence[Replacement]): One for each mention.
-    links (Links): Gets the counts.
-    """
+    """Count what holds in one essay and its replacements, one for each mention."""
     people = new_names(essay, replacements)
     for mention, replacement in zip(essay.mentions, replacements, strict=True):
         new = people[mention.person]
@@ -486,21 +396,15 @@ def check_essay(number: int, essay: LinkedEssay, replacements: Sequence[Replacem
     left = {norm(word) for word in re.findall(r"[^\W\d_]+", text)}
     for names in essay.people:
         links.count(number, "no original name is left", left.isdisjoint(map(norm, names.words)))
-    places = [0, *(x for e in offsets.edits for x in (e.start, e.end)), len(essay.text)]
-    new_places = [0, *(x for e in offsets.edits for x in (e.new_start, e.new_end)), len(text)]
-    outside = (
-        essay.text[a:b] == text[c:d]
-        for a, b, c, d in zip(places[::2], places[1::2], new_places[::2], new_places[1::2], strict=True)
-    )
-    links.count(number, "text outside is unchanged", all(outside))
+    at, rest, new_rest = (0, 0), "", ""
+    for edit in [*offsets.edits, Edit(len(essay.text), len(essay.text), len(text), len(text))]:
+        rest, new_rest = rest + essay.text[at[0] : edit.start] + "\0", new_rest + text[at[1] : edit.new_start] + "\0"
+        at = (edit.end, edit.new_end)
+    links.count(number, "text outside is unchanged", rest == new_rest)
 
 
 def measure_links(n: int, *, seed: int = 46, profile: str = "crapii", scope: str = "document") -> dict[str, Any]:
-    """Make a corpus, hide its people, and count what holds.
-
-    n (int): Essays. seed (int): Of the corpus. profile (str): Name or path. scope (str): "document" or "corpus".
-    RETURNS (dict[str, Any]): Counts, ready for JSON; no text.
-    """
+    """Make a corpus, hide its people, and count what holds."""
     chosen, links = Profile.load(profile), Links()
     people = mentions = 0
     for number, essay in enumerate(linked_essays(n, seed=seed)):
@@ -509,11 +413,15 @@ def measure_links(n: int, *, seed: int = 46, profile: str = "crapii", scope: str
         people += len(essay.people)
         mentions += len(essay.mentions)
     rows = {name: {"checked": links.checked[name], "kept": links.kept[name]} for name in sorted(links.checked)}
+    kept = {name.removeprefix("link: "): row for name, row in rows.items() if name.startswith("link: ")}
     return {
-        "essays": n, "seed": seed, "profile": chosen.name, "scope": scope, "people": people, "mentions": mentions,
-        "links": {name.removeprefix("link: "): row for name, row in rows.items() if name.startswith("link: ")},
-        "links_checked": sum(row["checked"] for name, row in rows.items() if name.startswith("link: ")),
-        "links_kept": sum(row["kept"] for name, row in rows.items() if name.startswith("link: ")),
+        "essays": n, "seed": seed, "profile": chosen.name, "scope": scope, "people": people, "mentions": mentions, "links": kept,
+        "links_checked": sum(row["checked"] for row in kept.values()),
+        "links_kept": sum(row["kept"] for row in kept.values()),
         "properties": {name: row for name, row in rows.items() if not name.startswith("link: ")},
         "essays_with_something_broken": len({number for number, _ in links.broken}),
     }  # fmt: skip
+
+
+if __name__ == "__main__":
+    typer.run(main)

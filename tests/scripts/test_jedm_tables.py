@@ -7,44 +7,14 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pii_components.cli.app import app
 from pii_components.errors import PiiError
+from pii_components.evaluate import metrics
 from pii_components.evaluate.gold import FOUR_LABELS, Entity
 from pii_components.evaluate.match import match_bag
-from pii_components.evaluate.metrics import (
-    NameGroup,
-    NameSource,
-    cultures,
-    first_and_last,
-    found_in_document,
-    mann_whitney,
-    name_source,
-    recall_by_group,
-    resample,
-    significance,
-)
-from scripts.jedm_tables import (
-    SYSTEMS,
-    Usage,
-    as_printed,
-    beside,
-    check_counts,
-    check_table8,
-    check_table10,
-    cost,
-    find_slips,
-    implied_tokens,
-    per_million,
-    printed,
-    read_peers,
-    read_prices,
-    records_of,
-    table6,
-    table7,
-    table11,
-)
+from pii_components.evaluate.metrics import NameGroup
+from scripts import jedm_tables
+from scripts.jedm_tables import SYSTEMS, read_peers
 
 SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "data" / "peers"
 NAME = "NAME_STUDENT"
@@ -52,8 +22,8 @@ HEAD = "file_idx,entity_text,type,positions\n"
 
 
 def test_the_print_is_whole():
-    assert [len(printed(table)) for table in (6, 7, 8, 9, 10, 11)] == [5, 35, 7, 6, 18, 6]
-    assert {row["system"] for row in printed(7)} == set(SYSTEMS)
+    assert [len(jedm_tables.printed(table)) for table in (6, 7, 8, 9, 10, 11)] == [5, 35, 7, 6, 18, 6]
+    assert {row["system"] for row in jedm_tables.printed(7)} == set(SYSTEMS)
 
 
 @pytest.mark.parametrize(
@@ -61,16 +31,16 @@ def test_the_print_is_whole():
     [(0.96054, 0.9605, True), (0.96056, 0.9605, False), (7, 7, True), (8, 7, False), (0.5, None, False), (0.5, "n.s.", False)],
 )
 def test_a_number_is_as_printed_up_to_the_last_digit(value, like, equal):
-    assert as_printed(value, like) is equal
+    assert jedm_tables.as_printed(value, like) is equal
 
 
 @pytest.mark.parametrize("table", [7, 11])
 def test_printed_measures_follow_from_printed_counts(table):
-    assert [row for row in check_counts(table) if row["differs"]] == []
+    assert [row for row in jedm_tables.check_counts(table) if row["differs"]] == []
 
 
 def test_costs_sum_up_and_their_averages_do_not_fit_together():
-    rows = check_table8()
+    rows = jedm_tables.check_table8()
     assert all(row["equal"] for row in rows)
     tokens = {row["system"]: row["million_tokens"] for row in rows}
     assert tokens["presidio_lg"] is None
@@ -78,7 +48,7 @@ def test_costs_sum_up_and_their_averages_do_not_fit_together():
 
 
 def test_table_10_follows_from_table_9_but_for_one_group():
-    rows = check_table10()
+    rows = jedm_tables.check_table10()
     assert {row["group"] for row in rows if not row["equal"]} == {"Female"}
     assert all(row["rates_equal"] and row["significance"] == row["printed_significance"] for row in rows)
     # The two U of two groups that are all there is sum to the product of their sizes.
@@ -87,52 +57,39 @@ def test_table_10_follows_from_table_9_but_for_one_group():
 
 
 def test_slips_say_where_and_how():
-    slips = find_slips()
+    slips = jedm_tables.find_slips()
     assert {"where": "Table 6", "what": "total of all: printed 4871, its rows sum to 4875"} in slips
     assert {"where": "Table 6", "what": "total of test: printed 2889, its rows sum to 2893"} in slips
     assert sum(slip["where"] == "Table 10" for slip in slips) == 3
 
 
-# Two of three hits against one of two: pairs 3 * 2, ties half.
-def test_mann_whitney_by_hand():
-    u, p = mann_whitney(2, 3, 1, 2)
-    assert u == 2 * 1 + (2 * 1 + 1 * 1) / 2
-    assert p > 0.5
-    assert mann_whitney(3, 3, 2, 2) == (3.0, 1.0)
-    assert mann_whitney(90, 100, 50, 100)[1] < 0.01
+def test_mann_whitney_by_hand_and_the_papers_stars():
+    # Two of three hits against one of two: pairs 3 * 2, ties half.
+    u, p = metrics.mann_whitney(2, 3, 1, 2)
+    assert u == 2 * 1 + (2 * 1 + 1 * 1) / 2 and p > 0.5
+    assert metrics.mann_whitney(3, 3, 2, 2) == (3.0, 1.0)
+    assert metrics.mann_whitney(90, 100, 50, 100)[1] < 0.01
+    assert [metrics.significance(p) for p in (0.001, 0.02, 0.07, 0.1, 0.9)] == ["***", "**", "*", "n.s.", "n.s."]
 
 
-@pytest.mark.parametrize(("p", "stars"), [(0.001, "***"), (0.02, "**"), (0.07, "*"), (0.1, "n.s."), (0.9, "n.s.")])
-def test_stars_are_the_papers(p, stars):
-    assert significance(p) == stars
-
-
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("dana VELL", ("Dana", "Vell")),
-        ("Vell, Dana", ("Dana", "Vell")),
-        ("Dana", ("Dana", "")),
-        (" Dana M. Vell ", ("Dana", "Vell")),
-    ],
-)
-def test_a_name_is_taken_apart_in_title_case(text, parts):
-    assert first_and_last(text) == parts
+def test_a_name_is_taken_apart_in_title_case():
+    texts = ("dana VELL", "Vell, Dana", "Dana", " Dana M. Vell ")
+    assert [metrics.first_and_last(text) for text in texts] == [("Dana", "Vell"), ("Dana", "Vell"), ("Dana", ""), ("Dana", "Vell")]
 
 
 def test_groups_come_from_first_and_last_name():
-    source = NameSource("made up", lambda n: {"Dana": "Female"}.get(n, ""), lambda n: {"Vell": "NG", "Tamm": "XX"}.get(n, ""))
+    source = metrics.NameSource("made up", lambda n: {"Dana": "Female"}.get(n, ""), lambda n: {"Vell": "NG", "Tamm": "XX"}.get(n, ""))
     assert source.group("Dana Vell") == NameGroup("Female", "Africa")
     assert source.group("Oskar Tamm") == NameGroup("", "")
     assert source.group("Dana") == NameGroup("Female", "")
 
 
 def test_the_table_that_ships_knows_frequent_names():
-    source = name_source("table")
+    source = metrics.name_source("table")
     assert source.group("Maria Rossi") == NameGroup("Female", "Europe")
-    assert set(cultures().values()) == {"Africa", "Americas", "Asia", "Europe", "Oceania"}
+    assert set(metrics.cultures().values()) == {"Africa", "Americas", "Asia", "Europe", "Oceania"}
     with pytest.raises(PiiError, match=r"\[E733\]"):
-        name_source("phone book")
+        metrics.name_source("phone book")
 
 
 def test_recall_by_group_by_hand():
@@ -143,10 +100,10 @@ def test_recall_by_group_by_hand():
         Entity("1", 20, 27, NAME, "Ben Six"),
         Entity("0", 0, 7, NAME, "Cyd Ten"),
     ]
-    found = found_in_document(gold, predicted)
+    found = metrics.found_in_document(gold, predicted)
     assert found == [True, False, True, False]  # wherever in the document, and not in another one
     groups = [NameGroup("Female"), NameGroup("Female", "Asia"), NameGroup("Male", "Europe"), NameGroup()]
-    tests = recall_by_group(gold, groups, {"a": found}, documents=["0", "1"], weights=resample(2, n_resamples=20))
+    tests = metrics.recall_by_group(gold, groups, {"a": found}, documents=["0", "1"], weights=metrics.resample(2, n_resamples=20))
     rows = {t.group: (t.total, t.hits, t.rest_total, t.rest_hits) for t in tests}
     assert rows == {"Female": (2, 1, 1, 1), "Male": (1, 1, 2, 1), "Europe": (1, 1, 1, 0), "Asia": (1, 0, 1, 1)}
     female = next(t for t in tests if t.group == "Female")
@@ -154,38 +111,13 @@ def test_recall_by_group_by_hand():
 
 
 def test_a_category_with_one_group_has_no_test():
-    tests = recall_by_group([Entity("0", 0, 3, NAME, "Ana")], [NameGroup("Female")], {"a": [True]})
+    tests = metrics.recall_by_group([Entity("0", 0, 3, NAME, "Ana")], [NameGroup("Female")], {"a": [True]})
     assert len(tests) == 1 and tests[0].u != tests[0].u
 
 
-def test_cost_is_tokens_times_price(tmp_path):
-    prices = read_prices()
-    assert cost(Usage("gpt-4o-mini", input=1_000_000, output=500_000), prices) == pytest.approx(0.15 + 0.30)
-    assert cost(Usage("azure-language-pii", records=63_270), prices) == pytest.approx(63.27)
-    assert cost(Usage("local", input=10**9), prices) == 0
-    assert per_million(63.27, 12_910_000) == pytest.approx(4.90, abs=0.005)
-    assert records_of([0, 1, 1000, 1001]) == 1 + 1 + 1 + 2
-    low, high = implied_tokens(63.27, 4.90)
+def test_an_average_stands_for_a_range_of_tokens():
+    low, high = jedm_tables.implied_tokens(63.27, 4.90)
     assert low < 12.91 < high
-    with pytest.raises(PiiError, match=r"\[E735\]"):
-        cost(Usage("local", output=1), prices)
-    with pytest.raises(PiiError, match=r"\[E736\]"):
-        per_million(1, 0)
-    own = tmp_path / "prices.tsv"
-    own.write_text("service\tkind\tusd\tper\nmine\tinput\t2\t1000\n")
-    assert cost(Usage("mine", input=3000), read_prices(own)) == 6
-    for bad in (
-        "mine\tinput\tfree\t1000",
-        "mine\tinput\t-1\t1000",
-        "mine\ttalk\t1\t1000",
-        "mine\tinput\tnan\t10",
-        "mine\tinput",
-    ):
-        own.write_text(f"service\tkind\tusd\tper\n{bad}\n")
-        with pytest.raises(PiiError, match=r"\[E734\]"):
-            read_prices(own)
-    with pytest.raises(PiiError, match=r"\[E501\]"):
-        read_prices(tmp_path / "none.tsv")
 
 
 @pytest.fixture
@@ -200,12 +132,10 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_rows_that_are_not_as_printed_are_told(folder):
-    found = CliRunner().invoke(
-        app, ["evaluate", "tables", "--peers", str(folder), "--resamples", "5", "--out", str(folder / "out.json")]
-    )
+def test_rows_that_are_not_as_printed_are_told(command, folder):
+    found = command(jedm_tables.main, "--peers", folder, "--resamples", 5, "--out", folder / "out.json")
     assert found.exit_code == 1, found.output
-    assert "0 of 35 rows equal" in found.output
+    assert "table7: 0 of 35 equal to the print" in found.output
     report = json.loads((folder / "out.json").read_text())
     assert report["table7"]["rows"][0]["tp"] == 1
     assert report["table7"]["rows"][0]["differs"][0] == "tp"
@@ -214,8 +144,8 @@ def test_rows_that_are_not_as_printed_are_told(folder):
     assert str(folder) not in (folder / "out.json").read_text()
 
 
-def test_a_folder_without_the_files_is_refused(tmp_path):
-    found = CliRunner().invoke(app, ["evaluate", "tables", "--peers", str(tmp_path)])
+def test_a_folder_without_the_files_is_refused(command, tmp_path):
+    found = command(jedm_tables.main, "--peers", tmp_path)
     assert found.exit_code == 2
     assert "[E730]" in found.output and "true_entities.csv" in found.output
 
@@ -242,11 +172,11 @@ def test_table_7_comes_out_as_printed():
         name: match_bag(peers.gold, found, documents=peers.documents, labels=FOUR_LABELS)
         for name, found in peers.predictions.items()
     }
-    report = table7(tables)
+    report = jedm_tables.table7(tables)
     assert (report["equal"], report["of"]) == (35, 35)
-    assert [row["part"] for row in table6(peers)["rows"] if not row["equal"]] == ["all", "test"]
-    chats = table11(peers)
+    assert [row["part"] for row in jedm_tables.table6(peers)["rows"] if not row["equal"]] == ["all", "test"]
+    chats = jedm_tables.table11(peers)
     assert (chats["equal"], chats["of"]) == (6, 6)
-    found = beside(tables["finetuned"], peers, "finetuned", resample(len(peers.documents), n_resamples=5))
+    found = jedm_tables.beside(tables["finetuned"], peers, "finetuned", metrics.resample(len(peers.documents), n_resamples=5))
     assert found["position"]["f5"] == 0.9232
     assert found["coverage"]["documents_with_pii"] == 1867

@@ -7,12 +7,10 @@ import pytest
 pytest.importorskip("presidio_analyzer")
 
 from presidio_analyzer import RecognizerResult
-from typer.testing import CliRunner
 
-from pii_components.cli.evaluate import evaluate_app
 from pii_components.errors import PiiError
-from pii_components.evaluate.tables import markdown_table
-from scripts.presidio_samples import compare_presidio, count, presidio_rows, read_samples
+from scripts import presidio_samples
+from scripts.presidio_samples import count, read_samples
 
 #       0    5    10   15   20   25   30   35
 TEXT = "Ana Lopez, 2048123, read Buzan and Zed."
@@ -58,25 +56,6 @@ def test_gold_that_another_entity_hides_is_not_in_clear(files):
     assert count(found, read_samples(*files))["missed"] == {}
 
 
-def test_table(files):
-    class Analyzer:
-        supported_languages = ("en",)
-
-        def analyze(self, text, language):
-            return [result("PERSON", 0, 9), result("NRP", 25, 30)] if text.startswith("Ana") else []
-
-    report = {"kind": "presidio", **compare_presidio({"alone": Analyzer()}, read_samples(*files))}
-    head, rows = presidio_rows(report)
-    assert head == ["Presidio's entity", "in the essays", "alone: results", "alone: right", "alone: left in clear"]
-    assert rows == [
-        ["ID", "1", "0", "0", "1"],
-        ["PERSON", "1", "1", "1", "0"],
-        ["NRP", "0", "1", "–", "–"],
-        ["authors and characters", "2", "0 called PERSON", "", ""],
-    ]
-    assert markdown_table([report]).splitlines()[0].startswith("| Presidio's entity | in the essays |")
-
-
 @pytest.mark.parametrize(
     ("spans", "code"),
     [
@@ -95,24 +74,22 @@ def test_gold_that_does_not_fit(spans, code, files):
     assert error.value.code == code
 
 
-def test_command_refuses_what_is_not_presidio(files):
-    done = CliRunner().invoke(evaluate_app, ["presidio", "--texts", str(files[0]), "--gold", str(files[1]), "--alone", "azure"])
-    assert done.exit_code == 2
+def test_command_refuses_what_is_not_presidio(command, files):
+    assert command(presidio_samples.main, "--texts", files[0], "--gold", files[1], "--alone", "azure").exit_code == 2
 
 
-def test_command_writes_what_the_table_shows(files, tmp_path, monkeypatch):
-    from pii_components.presidio.analyzer import build_analyzer
-    from scripts import presidio_samples as evaluate_presidio
+def test_command_writes_what_the_table_shows(command, files, tmp_path, monkeypatch):
+    from pii_components.presidio import build_analyzer
     from tests.presidio.helpers import names_pipeline
 
     analyzer = build_analyzer(pipeline=names_pipeline())
-    monkeypatch.setattr(evaluate_presidio, "_analyzers", lambda alone, pipeline: ({"with us": analyzer}, {"with us": {}}))
+    monkeypatch.setattr(presidio_samples, "_analyzers", lambda alone, pipeline: ({"with us": analyzer}, {"with us": {}}))
     out = tmp_path / "metrics" / "samples.json"
-    done = CliRunner().invoke(evaluate_app, ["presidio", "--texts", str(files[0]), "--gold", str(files[1]), "--out", str(out)])
+    done = command(presidio_samples.main, "--texts", files[0], "--gold", files[1], "--out", out)
     assert done.exit_code == 0, done.output
     report = json.loads(out.read_text("utf8"))
+    assert report["gold"] == {"ID": 1, "PERSON": 1} and report["gold_cited"] == 2
     assert report["systems"]["with us"]["entities"]["PERSON"] == {"results": 1, "right": 1}
     assert report["systems"]["with us"]["cited_as_person"] == 0
-    assert report["command"] == "pii-edu evaluate presidio --texts essays.csv --gold gold.jsonl --alone presidio-md"
-    assert str(tmp_path) not in out.read_text("utf8")
+    assert report["command"].startswith("python -m scripts.presidio_samples") and str(tmp_path) not in out.read_text("utf8")
     assert "PERSON" in done.output

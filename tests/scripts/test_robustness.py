@@ -3,11 +3,9 @@
 import json
 import re
 
-import numpy
 import pytest
-from typer.testing import CliRunner
 
-from pii_components.cli.app import app
+from pii_components.corpus.build import split_of
 from pii_components.corpus.perturb import (
     CASE,
     LAYOUT,
@@ -23,30 +21,11 @@ from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity
 from pii_components.files.formats.base import LabelledText
 from pii_components.profiles import Profile
-from scripts.robustness import authored_essays, count_found, false_alarms, measure, prose_of, shown, spans_of, take, worst
+from scripts.robustness import authored_essays, count_found, false_alarms, main, measure, prose_of, shown, spans_of, take, worst
 
 CRAPII = Profile.load("crapii").protects
-
-
-class Fake:
-    """Finds "Ana Roe", "Budi" and "Paris" where they are written so; "BUDI" in part."""
-
-    name = "fake"
-    about = {"version": "1"}
-
-    def __init__(self):
-        self.read = 0
-
-    def find(self, documents):
-        for doc in documents:
-            self.read += 1
-            found = [(m.start(), m.end()) for m in re.finditer("Ana Roe|Budi|Paris|BUD(?=I)", doc.text)]
-            yield [Entity(doc.id, start, end, "NAME_STUDENT", doc.text[start:end]) for start, end in found]
-
-    def protects(self, label):
-        return label == "NAME_STUDENT"
-
-
+# Finds two names and a town where they are written so; "BUDI" in part.
+PATTERN = "Ana Roe|Budi|Paris|BUD(?=I)"
 ESSAYS = [
     LabelledText(
         "1", "By Ana Roe and Budi. See Smith.", ((3, 10, "NAME_STUDENT"), (15, 19, "NAME_CONNECTED"), (25, 30, "NAME_CITED"))
@@ -62,8 +41,9 @@ NOTHING = Perturbation("nothing", CASE, "", lambda text, spans, rng: (text, span
 
 
 @pytest.fixture(scope="module")
-def report():
-    return measure(Fake(), ESSAYS, {p.name: p for p in (UPPER, WRAPPED, PARIS, NOTHING)}, protects=CRAPII, n_resamples=200)
+def report(finds):
+    chosen = {p.name: p for p in (UPPER, WRAPPED, PARIS, NOTHING)}
+    return measure(finds(PATTERN), ESSAYS, chosen, protects=CRAPII, n_resamples=200)
 
 
 def test_unperturbed(report):
@@ -72,6 +52,7 @@ def test_unperturbed(report):
     assert (base["recall"], base["whole"], base["strict"]) == (1, 1, 1)
     # "Paris" in one clean essay of eleven words; the masked one counts for nothing.
     assert base["false_alarms"] == 1 and base["false_alarms_per_10k_words"] == 909.0909 and base["clean_touched"] == 1
+    assert not re.search("Ana|Roe|Budi|Smith|Paris", json.dumps(report).replace('"paris"', ""))
 
 
 def test_names_in_capitals(report):
@@ -93,45 +74,27 @@ def test_an_insertion_costs_false_alarms_and_no_recall(report):
 
 
 def test_what_changes_nothing_is_not_measured(report):
-    assert report["perturbations"]["nothing"] == {
-        "class": "case",
-        "about": "",
-        "documents": 0,
-        "support": 0,
-        "clean_documents": 0,
-    }
+    empty = {"class": "case", "about": "", "documents": 0, "support": 0, "clean_documents": 0}
+    assert report["perturbations"]["nothing"] == empty
 
 
-def test_classes_sum_over_their_perturbations(report):
-    layout = report["classes"]["layout"]
-    assert (layout["support"], layout["recall"]) == (6, 1)
-    assert set(report["classes"]) == {"case", "layout"}
-    assert report["classes"]["case"]["recall"] == round(3 / 16, 4)
-
-
-def test_the_worst_needs_support(report):
+def test_classes_sum_over_their_perturbations_and_the_worst_needs_support(report):
+    classes = report["classes"]
+    assert set(classes) == {"case", "layout"} and (classes["layout"]["support"], classes["layout"]["recall"]) == (6, 1)
+    assert classes["case"]["recall"] == worst(classes, least=3)["recall"] == round(3 / 16, 4)
     assert report["worst"] == {} == report["worst_class"]
     assert worst(report["perturbations"], least=3)["name"] == "upper"
-    assert worst(report["classes"], least=3)["recall"] == round(3 / 16, 4)
 
 
-def test_the_report_holds_no_text(report):
-    text = json.dumps(report)
-    assert not re.search("Ana|Roe|Budi|Smith|Paris", text.replace('"paris"', ""))
-
-
-def test_the_profile_decides_what_must_be_hidden():
-    strict = measure(Fake(), ESSAYS, {}, protects=lambda label: True, n_resamples=20)["unperturbed"]
+def test_the_profile_decides_what_must_be_hidden(finds):
+    strict = measure(finds(PATTERN), ESSAYS, {}, protects=lambda label: True, n_resamples=20)["unperturbed"]
     assert strict["support"] == 5 and strict["clean_documents"] == 0
-
-
-def test_nothing_to_measure():
     with pytest.raises(PiiError, match="E762"):
-        measure(Fake(), ESSAYS[2:], {}, protects=CRAPII)
+        measure(finds(PATTERN), ESSAYS[2:], {}, protects=CRAPII)
 
 
-def test_few_essays_are_lengthened():
-    system = Fake()
+def test_few_essays_are_lengthened(finds):
+    system = finds(PATTERN)
     found = measure(system, ESSAYS, {"l": perturbations()["long_people_late"]}, protects=CRAPII, n_resamples=20, long_essays=2)
     assert found["perturbations"]["l"]["documents"] == 2 and system.read == 4 + 2
     assert found["perturbations"]["l"]["class"] == LENGTH
@@ -162,20 +125,14 @@ def test_what_shows_nothing_need_not_be_hidden():
     assert counts[:2, 2].tolist() == [0, 0] and counts[2, 2] == 1
 
 
-def test_indirect_identifiers_are_no_false_alarms():
+def test_indirect_identifiers_are_no_false_alarms_and_masked_stretches_travel_along():
     found = [Entity("", 0, 3, "NAME_STUDENT"), Entity("", 5, 8, "NAME_STUDENT")]
     assert false_alarms(((4, 6, "AGE"), (0, 1, "NAME_CITED")), found) == 1
-
-
-def test_masked_stretches_travel_along():
     assert spans_of(ESSAYS[3]) == ((0, 5, "UNLABELLED"),)
 
 
-def test_samples_are_nested_and_fixed():
+def test_a_sample_is_nested_fixed_and_has_clean_essays_in_their_share():
     assert take(ESSAYS, 2, seed=1) == take(ESSAYS, 0, seed=1)[:2] == take(list(ESSAYS), 2, seed=1)
-
-
-def test_a_sample_has_clean_essays_in_their_share():
     many = [LabelledText(str(n), "Ana Roe", ((0, 7, "NAME_STUDENT"),) if n % 5 else ()) for n in range(50)]
     assert sum(not essay.spans for essay in take(many, 10, seed=1)) == 2
     cited = [LabelledText(essay.id, essay.text, ((0, 7, "NAME_CITED"),) if not essay.spans else essay.spans) for essay in many]
@@ -184,15 +141,12 @@ def test_a_sample_has_clean_essays_in_their_share():
 
 @pytest.fixture
 def assets(tmp_path):
-    from pii_components.corpus.build import split_of
-
     (tmp_path / "essays").mkdir()
     names = [f"e{n}" for n in range(60)]
+    body = (
+        "By {{student.full}}\n\nThe town is old. I like its river, says {{CITED=Fay Moss}}.\n\n" + "It flows on and on. " * 15
+    )
     for name in [n for n in names if split_of(n) == "test"][:3] + [n for n in names if split_of(n) == "train"][:1]:
-        body = (
-            "By {{student.full}}\n\nThe town is old. I like its river, says {{CITED=Fay Moss}}.\n\n"
-            + "It flows on and on. " * 15
-        )
         (tmp_path / "essays" / f"{name}.txt").write_text(f"id: {name}\n---\n{body}\n", "utf8")
     return tmp_path
 
@@ -208,32 +162,19 @@ def test_authored_essays_of_the_test_split(assets):
 
 
 @pytest.fixture
-def fake(monkeypatch):
-    monkeypatch.setattr("pii_components.evaluate.systems.make_system", lambda spec, protects: Fake())
+def run(command, finds, assets, monkeypatch):
+    monkeypatch.setattr("scripts.robustness.make_system", lambda spec, protects: finds(PATTERN))
+    return lambda *options: command(main, *options, "--assets", assets, "--resamples", 20)
 
 
-def test_the_command(assets, fake, tmp_path):
+def test_the_command(run, tmp_path):
     out = tmp_path / "metrics" / "robustness.json"
-    done = CliRunner().invoke(
-        app,
-        [
-            "evaluate",
-            "robustness",
-            "--assets",
-            str(assets),
-            "--only",
-            "case,window_end",
-            "--all",
-            "--resamples",
-            "50",
-            "--out",
-            str(out),
-        ],
-    )
+    done = run("--only", "case,window_end", "--all", "--out", out)
     assert done.exit_code == 0, done.output
     assert "names_lower" in done.output and "window_end was left out" in done.output
     report = json.loads(out.read_text("utf8"))
     assert report["data"]["documents"] == 6 and report["profile"] == "crapii"
+    assert report["command"].startswith("python -m scripts.robustness")
     assert len(report["perturbations"]) == 11 and report["unperturbed"]["recall"] == 0
 
 
@@ -248,25 +189,13 @@ def test_the_command(assets, fake, tmp_path):
         (["missing.json"], 2, "E501"),
     ],
 )
-def test_the_command_refuses(assets, fake, options, code, shown_text):
-    done = CliRunner().invoke(app, ["evaluate", "robustness", "--assets", str(assets), "--resamples", "20", *options])
+def test_the_command_refuses(run, options, code, shown_text):
+    done = run(*options)
     assert done.exit_code == code and shown_text in done.output
 
 
-def test_gold_in_a_file(assets, fake, tmp_path):
+def test_gold_in_a_file(run, tmp_path):
     gold = tmp_path / "gold.jsonl"
-    lines = [{"id": e.id, "text": e.text, "spans": e.spans} for e in ESSAYS[:3]]
-    gold.write_text("".join(json.dumps(line) + "\n" for line in lines), "utf8")
-    done = CliRunner().invoke(
-        app,
-        ["evaluate", "robustness", str(gold), "--assets", str(assets), "--only", "names_upper", "--resamples", "20", "--all"],
-    )
-    assert done.exit_code == 0 and "gold.jsonl: 3 of 3 essays, 3 spans" in " ".join(done.output.split())
-
-
-def test_counts_have_rows():
-    from scripts.robustness import Counts
-
-    counts = Counts.empty(3)
-    counts.found[2] += 1
-    assert counts.rows([2]).found.shape == (1, 3, 3) and numpy.all(counts.rows([0]).found == 0)
+    gold.write_text("".join(json.dumps({"id": e.id, "text": e.text, "spans": e.spans}) + "\n" for e in ESSAYS[:3]), "utf8")
+    done = run(gold, "--only", "names_upper")
+    assert done.exit_code == 0 and "gold.jsonl, 3 of 3 essays" in done.output

@@ -3,35 +3,20 @@
 import json
 import random
 import re
-from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from pii_components.cli.app import app
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import Chance
-from scripts.linked_corpus import (
-    FORMS,
-    KEY,
-    Links,
-    Names,
-    check_essay,
-    expected,
-    hide,
-    linked_essay,
-    linked_essays,
-    measure_links,
-    slip,
-)
+from scripts import linked_corpus
+from scripts.linked_corpus import FORMS, Names
 
-METRICS = Path(__file__).parents[2] / "metrics" / "linked_corpus.json"
 CRAPII = Profile.load("crapii")
 
 
 @pytest.mark.parametrize("scope", ["document", "corpus"])
 def test_every_link_is_kept(scope):
-    found = measure_links(60, seed=7, scope=scope)
+    found = linked_corpus.measure_links(60, seed=7, scope=scope)
     rows = {**found["links"], **found["properties"]}
     assert {name: row for name, row in rows.items() if row["checked"] != row["kept"]} == {}
     assert found["links_checked"] == found["mentions"] > 600
@@ -39,35 +24,25 @@ def test_every_link_is_kept(scope):
 
 @pytest.mark.slow
 def test_every_link_of_2000_essays_is_kept():
-    found = measure_links(2000, seed=46)
+    found = linked_corpus.measure_links(2000, seed=46)
     assert found["essays_with_something_broken"] == 0
     assert {row["checked"] == row["kept"] for row in (*found["links"].values(), *found["properties"].values())} == {True}
 
 
-def test_what_was_measured():
-    if not METRICS.is_file():
-        pytest.skip("metrics are not in an installed wheel")
-    found = json.loads(METRICS.read_text("utf8"))["links"]
-    assert found["essays"] == 2000
-    assert found["links_checked"] == found["links_kept"] == found["mentions"]
-    assert set(found["links"]) == set(FORMS)
-    assert all(row["checked"] == row["kept"] for row in found["properties"].values())
-
-
 def test_essays_depend_on_seed_and_number_only():
-    first = list(linked_essays(3, seed=1))
-    assert list(linked_essays(5, seed=1))[:3] == first
-    assert first[0] != next(linked_essays(1, seed=2))
+    first = list(linked_corpus.linked_essays(3, seed=1))
+    assert list(linked_corpus.linked_essays(5, seed=1))[:3] == first
+    assert first[0] != next(linked_corpus.linked_essays(1, seed=2))
 
 
 def test_spans_lie_where_the_forms_stand():
-    for essay in linked_essays(30, seed=3):
+    for essay in linked_corpus.linked_essays(30, seed=3):
         assert [m.start for m in essay.mentions] == sorted(m.start for m in essay.mentions)
         for mention in essay.mentions:
             own = essay.people[mention.person]
             text = essay.text[mention.start : mention.end]
             if FORMS[mention.form].options is None:
-                assert expected(FORMS[mention.form], own, own).fullmatch(text)
+                assert linked_corpus.expected(FORMS[mention.form], own, own).fullmatch(text)
 
 
 @pytest.mark.parametrize(
@@ -87,15 +62,15 @@ def test_forms(names, form, text):
 
 @pytest.mark.parametrize(("word", "wrong"), [("Whitcombe", "Whitcobme"), ("Lopez", ""), ("Otto", "")])
 def test_slip(word, wrong):
-    assert slip(word) == wrong or (wrong and sorted(slip(word)) == sorted(word) and slip(word) != word)
+    assert linked_corpus.slip(word) == wrong or (wrong and sorted(linked_corpus.slip(word)) == sorted(word) and linked_corpus.slip(word) != word)
 
 
 def broken(change) -> set[str]:
     """RETURNS (set[str]): What the check finds broken in twenty essays once their replacements are changed."""
-    links = Links()
-    for number, essay in enumerate(linked_essays(20, seed=5)):
-        replacements = hide(essay, CRAPII, Chance(KEY, f"document:{number}"))
-        check_essay(number, essay, [change(essay, m, r) for m, r in zip(essay.mentions, replacements, strict=True)], links)
+    links = linked_corpus.Links()
+    for number, essay in enumerate(linked_corpus.linked_essays(20, seed=5)):
+        replacements = linked_corpus.hide(essay, CRAPII, Chance(linked_corpus.KEY, f"document:{number}"))
+        linked_corpus.check_essay(number, essay, [change(essay, m, r) for m, r in zip(essay.mentions, replacements, strict=True)], links)
     return {what for _, what in links.broken}
 
 
@@ -114,17 +89,18 @@ def test_the_check_notices_originals():
     assert {"no original name is left", "link: first"} <= found
 
 
-def test_command(tmp_path):
-    run = CliRunner().invoke(app, ["evaluate", "links", "--essays", "3", "--out", str(tmp_path / "m.json")])
+def test_command(command, tmp_path):
+    run = command(linked_corpus.main, "--essays", 3, "--out", tmp_path / "m.json")
     assert run.exit_code == 0, run.output
     data = json.loads((tmp_path / "m.json").read_text("utf8"))
     assert data["links"]["essays"] == 3
-    people = [word for essay in linked_essays(3, seed=46) for names in essay.people for word in names.words]
+    people = [word for essay in linked_corpus.linked_essays(3, seed=46) for names in essay.people for word in names.words]
     assert not [word for word in people if re.search(rf"\b{word}\b", run.output + json.dumps(data))]
+    assert command(linked_corpus.main, "--scope", "school").exit_code == 2
 
 
 def test_siblings_and_single_names_occur():
-    essays = [linked_essay(random.Random(i)) for i in range(80)]
+    essays = [linked_corpus.linked_essay(random.Random(i)) for i in range(80)]
     assert any(a.f == b.f for e in essays for i, a in enumerate(e.people) for b in e.people[:i])
     layouts = {names.layout for e in essays for names in e.people}
     assert {"{0}", "{0} {1}"} < layouts

@@ -1,0 +1,75 @@
+"""What the studies share: options, the head of a metrics file, how they end. `typer.run(main)` runs each of them."""
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from pii_components.evaluate.report import FORMAT, check_place, machine, versions, write_report
+from pii_components.evaluate.systems import System
+from pii_components.evaluate.tables import console, shown_command
+
+Protects = Callable[[str], bool]
+
+AssetsOpt = Annotated[Path, typer.Option(help="Folder with essays/, fragments/ and chats/.")]
+DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
+OutOpt = Annotated[Path | None, typer.Option("--out", "-o", help="Metrics file (JSON).")]
+PipelineOpt = Annotated[str, typer.Option(help="Our pipeline, or another system, such as presidio-md.")]
+ProfileOpt = Annotated[str, typer.Option(help="Says which labels must be hidden.")]
+QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+ResamplesOpt = Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the documents.")]
+SeedOpt = Annotated[int, typer.Option(help="Of everything that is drawn.")]
+
+
+def early(out: Path | None) -> None:
+    """Refuse a metrics file that cannot be written before anything is measured: E512."""
+    if out is not None:
+        check_place(out)
+
+
+def head(system: System | None = None) -> dict[str, Any]:
+    """Format, versions, machine and system, for a metrics file."""
+    about = {} if system is None else {"system": {"name": system.name, **system.about}}
+    return {"format": FORMAT, "versions": versions(), "machine": machine(), **about}
+
+
+def publish(
+    name: str, report: Mapping[str, Any], out: Path | None, show: Callable[[dict[str, Any], Console], None] | None
+) -> dict[str, Any]:
+    """Write a metrics file that names its command (without folders), and show its tables."""
+    made = {"command": shown_command(f"scripts.{name}", sys.argv[1:]), **report}
+    if out is not None:
+        write_report(made, out)
+    if show is not None:
+        show(made, console())
+    return made
+
+
+def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:
+    """Print a table: a row per entry, a column per key ("a.b" for b inside a), with the 95 % interval where there is one."""
+    made = Table(title=title or None, title_justify="left")
+    named = isinstance(entries, Mapping)
+    for column in [*([""] if named else []), *keys.split()]:
+        made.add_column(column.replace("_", " "))
+    rows = entries.items() if isinstance(entries, Mapping) else (("", entry) for entry in entries)
+    for name, entry in rows:
+        made.add_row(*([name] if named else []), *(_cell(entry, key) for key in keys.split()))
+    to.print(made)
+
+
+def _cell(entry: Any, key: str) -> str:
+    *path, last = key.split(".")
+    for part in path:
+        entry = entry.get(part) or {}
+    value = entry.get(last)
+    if value is None or isinstance(value, bool | str):
+        return value if isinstance(value, str) else "–" if value is None else "yes" if value else "no"
+    if isinstance(value, list):
+        return " to ".join(map(str, value))
+    low_high = entry.get(f"{last}_95")
+    shown = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+    return shown + (" ({:.3f} to {:.3f})".format(*low_high) if low_high else "")
