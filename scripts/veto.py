@@ -72,7 +72,9 @@ class Bag:
         if len(self.key):
             order = numpy.argsort(self.key, kind="stable")
             starts = numpy.flatnonzero(numpy.diff(self.key[order], prepend=-1))
-            right = right + numpy.minimum(numpy.add.reduceat(kept[:, order].astype("i8"), starts, axis=1), self.room).sum(axis=1)
+            right = right + numpy.minimum(numpy.add.reduceat(kept[:, order].astype("i8"), starts, axis=1), self.room).sum(
+                axis=1
+            )
         return numpy.stack([right, self.n_fixed + kept.sum(axis=1) - right, self.support - right], axis=1)
 
     def best_precision(self, scores: numpy.ndarray, levels: Sequence[float]) -> list[float]:
@@ -155,7 +157,9 @@ def _view(
     control: dict[str, Any] = {}
     for way, (base, unit, n) in ways.items():
         chance = measures(bag.counts(draw(base, unit, n, n_draws=n_draws, seed=seed)))
-        control[way] = {"of": int(unit.max(initial=-1)) + 1, "drawn": n} | {m: place(float(values[m][1]), chance[m]) for m in MEASURES}
+        control[way] = {"of": int(unit.max(initial=-1)) + 1, "drawn": n} | {
+            m: place(float(values[m][1]), chance[m]) for m in MEASURES
+        }
     levels = [*RECALLS, max(0.0, float(values["recall"][0]) - ALLOWED)]
     shuffled = numpy.random.default_rng(seed).random((n_draws, len(names)))
     chance_at = numpy.asarray([bag.best_precision(row, levels) for row in shuffled])

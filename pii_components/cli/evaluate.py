@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -29,13 +29,13 @@ def list_systems(asked: bool) -> None:
         raise typer.Exit
 
 
-NamesOpt = Annotated[
-    str,
-    typer.Option("--names", help="Gender and culture of names by: table (ships), names-dataset (the paper's; 3 GB, minutes)."),
-]
-MetricsOutOpt = Annotated[str, typer.Option("--out", help="Metrics file (JSON).")]
-ResamplesOpt = Annotated[int, typer.Option("--resamples", min=1, help="Bootstrap resamples of the documents.")]
-SeedOpt = Annotated[int, typer.Option("--seed", help="Of the bootstrap; 0 is the usual one.")]
+# fmt: off
+# Eager: it comes before GOLD is missed.
+ListOpt = Annotated[bool, typer.Option("--list", callback=list_systems, is_eager=True, help="List the systems and leave; needs no GOLD.")]
+NamesOpt = Annotated[str, typer.Option(help="Gender and culture of names by: table (ships), names-dataset (the paper's; 3 GB, minutes).")]
+MetricsOutOpt = Annotated[str, typer.Option(help="Metrics file (JSON).")]
+ResamplesOpt = Annotated[int, typer.Option(min=1, help="Bootstrap resamples of the documents.")]
+SeedOpt = Annotated[int, typer.Option(help="Of the bootstrap; 0 is the usual one.")]
 QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
 GoldArg = Annotated[str, typer.Argument(metavar="GOLD", help="Labelled corpus in any form of: pii-edu corpus convert.")]
@@ -43,19 +43,19 @@ EssaysArg = Annotated[str, typer.Argument(metavar="GOLD", help="Real essays with
 PredictionsArg = Annotated[
     str, typer.Argument(metavar="PREDICTIONS", help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.")
 ]
-PipelineOpt = Annotated[str, typer.Option("--pipeline", help="Name or path of the pipeline.")]
-ProfileOpt = Annotated[str, typer.Option("--profile", help="Says what is hidden: a shipped profile or a TOML file.")]
+MetricsArg = Annotated[list[Path], typer.Argument(metavar="METRICS...", help="Files that the commands of evaluate wrote with --out.")]
+PipelineOpt = Annotated[str, typer.Option(help="Name or path of the pipeline.")]
+ProfileOpt = Annotated[str, typer.Option(help="Says what is hidden: a shipped profile or a TOML file.")]
 FormOpt = Annotated[str, typer.Option("--from", help="Form of GOLD [by its suffix and first records].")]
-TextSourceOpt = Annotated[str, typer.Option("--text-source", help="File or folder with the texts, for gold with offsets alone.")]
-SplitsOpt = Annotated[str, typer.Option("--splits", help="Only these parts of the data (seed_split), with commas between them.")]
+TextSourceOpt = Annotated[str, typer.Option(help="File or folder with the texts, for gold with offsets alone.")]
+SplitsOpt = Annotated[str, typer.Option(help="Only these parts of the data (seed_split), with commas between them.")]
 StrictOpt = Annotated[bool, typer.Option("--strict", help="Refuse gold that cannot be used, rather than pass over it.")]
 SaveOpt = Annotated[str, typer.Option("--save-predictions", help="Folder for offsets and labels of each system.")]
 MapOpt = Annotated[list[str] | None, typer.Option("--map", help="OLD=NEW: rename a label of the predictions; may be repeated.")]
-AgainstOpt = Annotated[str, typer.Option("--against", help="Other predictions, for a paired comparison.")]
+AgainstOpt = Annotated[str, typer.Option(help="Other predictions, for a paired comparison.")]
 OverlapsOpt = Annotated[bool, typer.Option("--allow-overlaps", help="Count overlapping predictions, each by itself.")]
-SystemsOpt = Annotated[str, typer.Option("--systems", help="[NAME=]SYSTEM[:PATH] with commas between them; --list shows them.")]
-# Eager: it comes before GOLD is missed.
-ListOpt = Annotated[bool, typer.Option("--list", callback=list_systems, is_eager=True, help="List the systems and leave; needs no GOLD.")]
+SystemsOpt = Annotated[str, typer.Option(help="[NAME=]SYSTEM[:PATH] with commas between them; --list shows them.")]
+# fmt: on
 
 
 def run(
@@ -65,7 +65,8 @@ def run(
 ) -> None:  # fmt: skip
     """Run a pipeline on GOLD and score it: every number of the papers, with 95 % intervals."""
     with guard(debug):
-        job = Job(gold, profile, form, text_source, splits, strict=strict, out=out, names=names, resamples=resamples, seed=seed, quiet=quiet)
+        how = Output(out, names, resamples, seed, quiet)
+        job = Job(gold, profile, how, form, text_source, splits, strict=strict)
         done = job.run_systems(pipeline, save)
         job.finish(done, f"evaluate run {Path(gold).name} --pipeline {Path(pipeline).name}")
 
@@ -83,7 +84,8 @@ def score(
         from ..evaluate.tables import split_list
 
         renames = parse_renames(rename or ())
-        job = Job(gold, profile, form, text_source, "", strict=strict, out=out, names=names, resamples=resamples, seed=seed, quiet=quiet)
+        how = Output(out, names, resamples, seed, quiet)
+        job = Job(gold, profile, how, form, text_source, "", strict=strict)
         files = [Path(predictions), *([Path(against)] if against else [])]
         stems = [file.stem for file in files]
         if len(set(stems)) < len(stems):
@@ -109,21 +111,39 @@ def compare(
 ) -> None:  # fmt: skip
     """Run several systems on GOLD, one after the other, and print one table; the first is compared with each other one in pairs."""
     with guard(debug):
-        job = Job(gold, profile, form, text_source, splits, strict=strict, out=out, names=names, resamples=resamples, seed=seed, quiet=quiet)
+        how = Output(out, names, resamples, seed, quiet)
+        job = Job(gold, profile, how, form, text_source, splits, strict=strict)
         done = job.run_systems(systems, save)
         job.finish(done, f"compare {Path(gold).name} --systems {','.join(one.name for one in done)}")
+
+
+class Output(NamedTuple):
+    """Where results go and how they are scored, from the command line."""
+
+    out: str
+    names: str
+    resamples: int
+    seed: int
+    quiet: bool
 
 
 class Job:
     """Gold and profile of one command, read and checked, and what becomes of its results; arguments are those of the command line.
 
-    RAISES (PiiError): E501, E512 for an `out` that cannot be written, E7xx, E724 for labels that are not ours.
+    RAISES (PiiError): E501, E512 for an output that cannot be written, E7xx, E724 for labels that are not ours.
     """
 
     def __init__(
-        self, gold: str, profile: str, form: str = "", text_source: str = "", splits: str = "", *, strict: bool = False, out: str, names: str,
-        resamples: int, seed: int, quiet: bool,
-    ) -> None:  # fmt: skip
+        self,
+        gold: str,
+        profile: str,
+        how: Output,
+        form: str = "",
+        text_source: str = "",
+        splits: str = "",
+        *,
+        strict: bool = False,
+    ) -> None:
         from ..evaluate.gold import choose_splits, file_sha256, read_gold
         from ..evaluate.report import check_gold, check_place
         from ..evaluate.systems import check_labels
@@ -131,10 +151,9 @@ class Job:
         from ..files.formats.base import Tally
         from ..profiles import Profile
 
-        self.path, self.out, self.names = Path(gold), out, names
-        self.resamples, self.seed, self.quiet = resamples, seed, quiet
-        if out:
-            check_place(Path(out))
+        self.path, self.how = Path(gold), how
+        if how.out:
+            check_place(Path(how.out))
         self.profile = Profile.load(profile)
         tally = Tally()
         documents = read_gold(self.path, form=form, text_source=Path(text_source) if text_source else None, tally=tally)
@@ -175,84 +194,48 @@ class Job:
         from ..evaluate.report import describe_data, score_report, write_report
         from ..evaluate.tables import print_score
 
-        source = name_source(self.names)
+        source = name_source(self.how.names)
         report: dict[str, Any] = {
             "command": f"pii-edu {command} --profile {self.profile.name}",
             "data": describe_data(self.documents, file=self.path.name, sha256=self.sha256),
             "masked": self.masked,
             "profile": self.profile.name,
         }
-        seed = self.seed or SEED
-        report |= score_report(runs, self.documents, profile=self.profile, names=source, resamples=self.resamples, seed=seed) | more
-        if not self.quiet:
+        options: dict[str, Any] = {"names": source, "resamples": self.how.resamples, "seed": self.how.seed or SEED}
+        report |= score_report(runs, self.documents, profile=self.profile, **options) | more
+        if not self.how.quiet:
             print_score(report, to=console())
             if self.masked["count"]:
                 shown = f"{self.masked['count']} gold labels cannot be used; the places where they stand are passed over"
                 console(stderr=True).print(shown, markup=False)
-        if self.out:
-            write_report(report, Path(self.out))
-            console(stderr=True).print(f"wrote '{self.out}'", markup=False)
+        if self.how.out:
+            write_report(report, Path(self.how.out))
+            console(stderr=True).print(f"wrote '{self.how.out}'", markup=False)
 
 
 def crossval(
     *,
     gold: EssaysArg,
-    source: Annotated[
-        Path, typer.Option("--source", help="Trained pipeline to go on from, which has seen none of the essays.")
-    ] = Path("training/model-last"),
-    config: Annotated[Path, typer.Option("--config", help="Training config with a source.")] = Path("configs/pii_ner_real.cfg"),
-    corpus: Annotated[
-        Path, typer.Option("--corpus", help="Folder of `pii-edu corpus build`: essays of ours to train on beside them.")
-    ] = Path("corpus"),
-    work: Annotated[
-        Path, typer.Option("--work", help="Folder for folds, checkpoints, logs, predictions and the classifier.")
-    ] = Path("training/crossval"),
-    settings: Annotated[Path, typer.Option("--settings", help="Config per component, JSON.")] = Path("configs/pipeline.json"),
+    source: Annotated[Path, typer.Option(help="Trained pipeline to go on from, which has seen none of the essays.")] = Path("training/model-last"),
+    config: Annotated[Path, typer.Option(help="Training config with a source.")] = Path("configs/pii_ner_real.cfg"),
+    corpus: Annotated[Path, typer.Option(help="Folder of `pii-edu corpus build`: essays of ours to train on beside them.")] = Path("corpus"),
+    work: Annotated[Path, typer.Option(help="For folds, checkpoints, logs, predictions and the classifier.")] = Path("training/crossval"),
+    settings: Annotated[Path, typer.Option(help="Config per component, JSON.")] = Path("configs/pipeline.json"),
     n_folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")] = 5,
-    replay: Annotated[int, typer.Option("--replay", min=0, help="Stretches of our essays in each fold's training.")] = 350,
-    min_precision: Annotated[
-        float, typer.Option("--min-precision", min=0, max=1, help="Thresholds below it are not chosen if one reaches it.")
-    ] = 0.0,
-    apart: Annotated[
-        str, typer.Option("--apart", help="Other real essays: none is trained on, the first fold's detector finds them.")
-    ] = "",
-    final: Annotated[
-        bool, typer.Option("--final/--no-final", help="Train on all essays too, those apart among them: what ships.")
-    ] = True,
-    protect: Annotated[
-        float, typer.Option("--protect", min=0, max=1, help="Threshold for a private person; 0 to choose it on the other folds.")
-    ] = 0.2,
-    l2: Annotated[
-        float, typer.Option("--l2", min=0, help="Penalty of the classifier; 0 to choose it on the other folds.", show_default=False)
-    ] = 0.0,
-    extra_l2: Annotated[
-        float, typer.Option("--extra-l2", min=0, help="Penalty of its fit to our own essays; 0 to choose it likewise.", show_default=False)
-    ] = 0.0,
-    classifier: Annotated[
-        bool, typer.Option("--classifier/--no-classifier", help="Whether a classifier adds to the rules of pii_context.")
-    ] = True,
-    encoder: Annotated[
-        str,
-        typer.Option("--encoder", help="What runs the encoder when essays are predicted: torch, onnx-int8 (what ships) or onnx-half."),
-    ] = "torch",
-    reader: Annotated[str, typer.Option("--reader", help="Reader of pii_context, as `weasel run train-reader` writes it.")] = "",
-    detector: Annotated[
-        str,
-        typer.Option(
-            "--detector", help="Pipeline that ships, to read our own essays for the classifier [the one that the folds go on from]."
-        ),
-    ] = "",
-    more: Annotated[
-        list[str],
-        typer.Option(
-            "--more", help="A .spacy file with labelled texts of ours, chats say, whose people the classifier is fitted to first."
-        ),
-    ] = [],  # noqa: B006  (typer copies it)
-    also: Annotated[
-        list[str],
-        typer.Option("--also", help="A .spacy file of other real texts, as scripts.windows writes: all folds learn from it."),
-    ] = [],  # noqa: B006
-    threads: Annotated[int, typer.Option("--threads", min=1, help="Threads of torch.")] = 2,
+    replay: Annotated[int, typer.Option(min=0, help="Stretches of our essays in each fold's training.")] = 350,
+    min_precision: Annotated[float, typer.Option(min=0, max=1, help="Thresholds below it are not chosen if one reaches it.")] = 0.0,
+    apart: Annotated[str, typer.Option(help="Other real essays: none is trained on, the first fold's detector finds them.")] = "",
+    final: Annotated[bool, typer.Option(help="Train on all essays too, those apart among them: what ships.")] = True,
+    protect: Annotated[float, typer.Option(min=0, max=1, help="Threshold for a private person; 0 to choose it on the other folds.")] = 0.2,
+    l2: Annotated[float, typer.Option("--l2", min=0, help="Penalty of the classifier; 0 to choose it on the other folds.")] = 0.0,
+    extra_l2: Annotated[float, typer.Option("--extra-l2", min=0, help="Of its fit to our own essays; 0 to choose it likewise.")] = 0.0,
+    classifier: Annotated[bool, typer.Option(help="Whether a classifier adds to the rules of pii_context.")] = True,
+    encoder: Annotated[str, typer.Option(help="What runs it when essays are predicted: torch, onnx-int8 (what ships), onnx-half.")] = "torch",
+    reader: Annotated[str, typer.Option(help="Reader of pii_context, as `weasel run train-reader` writes it.")] = "",
+    detector: Annotated[str, typer.Option(help="Pipeline that reads our own essays for the classifier [what the folds go on from].")] = "",
+    more: Annotated[list[str] | None, typer.Option(help="A .spacy file of labelled texts of ours, to fit the classifier to first.")] = None,
+    also: Annotated[list[str] | None, typer.Option(help="A .spacy file of other real texts (scripts.windows): folds learn from it.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 2,
     profile: ProfileOpt = "crapii",
     names: NamesOpt = "table",
     out: MetricsOutOpt = "",
@@ -260,7 +243,7 @@ def crossval(
     seed: SeedOpt = 0,
     quiet: QuietOpt = False,
     debug: DebugOpt = False,
-) -> None:
+) -> None:  # fmt: skip
     """Train on all folds but one and predict that one, for the detector and for the classifier behind it; score what was held out.
 
     Writes WORK/held_out.jsonl (offsets and labels), WORK/classifier.npz for packaging, WORK/chosen.json with what was chosen, and
@@ -273,13 +256,15 @@ def crossval(
 
         if out:
             check_place(Path(out))
-        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy", *map(Path, filter(None, (reader, *more, *also)))):
+        more, also = more or [], also or []
+        given = (Path(file) for file in (reader, *more, *also) if file)
+        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy", *given):
             if not path.exists():
                 raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
         if encoder not in ENCODERS:
             raise PiiError(Errors.E519, value=encoder, what="form of the encoder", allowed=", ".join(ENCODERS))
-        common: dict[str, Any] = {"names": names, "resamples": resamples, "seed": seed, "quiet": quiet}
-        job = Job(gold, profile, out=out, **common)
+        how = Output(out, names, resamples, seed, quiet)
+        job = Job(gold, profile, how)
         folds = CrossValidation(
             work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
             min_precision=min_precision, protect=protect, l2=l2, extra_l2=extra_l2, encoder=encoder, reader=Path(reader) if reader else None,
@@ -293,13 +278,15 @@ def crossval(
         shown += f" --protect {protect:g}" if classifier else " --no-classifier"
         shown += (f" --l2 {l2:g}" if l2 else "") + (f" --extra-l2 {extra_l2:g}" if extra_l2 else "")
         shown += f" --encoder {encoder}" if encoder != TORCH else ""
-        shown += "".join(f" --more {Path(file).name}" for file in more) + (f" --detector {Path(detector).name}" if detector else "")
+        shown += "".join(f" --more {Path(file).name}" for file in more) + (
+            f" --detector {Path(detector).name}" if detector else ""
+        )
         shown += "".join(f" --also {Path(file).parent.name}/{Path(file).name}" for file in also)
         shown += f" --reader {Path(reader).name}" if reader else ""
         job.finish([held_out], f"{shown} --min-precision {min_precision:g}", **details)
         if others is not None:
             place = str(Path(out).with_stem(f"{Path(out).stem}_apart")) if out else ""
-            second = Job(apart, profile, out=place, **common)
+            second = Job(apart, profile, how._replace(out=place))
             second.save([others], str(work / "apart"))
             second.finish([others], f"{shown} --apart {Path(apart).name}")
         if classifier and not quiet:
@@ -309,23 +296,18 @@ def crossval(
 FILES, MERGED = "files", "metrics.json"
 # Fields of essays and of what is found in them; the page would show their values, the text too.
 RECORD = frozenset({"text", "full_text", "tokens", "spans", "start_char", "data_sha256"})
-MetricsArg = Annotated[list[Path], typer.Argument(metavar="METRICS...", help="Files that the commands of evaluate wrote with --out.")]
 
 
 def report(
     *,
     metrics: MetricsArg,
     out: Annotated[Path, typer.Option("--out", "-o", help="The page; metrics.json is written beside it.")] = Path("report.html"),
-    with_text: Annotated[
-        bool, typer.Option("--with-text", help="Show errors with words of the essays; needs --gold and --stored.")
-    ] = False,
-    gold: Annotated[Path | None, typer.Option("--gold", help="Labelled essays, for --with-text.")] = None,
-    stored: Annotated[
-        Path | None, typer.Option("--stored", help="Predictions that --save-predictions wrote, for --with-text.")
-    ] = None,
+    with_text: Annotated[bool, typer.Option("--with-text", help="Show errors with words of the essays; needs --gold, --stored.")] = False,
+    gold: Annotated[Path | None, typer.Option(help="Labelled essays, for --with-text.")] = None,
+    stored: Annotated[Path | None, typer.Option(help="Predictions that --save-predictions wrote, for --with-text.")] = None,
     title: Annotated[str, typer.Option(help="Heading of the page.")] = "Measured: finding and hiding PII",
     debug: DebugOpt = False,
-) -> None:
+) -> None:  # fmt: skip
     """Write one self-contained HTML page of tables and charts, and metrics.json beside it with all that is in it.
 
     What the files do not hold is left out, with a line that says so.
@@ -383,7 +365,9 @@ def table(
     *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Metrics files that compare wrote.")],
     subset: Annotated[str, typer.Option(help="A part of the data (seed_split).")] = "",
-    control: Annotated[bool, typer.Option("--control", help="Show the verifier against vetoes at random (scripts.veto).")] = False,
+    control: Annotated[
+        bool, typer.Option("--control", help="Show the verifier against vetoes at random (scripts.veto).")
+    ] = False,
 ) -> None:
     """Print metrics files as a Markdown table."""
     with guard():

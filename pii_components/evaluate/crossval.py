@@ -135,7 +135,9 @@ def go_on(nlp: Language, item: Cached, *, until: str = "") -> Doc:
     return doc
 
 
-def find(nlp: Language, cached: Sequence[Cached], *, protects: Protects, threshold: float | None = None) -> list[tuple[Entity, float | None]]:
+def find(
+    nlp: Language, cached: Sequence[Cached], *, protects: Protects, threshold: float | None = None
+) -> list[tuple[Entity, float | None]]:
     """RETURNS (list): What the pipeline finds, with CRAPII's labels, in order; the probability that a name is a private person's, None for
     what is no name. threshold (float | None): See `protecting`; 0 takes every name for a private person's."""
     found: list[tuple[Entity, float | None]] = []
@@ -261,7 +263,10 @@ def decide(
                 proposed[n].append([Proposed(e, score, score is None or score >= choice.protect) for e, score in scored])
                 chances[n].append(chance)
     counts = numpy.asarray([[_counts(fold, part) for part in parts] for fold, parts in zip(folds, proposed, strict=True)])
-    chosen = [choose_careful(numpy.delete(counts, n, axis=0).sum(axis=0), choices, min_precision=min_precision) for n in range(len(folds))]
+    chosen = [
+        choose_careful(numpy.delete(counts, n, axis=0).sum(axis=0), choices, min_precision=min_precision)
+        for n in range(len(folds))
+    ]
     best = choices[choose_careful(counts.sum(axis=0), choices, min_precision=min_precision)]
     return Decided(
         [one for parts, i in zip(proposed, chosen, strict=True) for one in parts[i]],
@@ -335,7 +340,14 @@ class CrossValidation:
         return [Choice(*penalty, threshold) for penalty in penalties for threshold in thresholds]
 
     def run(
-        self, documents: Sequence[GoldDocument], gold: Path, apart: Path | None, protects: Protects, *, final: bool, classifier: bool = True
+        self,
+        documents: Sequence[GoldDocument],
+        gold: Path,
+        apart: Path | None,
+        protects: Protects,
+        *,
+        final: bool,
+        classifier: bool = True,
     ) -> tuple[Run, Run | None, dict[str, Any]]:
         """Train, predict, decide.
 
@@ -387,7 +399,9 @@ class CrossValidation:
         folds = []
         for n, model in enumerate(models):
             rows = [i for i, fold in enumerate(number) if fold == n]
-            folds.append(self._examine(model, [documents[i] for i in rows], [essays[i] for i in rows], f"fold{n}/probabilities"))
+            folds.append(
+                self._examine(model, [documents[i] for i in rows], [essays[i] for i in rows], f"fold{n}/probabilities")
+            )
             logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
         return folds
 

@@ -155,7 +155,9 @@ def error_windows(documents: Sequence[GoldDocument], predicted: Sequence[Entity]
     return out
 
 
-def build_page(reports: Reports, *, windows: Sequence[Window] | None = None, title: str = "Measured: finding and hiding PII") -> str:
+def build_page(
+    reports: Reports, *, windows: Sequence[Window] | None = None, title: str = "Measured: finding and hiding PII"
+) -> str:
     """The whole page, complete in itself.
 
     reports (Reports): Plain data by name of the file. windows (Sequence[Window] | None): Errors with words of the essays, if they were asked

@@ -74,7 +74,9 @@ def _tabulate(gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: S
     return CountTable(tuple(documents), tuple(labels), counts)
 
 
-def match_bag(gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]) -> CountTable:
+def match_bag(
+    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
+) -> CountTable:
     """RETURNS (CountTable): Exact match of (document, label, text) as bags: a text that is there twice must be predicted twice, wherever it
     stands (the JEDM paper, section 3.4, and its notebook)."""
     wanted, found = ([(e.document, e.label, e.text) for e in entities] for entities in (gold, predicted))

@@ -1,7 +1,7 @@
 """Metrics files as tables: in the terminal (rich) and in Markdown. Takes plain data as it is in the file, so that an old one can be shown again.
 
-    print_score(json.loads(Path("metrics/crapii.json").read_text()))
-    print(markdown_table([json.loads(Path("metrics/crapii.json").read_text())]))
+print_score(json.loads(Path("metrics/crapii.json").read_text()))
+print(markdown_table([json.loads(Path("metrics/crapii.json").read_text())]))
 """
 
 import json
@@ -210,7 +210,9 @@ def recall_rows(control: Report) -> list[list[str]]:
     """RETURNS (list[list[str]]): Per set of labels: recall, precision of the verifier at it, and of names in a random order."""
     views = control["views"].items()
     return [
-        [view, _three(at["recall"]), _three(at["precision"]), _place(at["control"])] for view, v in views for at in v["at_recall"]
+        [view, _three(at["recall"]), _three(at["precision"]), _place(at["control"])]
+        for view, v in views
+        for at in v["at_recall"]
     ]
 
 
@@ -292,10 +294,15 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
     if any(system["subsets"] for system in systems.values()):
         to.print(_subset_table(systems, data["splits"]))
     for pair, views in report["differences"].items():
-        gains = [f"{shown} {interval(views['all']['bag'], m, signed=True)}" for shown, m in (("F5", "f5"), ("precision", "precision"))]
+        gains = [
+            f"{shown} {interval(views['all']['bag'], m, signed=True)}"
+            for shown, m in (("F5", "f5"), ("precision", "precision"))
+        ]
         to.print(f"{pair}, all labels: {', '.join(gains)}")
     for pair, ratio in report["speed_ratio"].items():
-        to.print(f"{pair}, words per second: {ratio['words_per_second']}, per processor second: {ratio['words_per_cpu_second']}")
+        to.print(
+            f"{pair}, words per second: {ratio['words_per_second']}, per processor second: {ratio['words_per_cpu_second']}"
+        )
     to.print(_exposure_table(systems))
     if any("roles" in system for system in systems.values()):
         to.print(_roles_table(systems))
@@ -307,7 +314,18 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
 
 
 def _overall_table(systems: Report, view: str) -> Table:
-    columns = ("P", "R", "F1", "F5", "F5 position", "F5 tokens", "not wholly covered", "clean touched", "words/s", "words/cpu s")
+    columns = (
+        "P",
+        "R",
+        "F1",
+        "F5",
+        "F5 position",
+        "F5 tokens",
+        "not wholly covered",
+        "clean touched",
+        "words/s",
+        "words/cpu s",
+    )
     table = grid(f"Exact match by text, {VIEW_TITLES.get(view, view)} (95 % intervals)", "system", *columns)
     for name, system in systems.items():
         scores, time = system["views"][view], system["time"]
@@ -329,7 +347,9 @@ def _label_table(systems: Report, view: str, labels: Sequence[str]) -> Table:
             found = system["views"][view]["per_label"][label]["bag"]
             values = [interval(found, measure) for measure in ("precision", "recall", "f5")]
             counts = (str(found[kind]) for kind in ("tp", "fp", "fn"))
-            table.add_row(label, str(found["support"]), name, *counts, *(values if found["support"] else ["no support", "", ""]))
+            table.add_row(
+                label, str(found["support"]), name, *counts, *(values if found["support"] else ["no support", "", ""])
+            )
     return table
 
 
