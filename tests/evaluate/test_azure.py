@@ -9,14 +9,12 @@ from threading import Thread
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.gold import CRAPII_LABELS, GoldDocument
+from pii_components.evaluate.gold import GoldDocument
 from pii_components.evaluate.systems import (  # fmt: skip
-    AZURE_FOUR,
     KEY,
     MARGIN,
     MAX_CHARACTERS,
     AzureSystem,
-    azure_labels,
     check_endpoint,
     make_system,
     run_system,
@@ -248,11 +246,3 @@ def test_a_package_that_is_missing_is_a_coded_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "azure.ai.textanalytics", None)
     with pytest.raises(PiiError, match=r"\[E005\] azure-ai-textanalytics.*\[azure\]"):
         AzureSystem.connect("https://example.org", SECRET)
-
-
-def test_types_have_crapiis_labels():
-    known = ("PERSON", "USSOCIALSECURITYNUMBER", "AZURESAS", "ORGANIZATION", "ADDRESS", "ALL")
-    wide = azure_labels("wide", known)
-    assert set(wide) == {*AZURE_FOUR, "USSOCIALSECURITYNUMBER", "ADDRESS"}
-    assert set(wide.values()) <= set(CRAPII_LABELS)
-    assert azure_labels("four", known) == AZURE_FOUR

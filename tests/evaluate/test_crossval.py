@@ -6,23 +6,32 @@ from types import SimpleNamespace
 import numpy
 import pytest
 import spacy
+from invented import NAME, document
 from spacy.tokens import DocBin, Span
 from thinc.api import NumpyOps
 from typer.testing import CliRunner
 
-from invented import NAME, document
 from pii_components.cli.app import app
 from pii_components.context.classifier import CLASSES
 from pii_components.errors import PiiError
 from pii_components.evaluate import crossval
 from pii_components.evaluate.crossval import (  # fmt: skip
-    THRESHOLDS, Cached, Choice, CrossValidation, Fold, cached_or_found, choose_careful, find, predict_once,
+    THRESHOLDS,
+    Cached,
+    Choice,
+    CrossValidation,
+    Fold,
+    cached_or_found,
+    choose_careful,
+    find,
+    predict_once,
 )
 from pii_components.evaluate.gold import Entity
 from pii_components.labels import NAME_STUDENT
 from pii_components.ner.decode import decode, output_labels
 from pii_components.spans import SPANS_KEY, read_spans, write_spans
 from pii_components.training.classifier import PersonExample
+
 
 class FakeNer:
     """Stands for pii_ner: the probability of a name is the share of capitals in a word."""

@@ -32,13 +32,6 @@ def report(runs, gold):
     return data | build_report(runs, gold, views=VIEWS, n_resamples=50)
 
 
-def test_a_perfect_system_has_1_everywhere(report):
-    for view in report["systems"]["perfect"]["views"].values():
-        for matching in ("bag", "position", "tokens"):
-            assert view[matching]["f5"] == view[matching]["precision"] == 1
-        assert view["coverage"]["incompletely_covered"] == view["coverage"]["clean_touched"] == 0
-
-
 def test_the_numbers_of_a_baseline(report):
     """It finds two names of three entities and a cited author."""
     view = report["systems"]["spacy_ner"]["views"]["all"]
@@ -89,13 +82,6 @@ def test_a_report_holds_no_text(report, gold, tmp_path, capsys):
     words = {word for doc in gold for word in doc.text.split() if len(word) > 5 or word[0].isupper()}
     assert words
     assert not [word for word in words if word in shown]
-
-
-def test_tables_show_every_system_and_label(report, capsys):
-    print_score(report)
-    out = capsys.readouterr().out
-    for shown in ("perfect", "spacy_ner", "no support", "STREET_ADDRESS", "base_train", "4 documents, 2 with PII"):
-        assert shown in out
 
 
 def test_plain_data_has_intervals_beside_values():

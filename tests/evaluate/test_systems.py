@@ -13,10 +13,23 @@ from spacy.tokens import Doc, DocBin
 
 from pii_components.errors import PiiError
 from pii_components.evaluate import systems
-from pii_components.evaluate.gold import CRAPII_LABELS
 from pii_components.evaluate.systems import (  # fmt: skip
-    PRESIDIO_ENTITY_SETS, PRESIDIO_MODELS, SYSTEMS, TYPES, PipelineSystem, PresidioSystem, SpacyNerSystem, StoredSystem, find_model,
-    known_systems, load_pipeline, make_system, parse_spec, parse_systems, read_run, run_system, write_run,
+    PRESIDIO_ENTITY_SETS,
+    PRESIDIO_MODELS,
+    SYSTEMS,
+    TYPES,
+    PipelineSystem,
+    PresidioSystem,
+    SpacyNerSystem,
+    StoredSystem,
+    find_model,
+    load_pipeline,
+    make_system,
+    parse_spec,
+    parse_systems,
+    read_run,
+    run_system,
+    write_run,
 )
 from pii_components.labels import LABELS
 from pii_components.spans import Candidate, write_spans
@@ -53,12 +66,7 @@ def test_our_pipeline_gives_its_own_labels(ours, gold):
         ("2", 8, 10, "NAME_CITED"),
     ]
     assert run.entities[0].text == "Dana Vell"
-
-
-def test_what_a_profile_keeps_is_not_hidden(ours, gold):
-    run = run_system(ours, gold[:2])
-    assert run.protected == {"NAME_STUDENT"}
-    assert {entity.label for entity in run.hidden} == {"NAME_STUDENT"}
+    assert run.protected == {"NAME_STUDENT"} == {entity.label for entity in run.hidden}
 
 
 def test_a_run_takes_the_time(ours, gold):
@@ -68,31 +76,6 @@ def test_a_run_takes_the_time(ours, gold):
     assert run.words == sum(len(doc.text.split()) for doc in gold)
     assert run.seconds > 0
     assert not run.stored
-
-
-def test_a_pipeline_without_spans_finds_nothing(gold):
-    assert not run_system(PipelineSystem(spacy.blank("en"), protects=bool), gold).entities
-
-
-def test_every_person_of_a_spacy_pipeline_is_a_student(nlp, gold):
-    run = run_system(SpacyNerSystem(nlp), gold)
-    assert offsets(run.entities) == [
-        ("1", 0, 9, "NAME_STUDENT"),
-        ("2", 11, 21, "NAME_STUDENT"),
-        ("4", 0, 5, "NAME_STUDENT"),
-    ]
-
-
-def test_presidio_runs_around_a_pipeline_that_is_there(nlp, gold):
-    pytest.importorskip("presidio_analyzer")
-    run = run_system(PresidioSystem.from_nlp(nlp), gold)
-    assert [found for found in offsets(run.entities) if found[3] != "URL_PERSONAL"] == [
-        ("1", 0, 9, "NAME_STUDENT"),
-        ("2", 11, 21, "NAME_STUDENT"),
-        ("4", 0, 5, "NAME_STUDENT"),
-    ]
-    assert run.about["entities"] == "four"
-    assert run.about["presidio"]
 
 
 def test_presidio_finds_more_with_the_wide_set_and_the_same_besides(gold):
@@ -129,21 +112,13 @@ def test_presidio_that_is_not_installed_is_a_coded_error(nlp, monkeypatch):
         PresidioSystem.from_nlp(nlp)
 
 
-@pytest.mark.parametrize("entities", PRESIDIO_ENTITY_SETS.values(), ids=PRESIDIO_ENTITY_SETS)
-def test_presidio_labels_are_those_of_crapii(entities):
-    assert set(entities.values()) <= set(CRAPII_LABELS) <= set(LABELS)
-
-
 def test_a_pipeline_that_is_not_there_is_a_coded_error(tmp_path):
     with pytest.raises(PiiError, match=r"\[E516\]"):
         load_pipeline("no_such_pipeline")
     with pytest.raises(PiiError, match=r"\[E517\]"):
         load_pipeline(str(tmp_path))
-
-
-def test_a_pipeline_loads_from_a_path_without_what_is_excluded(nlp, tmp_path):
-    nlp.to_disk(tmp_path)
-    assert load_pipeline(str(tmp_path), exclude=["entity_ruler", "hips_surrogate"]).pipe_names == []
+    for names in (*PRESIDIO_ENTITY_SETS.values(), TYPES):
+        assert set(names.values()) <= set(LABELS)
 
 
 # --- names of systems
@@ -209,12 +184,6 @@ def test_a_system_that_lacks_something_says_what(spec, code, monkeypatch):
         make_system(spec)
     with pytest.raises(PiiError, match=rf"\[{code}\]"):
         parse_systems(spec)
-
-
-def test_every_presidio_baseline_has_both_entity_sets():
-    for size in PRESIDIO_MODELS:
-        assert {f"presidio-{size}", f"presidio-{size}-four"} <= set(SYSTEMS)
-    assert "pii-edu-tok2vec:PATH" in known_systems()
 
 
 @pytest.mark.parametrize("spec", ["presidio-lg-four:", "presidio:"])
@@ -349,10 +318,6 @@ def test_rows_that_cannot_be_used_are_errors_without_their_words(csv_run, rows, 
     assert "Dana" not in str(error.value)
 
 
-def test_every_type_has_a_label_of_ours():
-    assert set(CRAPII_LABELS) <= set(TYPES)
-
-
 # --- predictions in files
 
 
@@ -365,18 +330,11 @@ def test_a_run_comes_back(run, gold, tmp_path):
     write_run(run, tmp_path / "new" / "run.jsonl", data_sha256="ab")
     read = read_run(tmp_path / "new" / "run.jsonl", gold, data_sha256="ab", name="older")
     assert read == replace(run, name="older", stored=True)
-    assert [entity.text for entity in read.entities] == ["Dana Vell", "Oskar Tamm", "Smith"]
-
-
-def test_the_file_holds_no_text(run, tmp_path):
-    write_run(run, tmp_path / "run.jsonl", data_sha256="ab")
-    written = (tmp_path / "run.jsonl").read_text()
+    written = (tmp_path / "new" / "run.jsonl").read_text()
     assert not any(word in written for word in ("Dana", "Vell", "Oskar", "Smith", "uni.example"))
-
-
-def test_documents_that_are_not_asked_for_are_left_out(run, gold, tmp_path):
-    write_run(run, tmp_path / "run.jsonl", data_sha256="ab")
-    assert {e.document for e in read_run(tmp_path / "run.jsonl", gold[1:], data_sha256="ab").entities} == {"2", "4"}
+    some = read_run(tmp_path / "new" / "run.jsonl", gold[1:], data_sha256="ab")
+    assert {entity.document for entity in some.entities} == {"2", "4"}
+    assert [entity.text for entity in read.entities] == ["Dana Vell", "Oskar Tamm", "Smith"]
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"data_sha256": "ab"}\n{"document": "1"}', "[1]", "no json"])
@@ -384,17 +342,8 @@ def test_another_file_is_a_coded_error(content, gold, tmp_path):
     (tmp_path / "run.jsonl").write_text(content)
     with pytest.raises(PiiError, match=r"\[E705\]"):
         read_run(tmp_path / "run.jsonl", gold, data_sha256="ab")
-
-
-def test_predictions_of_other_data_are_a_coded_error(run, gold, tmp_path):
-    write_run(run, tmp_path / "run.jsonl", data_sha256="cd")
-    with pytest.raises(PiiError, match=r"\[E705\].*checksum"):
-        read_run(tmp_path / "run.jsonl", gold, data_sha256="ab")
-
-
-def test_a_file_that_is_not_there_is_a_coded_error(gold, tmp_path):
     with pytest.raises(PiiError, match=r"\[E501\]"):
-        read_run(tmp_path / "run.jsonl", gold, data_sha256="ab")
+        read_run(tmp_path / "none.jsonl", gold, data_sha256="ab")
 
 
 # --- configs/pii_tok2vec.cfg trains, and what it trains is a system
@@ -423,15 +372,10 @@ def trained(tmp_path_factory):
     return folder / "model-best"
 
 
-def test_two_steps_of_training_give_a_pipeline_without_torch_layers(trained):
-    nlp = spacy.load(trained)
-    assert nlp.pipe_names == ["pii_ner"]
-    assert not any(node.shims for node in nlp.get_pipe("pii_ner").model.walk())
-
-
 def test_a_trained_one_is_a_system_with_the_rules_behind_it(trained, gold):
     system = make_system(f"pii-edu-tok2vec:{trained}")
     assert system.about["components"] == ["pii_ner", "pii_ruler", "pii_context"]
+    assert not any(node.shims for node in spacy.load(trained).get_pipe("pii_ner").model.walk())  # no torch
     run = run_system(system, gold)
     assert run.name == "pii-edu-tok2vec"
     assert ("1", 19, 35, "EMAIL") in [(e.document, e.start, e.end, e.label) for e in run.entities]
