@@ -253,3 +253,54 @@ def test_persons_of_other_real_texts_stand_beside_those_of_the_folds(monkeypatch
     monkeypatch.setattr(crossval, "find_scored", lambda *args: [])
     crossval.decide(two_folds[0], people(7), also=people(8), protects=bool, min_precision=0.0, choices=[Choice(1.0, 0.1, 0.2)])
     assert fitted == [([1, 8], [7]), ([0, 8], [7])]
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """Essays and a corpus of ours in files; training is passed over, and the detector finds capitals."""
+
+    def assemble(*_args, **_kwargs):
+        made = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+        spacy.Language.factory("fake_detector", func=lambda nlp, name: FakeNer())
+        made.add_pipe("fake_detector", name="pii_ner")
+        made.add_pipe("pii_context")
+        made.add_pipe("sentencizer", name="hips_surrogate")
+        return made
+
+    monkeypatch.setattr(crossval, "train_fold", lambda folder, **_kwargs: folder / "model-last")
+    monkeypatch.setattr(crossval, "assemble", assemble)
+    lines = []
+    for n, name in enumerate(("DANA", "OSKAR", "ILSE", "MARTA", "JUNO", "TOMAS")):
+        tokens, labels = ["By", name, "today", str(n)], ["O", "B-NAME_STUDENT", "O", "O"]
+        spaces = [True] * 3 + [False]
+        text = " ".join(tokens)
+        lines.append({"document": n, "full_text": text, "tokens": tokens, "trailing_whitespace": spaces, "labels": labels})
+    for name, part in (("gold.jsonl", lines[:4]), ("apart.jsonl", lines[4:])):
+        (tmp_path / name).write_text("".join(json.dumps(line) + "\n" for line in part), "utf8")
+    doc = spacy.blank("en").make_doc("By KIM today")
+    doc.spans[SPANS_KEY] = [Span(doc, 1, 2, label=NAME_STUDENT)]
+    for name in ("train", "dev"):
+        DocBin(docs=[doc] * 3).to_disk(tmp_path / f"{name}.spacy")
+    (tmp_path / "pipeline.json").write_text("{}", "utf8")
+    (tmp_path / "config.cfg").touch()
+    return tmp_path
+
+
+def test_the_command_from_essays_to_metrics(workplace):
+    paths = {"--source": "", "--config": "config.cfg", "--corpus": "", "--settings": "pipeline.json", "--work": "work", "--out": "m.json"}
+    options = [part for key, name in paths.items() for part in (key, str(workplace / name))]
+    command = ["evaluate", "crossval", str(workplace / "gold.jsonl"), *options, "--folds", "2", "--resamples", "5", "--l2", "30"]
+    done = CliRunner().invoke(app, [*command, "--apart", str(workplace / "apart.jsonl"), "--also", str(workplace / "dev.spacy")])
+    assert done.exit_code == 0, done.output
+    report, apart = (json.loads((workplace / name).read_text()) for name in ("m.json", "m_apart.json"))
+    assert report["command"].endswith("--folds 2 --protect 0.2 --l2 30 --also " + f"{workplace.name}/dev.spacy --min-precision 0 --profile crapii")
+    assert report["systems"]["held_out"]["views"]["all"]["bag"]["tp"] == 4 and apart["systems"]["apart"]["views"]["all"]["bag"]["tp"] == 2
+    assert report["calibration"]["private people, held out"]["n"] == 4 and "control" not in report
+    chosen = json.loads((workplace / "work" / "chosen.json").read_text())
+    assert chosen["l2"] == 30 and len(chosen["by_fold"]) == 2 and (chosen["extra"], chosen["also"]) == (3, 3)
+    stored = json.loads((workplace / "work" / "proposed.json").read_text())
+    assert [row[3] for row in stored["proposed"]] == [NAME_STUDENT] * 4 and stored["strict"] > 0.5
+    assert {path.name for path in (workplace / "work").glob("*.*")} >= {"classifier.npz", "held_out.jsonl", "ours.npz", "apart.npz"}
+    # Again, from what is stored; without a classifier the rules decide.
+    assert CliRunner().invoke(app, [*command, "--no-classifier", "--quiet"]).exit_code == 0
+    assert list(json.loads((workplace / "m.json").read_text())["systems"]) == ["rules"]
