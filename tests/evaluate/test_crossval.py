@@ -293,7 +293,9 @@ def test_the_command_from_essays_to_metrics(workplace):
     done = CliRunner().invoke(app, [*command, "--apart", str(workplace / "apart.jsonl"), "--also", str(workplace / "dev.spacy")])
     assert done.exit_code == 0, done.output
     report, apart = (json.loads((workplace / name).read_text()) for name in ("m.json", "m_apart.json"))
-    assert report["command"].endswith("--folds 2 --protect 0.2 --l2 30 --also " + f"{workplace.name}/dev.spacy --min-precision 0 --profile crapii")
+    assert report["command"].endswith(
+        "--folds 2 --protect 0.2 --l2 30 --also " + f"{workplace.name}/dev.spacy --min-precision 0 --profile crapii"
+    )
     assert report["systems"]["held_out"]["views"]["all"]["bag"]["tp"] == 4 and apart["systems"]["apart"]["views"]["all"]["bag"]["tp"] == 2
     assert report["calibration"]["private people, held out"]["n"] == 4 and "control" not in report
     chosen = json.loads((workplace / "work" / "chosen.json").read_text())

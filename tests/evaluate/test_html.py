@@ -27,10 +27,7 @@ def scored(value: float, **counts: int) -> dict:
 def view(value: float) -> dict:
     bag = scored(value, support=97, tp=83, fp=41, fn=14)
     cover = {"documents_with_pii": 52, "incompletely_covered": 7, "clean_documents": 288, "clean_touched": 33}
-    labels = {
-        "EMAIL": {"bag": scored(0.7531, support=5, tp=4, fp=0, fn=1)},
-        "USERNAME": {"bag": {"support": 0, "tp": 0, "fp": 2, "fn": 0}},
-    }
+    labels = {"EMAIL": {"bag": scored(0.7531, support=5, tp=4, fp=0, fn=1)}, "USERNAME": {"bag": {"support": 0, "tp": 0, "fp": 2, "fn": 0}}}
     return {"bag": bag, "position": bag, "tokens": bag, "coverage": cover, "per_label": labels}
 
 
@@ -186,9 +183,7 @@ def test_sections_hold_their_numbers(page, section, numbers):
 def test_text_is_escaped(page):
     assert "presidio_&lt;wide&gt;" in page
     assert "<wide>" not in page
-    hostile = build_page(
-        {'<script>"x"': {"systems": {}, "views": {}, "note": "</table><script>alert(1)</script>"}}, title="<b>"
-    )
+    hostile = build_page({'<script>"x"': {"systems": {}, "views": {}, "note": "</table><script>alert(1)</script>"}}, title="<b>")
     assert "<script" not in hostile and "<b>" not in hostile
     Page(hostile)
 

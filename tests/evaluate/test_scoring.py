@@ -8,16 +8,8 @@ from typer.testing import CliRunner
 from pii_components.cli.app import app
 from pii_components.evaluate.gold import read_gold
 
-TEXTS = {
-    "a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)",
-    "a2": "This is by Oskar Tamm",
-    "a3": "Nobody is named here",
-}
-GOLD = {
-    "a1": [[0, 9, "NAME_STUDENT"], [19, 35, "EMAIL"], [48, 53, "NAME_CITED"]],
-    "a2": [[11, 21, "NAME_STUDENT"]],
-    "a3": [],
-}
+TEXTS = {"a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)", "a2": "This is by Oskar Tamm", "a3": "Nobody is named here"}
+GOLD = {"a1": [[0, 9, "NAME_STUDENT"], [19, 35, "EMAIL"], [48, 53, "NAME_CITED"]], "a2": [[11, 21, "NAME_STUDENT"]], "a3": []}
 FOUND = [("a1", 0, 9, "NAME_STUDENT"), ("a1", 48, 53, "NAME_STUDENT"), ("a2", 11, 16, "NAME_STUDENT")]
 WORDS = ("Dana", "Vell", "Oskar", "Tamm", "Smith")
 

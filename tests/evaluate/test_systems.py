@@ -83,10 +83,7 @@ def test_presidio_finds_more_with_the_wide_set_and_the_same_besides(gold):
     text = "Write to dana.vell@uni.com or www.example.com, driver license H12234567."
     documents = [type(gold[0])("7", text)]
     four, wide = (
-        {
-            (e.start, e.end, e.label)
-            for e in run_system(PresidioSystem.from_nlp(spacy.blank("en"), entities=name), documents).entities
-        }
+        {(e.start, e.end, e.label) for e in run_system(PresidioSystem.from_nlp(spacy.blank("en"), entities=name), documents).entities}
         for name in ("four", "wide")
     )
     assert {label for _, _, label in four} == {"EMAIL", "URL_PERSONAL"}
@@ -306,11 +303,7 @@ def test_words_of_a_row_are_found_close_by_and_stay_a_false_alarm_where_they_are
 
 @pytest.mark.parametrize(
     ("rows", "code"),
-    [
-        ('1,Dana Vell,Starship,"(0, 9)"\n', "E750"),
-        ("1,Dana Vell,Person,0-9\n", "E751"),
-        ('99,Dana Vell,Person,"(0, 9)"\n', "E705"),
-    ],
+    [('1,Dana Vell,Starship,"(0, 9)"\n', "E750"), ("1,Dana Vell,Person,0-9\n", "E751"), ('99,Dana Vell,Person,"(0, 9)"\n', "E705")],
 )
 def test_rows_that_cannot_be_used_are_errors_without_their_words(csv_run, rows, code):
     with pytest.raises(PiiError, match=rf"\[{code}\]") as error:

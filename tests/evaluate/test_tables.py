@@ -59,9 +59,17 @@ def test_metrics_files_become_one_table(gold, tmp_path):
 
 
 def test_tables_of_the_scripts():
-    windows = {"kind": "windows", "system": {"name": "ours"}, "labels": {"O": {"support": 4, "texts": 3, "hidden": 0.25, "hidden_95": [0, 1]}}}
+    windows = {
+        "kind": "windows",
+        "system": {"name": "ours"},
+        "labels": {"O": {"support": 4, "texts": 3, "hidden": 0.25, "hidden_95": [0, 1]}},
+    }
     assert windows_rows(windows)[1] == [["ours", "none", "4", "3", "0.250 (0.000 to 1.000)", "-"]]
-    alone = {"entities": {"PERSON": {"results": 3, "right": 2}, "NRP": {"results": 1, "right": 0}}, "missed": {"PERSON": 1}, "cited_as_person": 1}
+    alone = {
+        "entities": {"PERSON": {"results": 3, "right": 2}, "NRP": {"results": 1, "right": 0}},
+        "missed": {"PERSON": 1},
+        "cited_as_person": 1,
+    }
     head, rows = presidio_rows({"gold": {"PERSON": 2}, "gold_cited": 2, "systems": {"alone": alone}})
     assert head[2:] == ["alone: results", "alone: right", "alone: left in clear"]
     assert rows == [["PERSON", "2", "3", "2", "1"], ["NRP", "0", "1", "–", "–"], ["authors and characters", "2", "1 called PERSON", "", ""]]
