@@ -58,11 +58,11 @@ def test_table_of_labels_is_what_the_profiles_do():
 @pytest.mark.parametrize("name", ["README.md", "MODEL_CARD.md"])
 def test_numbers_are_those_of_the_metrics_files(name):
     """What stands between the marks is what the command in the first mark prints."""
-    marks = r"<!-- (python -m pii_components\.evaluate\.markdown [^>]+) -->\n(.*?)\n<!-- end -->"
+    marks = r"<!-- (pii-edu evaluate table [^>]+) -->\n(.*?)\n<!-- end -->"
     tables = re.findall(marks, (ROOT / name).read_text("utf8"), re.DOTALL)
     assert tables
     for command, table in tables:
-        words = command.split()[3:]
+        words = command.split()
         subset = words[words.index("--subset") + 1] if "--subset" in words else ""
         files = [ROOT / word for word in words if word.endswith(".json")]
         reports = [json.loads(file.read_text("utf8")) for file in files]

@@ -7,12 +7,13 @@ Texts are needed to compare by text; they stay in memory and out of `repr`, mess
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, Tally
@@ -27,19 +28,16 @@ if TYPE_CHECKING:
 
 # What CRAPII's gold holds. A system's NAME_CITED or NAME_INSTRUCTOR is no prediction of NAME_STUDENT.
 CRAPII_LABELS: tuple[str, ...] = (NAME_STUDENT, EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS)
-# The four types of the JEDM paper (seeds/gpt4omini_jedm.txt, Table 7); its gold has no others.
+# The four types of the JEDM paper (Table 7); its gold has no others.
 FOUR_LABELS: tuple[str, ...] = (NAME_STUDENT, EMAIL, PHONE_NUM, URL_PERSONAL)
 UNKNOWN_SPLIT = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A piece of personal information, as annotated or as predicted.
+    """A piece of personal information, as annotated or as predicted, in characters, end exclusive.
 
-    document (str): Id of the document.
-    start (int): First character. end (int): Character after the last one, exclusive.
-    label (str): One of `labels.LABELS`, or a system's own.
-    text (str): The characters; empty where they are not known.
+    label (str): One of `labels.LABELS`, or a system's own. text (str): The characters; empty where they are not known.
     role (str): The likeliest role of a name, where it is another than the one in its label; empty elsewhere.
     """
 
@@ -59,9 +57,7 @@ class Entity:
 class GoldDocument:
     """A text with what annotators found in it.
 
-    id (str): Unique in the file.
-    text (str): The document.
-    entities (tuple[Entity, ...]): Sorted by position.
+    id (str): Unique in the file. entities (tuple[Entity, ...]): Sorted by position.
     tokens (tuple[tuple[int, int], ...]): First character and end (exclusive) of the tokens that the gold file gives.
     split (str): The part of the data set that it belongs to: `test`, `base_train`, `verifier_train`, `unknown`.
     masked (tuple[tuple[int, int], ...]): Stretches whose gold is not known: what is found there is neither right nor wrong.
@@ -80,79 +76,48 @@ class GoldDocument:
         return len(self.text.split())
 
 
-# Gold documents from a labelled corpus in any form: text and entities, with tokens, split and masked stretches beside the
+def read_gold(path: Path, *, form: str = "", text_source: Path | None = None, tally: Tally | None = None) -> list[GoldDocument]:
+    """Read a labelled corpus in any form of `files.labelled.FORMS`, a file or a folder, in its order.
 
+    Where records have `seed_split`, it becomes the split. CRAPII's form brings its own tokens, and a document without a number gets `#` and
+    its place in the file as id; for other forms spaCy's English tokenizer makes them, which is the one that CRAPII's were made with.
 
-def read_gold(
-    path: Path,
-    *,
-    exclude_labels: Iterable[str] = (),
-    form: str = "",
-    text_source: Path | None = None,
-    encoding: str = "utf-8",
-    text_field: str = "",
-    id_field: str = "",
-    tally: Tally | None = None,
-) -> list[GoldDocument]:
-    """Read a labelled corpus in any form of `corpus.labelled`.
-
-    Where records have `seed_split`, it becomes the split. CRAPII's form brings its own tokens; for the others spaCy's English
-    tokenizer makes them, which is the one that CRAPII's were made with.
-
-    path (Path): File or folder.
-    exclude_labels (Iterable[str]): Gold labels that are left out, as if nobody had annotated them.
-    form (str): A name in `corpus.labelled.FORMS`; empty to guess. text_source, encoding, text_field, id_field: As in `read_corpus`.
-    tally (Tally | None): Gets what is masked, since it cannot be used.
-    RETURNS (list[GoldDocument]): In the order of the file. In CRAPII's form a document without a number gets `#` and its place in
-    the file as id.
+    form (str): Its name; empty to guess. text_source (Path | None): As in `read_corpus`. tally (Tally | None): Gets what is masked, since it
+    cannot be used.
     RAISES (PiiError): E703 for an empty file, E702 for two equal ids, E5xx and E6xx for a corpus that cannot be read.
     """
     if not path.exists():
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
-    excluded = frozenset(exclude_labels)
-    counts = tally if tally is not None else Tally()
-    form = form or guess_form(path, encoding=encoding, text_field=text_field)
-    documents: list[GoldDocument] = []
+    tally = tally if tally is not None else Tally()
+    form = form or guess_form(path)
     if form.startswith("kaggle"):
-        for item in open_json(path, text_field="tokens", encoding=encoding).objects():
-            if isinstance(item, Skip):
-                raise item.error
-            number, _, values = item
-            essay = labelled(number, values, counts)
-            ident = f"#{number}" if values.get("document") is None else essay.id
-            tokens = token_offsets(values["tokens"], values["trailing_whitespace"])
-            documents.append(gold_document(essay, tokens, ident=ident, excluded=excluded))
+        documents = list(_read_kaggle(path, tally))
     else:
-        options: dict[str, Any] = {
-            "text_source": text_source,
-            "encoding": encoding,
-            "text_field": text_field,
-            "id_field": id_field,
-        }
-        for essay in read_corpus(path, form, tally=counts, **options):
-            documents.append(gold_document(essay, spacy_tokens(essay.text), ident=essay.id, excluded=excluded))
+        essays = read_corpus(path, form, tally=tally, text_source=text_source)
+        documents = [gold_document(essay, spacy_tokens(essay.text), ident=essay.id) for essay in essays]
     if not documents:
         raise PiiError(Errors.E703, file=path.name)
-    check_ids(documents)
+    for ident, n in Counter(doc.id for doc in documents).items():
+        if n > 1:
+            raise PiiError(Errors.E702, document=ident)
     return documents
 
 
-def gold_document(
-    essay: LabelledText, tokens: tuple[tuple[int, int], ...], *, ident: str, excluded: frozenset[str] = frozenset()
-) -> GoldDocument:
-    """RETURNS (GoldDocument): A labelled text as gold. tokens (tuple): Offsets. ident (str): Id. excluded (frozenset[str]): Labels."""
-    return GoldDocument(
-        id=ident,
-        text=essay.text,
-        entities=tuple(
-            Entity(ident, start, end, label, essay.text[start:end])
-            for start, end, label in essay.spans
-            if label not in excluded
-        ),
-        tokens=tokens,
-        split=str(essay.meta.get("seed_split") or UNKNOWN_SPLIT),
-        masked=essay.masked,
-    )
+def _read_kaggle(path: Path, tally: Tally) -> Iterator[GoldDocument]:
+    for item in open_json(path, text_field="tokens").objects():
+        if isinstance(item, Skip):
+            raise item.error
+        number, _, values = item
+        essay = labelled(number, values, tally)
+        ident = f"#{number}" if values.get("document") is None else essay.id
+        yield gold_document(essay, token_offsets(values["tokens"], values["trailing_whitespace"]), ident=ident)
+
+
+def gold_document(essay: LabelledText, tokens: tuple[tuple[int, int], ...], *, ident: str) -> GoldDocument:
+    """RETURNS (GoldDocument): A labelled text as gold."""
+    entities = tuple(Entity(ident, start, end, label, essay.text[start:end]) for start, end, label in essay.spans)
+    split = str(essay.meta.get("seed_split") or UNKNOWN_SPLIT)
+    return GoldDocument(ident, essay.text, entities, tokens, split, essay.masked)
 
 
 def spacy_tokens(text: str) -> tuple[tuple[int, int], ...]:
@@ -167,41 +132,24 @@ def _english() -> "Language":
     return spacy.blank("en")
 
 
-def check_ids(documents: Sequence[GoldDocument]) -> None:
-    """Check that ids differ.
-
-    RAISES (PiiError): E702, with the first id that is there twice.
-    """
-    for ident, n in Counter(doc.id for doc in documents).items():
-        if n > 1:
-            raise PiiError(Errors.E702, document=ident)
-
-
 def token_offsets(tokens: Sequence[str], spaces: Sequence[bool]) -> tuple[tuple[int, int], ...]:
-    """First character and end (exclusive) of tokens.
-
-    tokens (Sequence[str]): Texts of the tokens. spaces (Sequence[bool]): Whether a space follows.
-    RETURNS (tuple[tuple[int, int], ...]): One pair per token.
-    """
-    offsets, start = [], 0
-    for token, space in zip(tokens, spaces, strict=True):
-        offsets.append((start, start + len(token)))
-        start += len(token) + bool(space)
-    return tuple(offsets)
+    """RETURNS (tuple[tuple[int, int], ...]): First character and end (exclusive) of tokens. spaces (Sequence[bool]): Whether one follows."""
+    lengths = (len(token) + bool(space) for token, space in zip(tokens, spaces, strict=True))
+    return tuple((start, start + len(token)) for token, start in zip(tokens, accumulate(lengths, initial=0), strict=False))
 
 
 def choose_splits(documents: Sequence[GoldDocument], splits: Sequence[str]) -> list[GoldDocument]:
-    """Documents of some parts of the data set.
-
-    documents (Sequence[GoldDocument]): All. splits (Sequence[str]): Names of parts; empty for all.
-    RETURNS (list[GoldDocument]): In the same order.
-    RAISES (PiiError): E704, if a part holds none.
-    """
+    """RETURNS (list[GoldDocument]): Those of some parts of the data set, all if none is named. RAISES (PiiError): E704, if a part holds none."""
     allowed = sorted({doc.split for doc in documents})
     missing = [split for split in splits if split not in allowed]
     if missing:
         raise PiiError(Errors.E704, got=", ".join(missing), allowed=", ".join(allowed))
     return [doc for doc in documents if not splits or doc.split in splits]
+
+
+def masks(documents: Iterable[GoldDocument]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """RETURNS (dict[str, tuple[tuple[int, int], ...]]): Masked stretches of the documents that have some."""
+    return {doc.id: doc.masked for doc in documents if doc.masked}
 
 
 def file_sha256(path: Path) -> str:

@@ -3,18 +3,11 @@
     table = match_bag(gold, predicted, documents=["1", "2"], labels=["EMAIL"])
     table.counts                            # (n_documents, n_labels, 3): right, wrong, missed
 
-Everything later is a sum over a slice of this array: a view on some labels, a part of the documents, a bootstrap
-resample.
+Everything later is a sum over a slice of this array: a view on some labels, a part of the documents, a bootstrap resample. All take entities
+with their texts in any order, the ids of all documents, also of those without entities, and the labels that count.
 
-- `match_bag`: the same text with the same label, as often as it occurs (the JEDM paper; seeds/gpt4omini_jedm.txt,
-  section 3.4, and its notebook): blind to the position.
-- `match_position`: the same offsets with the same label.
-- `match_overlap`: a shared character and the same label, one to one.
-- `match_tokens`: Kaggle's metric: the set of (document, token, BIO label); B- against I- is an error.
-- `cover`: blind to labels: is a character of a gold entity left in clear?
-
-Gold has masked stretches where nobody knows what stands there (`GoldDocument.masked`). `judged` takes predictions that touch one
-out of those that may be wrong; `match_overlap` and `match_tokens` are told where they are.
+Gold has masked stretches where nobody knows what stands there (`GoldDocument.masked`). `judged` takes predictions that touch one out of those
+that may be wrong; `match_overlap` and `match_tokens` are given where they are.
 """
 
 from collections import Counter
@@ -34,29 +27,18 @@ _Keys = Iterable[tuple[str, str, Hashable]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountTable:
-    """Counts per document and label.
-
-    documents (tuple[str, ...]): Ids of the rows. labels (tuple[str, ...]): Names of the columns.
-    counts (numpy.ndarray): Shape `(n_documents, n_labels, 3)`: true positives, false positives, false negatives.
-    """
+    """True positives, false positives, false negatives per document and label: `counts` is `(n_documents, n_labels, 3)`."""
 
     documents: tuple[str, ...]
     labels: tuple[str, ...]
     counts: numpy.ndarray
 
     def select(self, *, rows: numpy.ndarray | None = None, labels: Sequence[str] | None = None) -> "CountTable":
-        """A part of the table.
-
-        rows (numpy.ndarray | None): Booleans, one per document. labels (Sequence[str] | None): Columns to keep.
-        RETURNS (CountTable): The slice.
-        """
-        keep_rows = numpy.ones(len(self.documents), dtype=bool) if rows is None else rows
+        """RETURNS (CountTable): The slice. rows (numpy.ndarray | None): One boolean per document. labels (Sequence[str] | None): To keep."""
+        kept = numpy.ones(len(self.documents), dtype=bool) if rows is None else rows
         columns = [i for i, label in enumerate(self.labels) if labels is None or label in labels]
-        return CountTable(
-            tuple(doc for doc, keep in zip(self.documents, keep_rows, strict=True) if keep),
-            tuple(self.labels[i] for i in columns),
-            self.counts[keep_rows][:, columns],
-        )
+        documents = tuple(doc for doc, keep in zip(self.documents, kept, strict=True) if keep)
+        return CountTable(documents, tuple(self.labels[i] for i in columns), self.counts[kept][:, columns])
 
     @property
     def per_document(self) -> numpy.ndarray:
@@ -66,13 +48,7 @@ class CountTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CoverTable:
-    """Which documents are wholly covered, per document.
-
-    documents (tuple[str, ...]): Ids of the rows.
-    entities (numpy.ndarray): Gold entities, shape `(n_documents,)`. exposed (numpy.ndarray): Those not wholly
-    covered.
-    predicted (numpy.ndarray): Predicted entities.
-    """
+    """Per document: gold entities, those of them not wholly covered, and predicted entities, each of shape `(n_documents,)`."""
 
     documents: tuple[str, ...]
     entities: numpy.ndarray
@@ -89,12 +65,8 @@ def _tabulate(gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: S
     """Count what two bags of (document, label, key) share. Other documents and labels are left out."""
     row = {document: i for i, document in enumerate(documents)}
     column = {label: i for i, label in enumerate(labels)}
-
-    def bag(keys: _Keys) -> Counter[tuple[str, str, Hashable]]:
-        return Counter(key for key in keys if key[0] in row and key[1] in column)
-
+    in_gold, in_predicted = (Counter(key for key in keys if key[0] in row and key[1] in column) for keys in (gold, predicted))
     counts = numpy.zeros((len(row), len(column), 3), dtype="i8")
-    in_gold, in_predicted = bag(gold), bag(predicted)
     shared = in_gold & in_predicted
     for keys, kind in ((shared, TP), (in_predicted - shared, FP), (in_gold - shared, FN)):
         for (document, label, _), n in keys.items():
@@ -105,29 +77,18 @@ def _tabulate(gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: S
 def match_bag(
     gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
 ) -> CountTable:
-    """Exact match of (document, label, text) as bags: a text that is there twice must be predicted twice.
-
-    gold (Iterable[Entity]): Annotated. predicted (Iterable[Entity]): Found; both with their texts.
-    documents (Sequence[str]): Ids of all documents, also of those without entities. labels (Sequence[str]): Labels
-    that count.
-    RETURNS (CountTable): Counts; the order of the entities changes nothing.
-    """
-
-    def keys(entities: Iterable[Entity]) -> _Keys:
-        return ((e.document, e.label, e.text) for e in entities)
-
-    return _tabulate(keys(gold), keys(predicted), documents, labels)
+    """RETURNS (CountTable): Exact match of (document, label, text) as bags: a text that is there twice must be predicted twice, wherever it
+    stands (the JEDM paper, section 3.4, and its notebook)."""
+    wanted, found = ([(e.document, e.label, e.text) for e in entities] for entities in (gold, predicted))
+    return _tabulate(wanted, found, documents, labels)
 
 
 def match_position(
     gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
 ) -> CountTable:
-    """Exact match of (document, label, start, end); arguments and result as `match_bag`."""
-
-    def keys(entities: Iterable[Entity]) -> _Keys:
-        return ((e.document, e.label, (e.start, e.end)) for e in entities)
-
-    return _tabulate(keys(gold), keys(predicted), documents, labels)
+    """RETURNS (CountTable): Exact match of (document, label, start, end)."""
+    wanted, found = ([(e.document, e.label, (e.start, e.end)) for e in entities] for entities in (gold, predicted))
+    return _tabulate(wanted, found, documents, labels)
 
 
 def touches(entity: Entity, stretches: Iterable[tuple[int, int]]) -> bool:
@@ -141,13 +102,10 @@ def judged(predicted: Iterable[Entity], masked: Masks) -> list[Entity]:
 
 
 def pair_overlaps(gold: Iterable[Entity], predicted: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
-    """Pair entities of the same document that share a character, each at most once.
+    """RETURNS (list[tuple[Entity, Entity]]): Gold with its prediction: those that share a character, whatever their labels, each at most once.
 
-    From left to right, each gold entity takes the first prediction that is free; one with its very offsets comes first. Where
-    neither side overlaps with itself, no other choice makes more pairs.
-
-    gold (Iterable[Entity]), predicted (Iterable[Entity]): Labels are not looked at.
-    RETURNS (list[tuple[Entity, Entity]]): Gold with its prediction.
+    From left to right, each gold entity takes the first prediction that is free; one with its very offsets comes first. Where neither side
+    overlaps with itself, no other choice makes more pairs.
     """
     by_document: dict[str, list[Entity]] = {}
     for entity in sorted(predicted, key=lambda e: (e.end, e.start, e.label)):
@@ -170,20 +128,17 @@ def match_overlap(
     labels: Sequence[str],
     masked: Masks = NO_MASKS,
 ) -> CountTable:
-    """Match of one gold entity with one prediction of the same label that shares a character with it.
-
-    masked (Masks): A prediction without a partner is no error if it touches one of these.
-    The others and the result as `match_bag`.
-    """
+    """RETURNS (CountTable): One gold entity with one prediction of the same label that shares a character with it. A prediction without a
+    partner is no error if it touches one of `masked`."""
     gold, predicted = list(gold), list(predicted)
     pairs: list[tuple[Entity, Entity]] = []
     for label in labels:
         pairs += pair_overlaps((e for e in gold if e.label == label), (e for e in predicted if e.label == label))
     # By identity: two systems' equal predictions are two.
     met, taken = {id(entity) for entity, _ in pairs}, {id(entity) for _, entity in pairs}
-    hits: _Keys = [(e.document, e.label, "pair") for e, _ in pairs]
-    missed: _Keys = [(e.document, e.label, "missed") for e in gold if id(e) not in met]
-    wrong: _Keys = [(e.document, e.label, "wrong") for e in judged((e for e in predicted if id(e) not in taken), masked)]
+    hits: list[tuple[str, str, Hashable]] = [(e.document, e.label, "pair") for e, _ in pairs]
+    missed = [(e.document, e.label, "missed") for e in gold if id(e) not in met]
+    wrong = [(e.document, e.label, "wrong") for e in judged((e for e in predicted if id(e) not in taken), masked)]
     return _tabulate([*hits, *missed], [*hits, *wrong], documents, labels)
 
 
@@ -196,29 +151,23 @@ def match_tokens(
     tokens: Mapping[str, Sequence[tuple[int, int]]],
     masked: Masks = NO_MASKS,
 ) -> CountTable:
-    """Match of (document, token, BIO label) as sets: the metric of CRAPII's Kaggle task, on the tokens of the gold file.
+    """RETURNS (CountTable): Tokens under their entity label: (document, token, BIO label) as sets, the metric of CRAPII's Kaggle task; B-
+    against I- is an error. Where two predictions share a token, both count; tokens that touch one of `masked` do not.
 
-    tokens (Mapping[str, Sequence[tuple[int, int]]]): First character and end (exclusive) of the tokens of each
-    document. masked (Masks): Tokens that touch one of these do not count.
-    RETURNS (CountTable): Counts of tokens under their entity label. Where two predictions share a token, both count.
+    tokens (Mapping[str, Sequence[tuple[int, int]]]): First character and end (exclusive) of the tokens of each document.
     """
+    wanted, found = (
+        {key for e in entities for key in _bio_keys(e, tokens.get(e.document, ()), masked.get(e.document, ()))}
+        for entities in (gold, predicted)
+    )
+    return _tabulate(wanted, found, documents, labels)
 
-    def keys(entities: Iterable[Entity]) -> _Keys:
-        return {key for e in entities for key in _bio_keys(e, tokens.get(e.document, ()), masked.get(e.document, ()))}
 
-    return _tabulate(keys(gold), keys(predicted), documents, labels)
-
-
-def _bio_keys(
-    entity: Entity, tokens: Sequence[tuple[int, int]], masked: Sequence[tuple[int, int]]
-) -> Iterable[tuple[str, str, Hashable]]:
+def _bio_keys(entity: Entity, tokens: Sequence[tuple[int, int]], masked: Sequence[tuple[int, int]]) -> _Keys:
     """Tokens that share a character with the entity; the first one is its beginning."""
-    inside = tokens_of(entity, tokens)
-    return [
-        (entity.document, entity.label, (i, "I" if n else "B"))
-        for n, i in enumerate(inside)
-        if not any(start < tokens[i][1] and end > tokens[i][0] for start, end in masked)
-    ]
+    for n, i in enumerate(tokens_of(entity, tokens)):
+        if not any(start < tokens[i][1] and end > tokens[i][0] for start, end in masked):
+            yield entity.document, entity.label, (i, "I" if n else "B")
 
 
 def tokens_of(entity: Entity, tokens: Sequence[tuple[int, int]]) -> list[int]:
@@ -227,12 +176,7 @@ def tokens_of(entity: Entity, tokens: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def cover(gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str]) -> CoverTable:
-    """Whether every character of a gold entity lies in a prediction, whatever the labels. White space in clear tells nothing.
-
-    gold (Iterable[Entity]): Annotated. predicted (Iterable[Entity]): What the system would hide.
-    documents (Sequence[str]): Ids of all documents.
-    RETURNS (CoverTable): Counts per document.
-    """
+    """RETURNS (CoverTable): Whether every character of a gold entity lies in a prediction, whatever the labels; white space aside."""
     row = {document: i for i, document in enumerate(documents)}
     entities, exposed, n_predicted = (numpy.zeros(len(row), dtype="i8") for _ in range(3))
     hidden: dict[str, set[int]] = {}

@@ -1,18 +1,17 @@
-"""Precision, recall, F1, F5 and their intervals, from counts. Pure functions; numpy only.
+"""Precision, recall, F1, F5 and their intervals from counts; what stays visible; recall by group of names; roles.
 
     weights = resample(n_documents, seed=1)                 # (1000, n_documents)
     score(table.per_document, weights).f5                   # Estimate(value=0.9377, low=0.926, high=0.948)
 
-Intervals are percentile bootstraps over documents: entities of one essay stand or fall together. A resample is a
-vector of how often each document was drawn, so that all resamples are one matrix product. With the same weights two
-systems are compared in pairs (`difference`).
+Intervals are percentile bootstraps over documents: entities of one essay stand or fall together. A resample is a vector of how often each
+document was drawn, so that all resamples are one matrix product. With the same weights two systems are compared in pairs (`difference`).
 """
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -21,59 +20,6 @@ from ..labels import NAME_STUDENT, ROLES, is_name, role_of
 from .gold import Entity
 from .match import FN, FP, NO_MASKS, TP, CountTable, CoverTable, Masks, in_clear, judged, pair_overlaps, touches
 
-# Do probabilities mean what they say: reliability by bins, expected calibration error, Brier score. Pure functions.
-
-_Z = 1.96
-
-
-def wilson(successes: int, n: int) -> tuple[float, float]:
-    """RETURNS (tuple[float, float]): The 95 % interval of a share, by Wilson's score; (0, 1) for n = 0."""
-    if not n:
-        return 0.0, 1.0
-    p, square = successes / n, _Z * _Z
-    middle = (p + square / (2 * n)) / (1 + square / n)
-    half = _Z * math.sqrt(p * (1 - p) / n + square / (4 * n * n)) / (1 + square / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def reliability(scores: Sequence[float], outcomes: Sequence[bool], *, n_bins: int = 10) -> dict[str, Any]:
-    """The reliability curve.
-
-    scores (Sequence[float]): Probabilities, 0 to 1. outcomes (Sequence[bool]): What was so. n_bins (int): Of equal width.
-    RETURNS (dict[str, Any]): `n`, `share` (of what was so), `mean_score`, `ece`, `brier`, and `bins` with `low`, `high`, `n`, `mean_score`,
-        `share`, `share_95`; empty bins are left out. `ece` and `brier` are None without any score.
-    """
-    p, y = numpy.asarray(scores, dtype="f8"), numpy.asarray(outcomes, dtype="f8")
-    at = numpy.minimum((p * n_bins).astype(int), n_bins - 1)
-    bins: list[dict[str, Any]] = []
-    for n in range(n_bins):
-        inside = at == n
-        size = int(inside.sum())
-        if size:
-            low, high = wilson(int(y[inside].sum()), size)
-            bins.append(
-                {
-                    "low": n / n_bins,
-                    "high": (n + 1) / n_bins,
-                    "n": size,
-                    "mean_score": round(float(p[inside].mean()), 4),
-                    "share": round(float(y[inside].mean()), 4),
-                    "share_95": [round(low, 4), round(high, 4)],
-                }
-            )
-    if not len(p):
-        return {"n": 0, "share": None, "mean_score": None, "ece": None, "brier": None, "bins": []}
-    ece = sum(b["n"] * abs(b["mean_score"] - b["share"]) for b in bins) / len(p)
-    return {
-        "n": len(p),
-        "share": round(float(y.mean()), 4),
-        "mean_score": round(float(p.mean()), 4),
-        "ece": round(float(ece), 4),
-        "brier": round(float(((p - y) ** 2).mean()), 4),
-        "bins": bins,
-    }
-
-
 N_RESAMPLES = 1000
 SEED = 20240117  # any fixed number; the same for every system, so that differences are paired
 LEVEL = 0.95
@@ -81,10 +27,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A number with its interval.
-
-    value (float): As measured. low (float), high (float): Bounds of the interval.
-    """
+    """A number as measured, with the bounds of its interval."""
 
     value: float
     low: float
@@ -93,12 +36,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Scores over some documents and labels.
-
-    tp (int), fp (int), fn (int): True positives, false positives, false negatives.
-    precision, recall, f1, f5 (Estimate | None): None where no gold entity stands behind them: the counts are what
-    can be said.
-    """
+    """Counts over some documents and labels, and scores; None where no gold entity stands behind them."""
 
     tp: int
     fp: int
@@ -116,15 +54,8 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What a data steward needs to know.
-
-    documents_with_pii (int): Documents with gold entities. incompletely_covered (int): Those with a character of one
-    left in clear.
-    exposed_entities (int): Gold entities not wholly covered. entities (int): Gold entities.
-    clean_documents (int): Documents without gold entities. clean_touched (int): Those in which something would be
-    hidden.
-    incomplete_rate, touched_rate (Estimate | None): Shares; None where there are no such documents.
-    """
+    """What a data steward needs to know: documents with gold of which a character is left in clear, gold entities not wholly covered, and
+    documents without gold in which something would be hidden. Rates are None where there are no such documents."""
 
     documents_with_pii: int
     incompletely_covered: int
@@ -137,12 +68,10 @@ class Coverage:
 
 
 def f_beta(tp: numpy.ndarray, fp: numpy.ndarray, fn: numpy.ndarray, beta: float) -> numpy.ndarray:
-    """F-beta from counts: `(1 + b2) tp / ((1 + b2) tp + b2 fn + fp)`, with `b2 = beta * beta`.
+    """F-beta from counts of any one shape: `(1 + b2) tp / ((1 + b2) tp + b2 fn + fp)`, with `b2 = beta * beta`.
 
-    It equals `(1 + b2) P R / (b2 P + R)` (van Rijsbergen 1979), and has a value where P has none.
-
-    tp, fp, fn (numpy.ndarray): Counts of any one shape. beta (float): 5 weighs a miss as 25 false alarms.
-    RETURNS (numpy.ndarray): Values of the same shape; NaN where there is neither gold nor a prediction.
+    It equals `(1 + b2) P R / (b2 P + R)` (van Rijsbergen 1979), and has a value where P has none; NaN where there is neither gold nor a
+    prediction. beta (float): 5 weighs a miss as 25 false alarms.
     """
     b2 = beta * beta
     return _divide((1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp)
@@ -154,27 +83,17 @@ def _divide(upper: numpy.ndarray, lower: numpy.ndarray) -> numpy.ndarray:
 
 
 def measures(counts: numpy.ndarray) -> dict[str, numpy.ndarray]:
-    """Precision, recall, F1 and F5.
+    """Precision (NaN where nothing was predicted), recall, F1 and F5, each of shape `(...)`.
 
     counts (numpy.ndarray): True positives, false positives, false negatives in the last axis, shape `(..., 3)`.
-    RETURNS (dict[str, numpy.ndarray]): Values of shape `(...)`. Precision is NaN where nothing was predicted.
     """
     tp, fp, fn = counts[..., TP], counts[..., FP], counts[..., FN]
-    return {
-        "precision": _divide(tp, tp + fp),
-        "recall": _divide(tp, tp + fn),
-        "f1": f_beta(tp, fp, fn, 1),
-        "f5": f_beta(tp, fp, fn, 5),
-    }
+    f_measures = {"f1": f_beta(tp, fp, fn, 1), "f5": f_beta(tp, fp, fn, 5)}
+    return {"precision": _divide(tp, tp + fp), "recall": _divide(tp, tp + fn), **f_measures}
 
 
 def resample(n_documents: int, *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> numpy.ndarray:
-    """How often each document is drawn in each resample.
-
-    n_documents (int): Number of documents, 1 or more. n_resamples (int): Number of resamples. seed (int): The same
-    seed gives the same draws.
-    RETURNS (numpy.ndarray): Shape `(n_resamples, n_documents)`; every row sums to `n_documents`.
-    """
+    """RETURNS (numpy.ndarray): How often each document is drawn in each resample, shape `(n_resamples, n_documents)`."""
     rng = numpy.random.default_rng(seed)
     return rng.multinomial(n_documents, numpy.full(n_documents, 1 / n_documents), size=n_resamples)
 
@@ -191,33 +110,24 @@ def _estimate(value: numpy.ndarray, draws: numpy.ndarray) -> Estimate | None:
 
 
 def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Score:
-    """Scores of summed counts, with intervals.
+    """RETURNS (Score): Scores of summed counts with intervals; only counts, if there is no gold entity.
 
-    per_document (numpy.ndarray): Counts, shape `(n_documents, 3)`.
-    weights (numpy.ndarray): From `resample`, shape `(n_resamples, n_documents)`.
-    RETURNS (Score): Without values, only counts, if there is no gold entity.
+    per_document (numpy.ndarray): Counts, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
     """
     total = per_document.sum(axis=0)
     tp, fp, fn = (int(n) for n in total)
     if tp + fn == 0:
         return Score(tp, fp, fn)
-    draws = measures(_with_support(weights @ per_document))
-    values = measures(total)
-    return Score(tp, fp, fn, **{name: _estimate(values[name], draws[name]) for name in values})
-
-
-def _with_support(draws: numpy.ndarray) -> numpy.ndarray:
+    draws = weights @ per_document
     kept = draws[draws[:, TP] + draws[:, FN] > 0]
-    return kept if len(kept) else draws
+    drawn, values = measures(kept if len(kept) else draws), measures(total)
+    return Score(tp, fp, fn, **{name: _estimate(values[name], drawn[name]) for name in values})
 
 
 def difference(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray) -> dict[str, Estimate | None]:
-    """How much better the first system is than the second, document by document.
+    """RETURNS (dict[str, Estimate | None]): How much better the first system is, document by document; None where one has no value.
 
-    first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`. weights (numpy.ndarray):
-    From `resample`.
-    RETURNS (dict[str, Estimate | None]): Difference of precision, recall, f1 and f5; None where one of the two has
-    no value.
+    first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
     """
     values = [measures(counts.sum(axis=0)) for counts in (first, second)]
     draws = [measures(weights @ counts) for counts in (first, second)]
@@ -225,13 +135,10 @@ def difference(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarr
 
 
 def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray, *, measure: str = "f5") -> float | None:
-    """How likely a difference as far from nothing is, if there were none: paired bootstrap over documents, two-sided.
+    """RETURNS (float | None): How likely a difference as far from nothing is, if there were none: paired bootstrap over documents, two-sided.
 
-    Twice the share of resamples in which the difference has the other sign or none (Efron and Tibshirani 1993, chapter 16), and at
-    least one resample's worth.
-
-    first, second (numpy.ndarray): As for `difference`. measure (str): Name of a measure.
-    RETURNS (float | None): From 0 to 1; None where one of the two has no value.
+    Twice the share of resamples in which the difference has the other sign or none (Efron and Tibshirani 1993, chapter 16), and at least one
+    resample's worth. first, second (numpy.ndarray): As for `difference`; None where one of the two has no value.
     """
     draws = measures(weights @ first)[measure] - measures(weights @ second)[measure]
     draws = draws[~numpy.isnan(draws)]
@@ -242,12 +149,9 @@ def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray
 
 
 def coverage(table: CoverTable, clean: numpy.ndarray, weights: numpy.ndarray) -> Coverage:
-    """Documents left with something in clear, and clean documents touched.
+    """RETURNS (Coverage): Documents left with something in clear, and clean documents touched.
 
-    table (CoverTable): Counts per document.
     clean (numpy.ndarray): Booleans: documents without any gold entity, whatever labels the table counts.
-    weights (numpy.ndarray): From `resample`.
-    RETURNS (Coverage): Counts and shares.
     """
     with_pii = table.entities > 0
     incomplete, touched = table.exposed > 0, clean & (table.predicted > 0)
@@ -264,47 +168,62 @@ def coverage(table: CoverTable, clean: numpy.ndarray, weights: numpy.ndarray) ->
 
 
 def rate(part: numpy.ndarray, whole: numpy.ndarray, weights: numpy.ndarray) -> Estimate | None:
-    """A ratio of sums over documents, with its interval.
-
-    part, whole (numpy.ndarray): Counts (or booleans) per document. weights (numpy.ndarray): From `resample`.
-    RETURNS (Estimate | None): None if there is nothing in the whole.
-    """
+    """RETURNS (Estimate | None): A ratio of sums over counts (or booleans) per document; None if there is nothing in the whole."""
     return _estimate(_divide(part.sum(), whole.sum()), _divide(weights @ part.astype("i8"), weights @ whole.astype("i8")))
 
 
-# What a reader of the released text would still see, and what was hidden for nothing. Blind to labels.
-
-WORDS = 10_000
-# Columns of ExposureTable.counts.
-ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN, ALARMS, WORDS_OF = range(7)
+# --- do probabilities mean what they say
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ExposureTable:
-    """Counts per document.
+def wilson(successes: int, n: int) -> tuple[float, float]:
+    """RETURNS (tuple[float, float]): The 95 % interval of a share, by Wilson's score; (0, 1) for n = 0."""
+    if not n:
+        return 0.0, 1.0
+    p, square = successes / n, 1.96 * 1.96
+    middle = (p + square / (2 * n)) / (1 + square / n)
+    half = 1.96 * math.sqrt(p * (1 - p) / n + square / (4 * n * n)) / (1 + square / n)
+    return max(0.0, middle - half), min(1.0, middle + half)
 
-    documents (tuple[str, ...]): Ids of the rows.
-    counts (numpy.ndarray): Shape `(n_documents, 7)`: gold entities, those wholly covered, those touched; characters of gold without
-    white space, those hidden; false alarms; words.
+
+def reliability(scores: Sequence[float], outcomes: Sequence[bool], *, n_bins: int = 10) -> dict[str, Any]:
+    """The reliability curve.
+
+    scores (Sequence[float]): Probabilities, 0 to 1. outcomes (Sequence[bool]): What was so. n_bins (int): Of equal width.
+    RETURNS (dict[str, Any]): `n`, `share` (of what was so), `mean_score`, expected calibration error `ece`, `brier`, all None without any
+    score, and `bins` with `low`, `high`, `n`, `mean_score`, `share`, `share_95`; empty bins are left out.
     """
+    p, y = numpy.asarray(scores, dtype="f8"), numpy.asarray(outcomes, dtype="f8")
+    if not len(p):
+        return {"n": 0, "share": None, "mean_score": None, "ece": None, "brier": None, "bins": []}
 
-    documents: tuple[str, ...]
-    counts: numpy.ndarray
+    def about(rows: numpy.ndarray) -> dict[str, Any]:
+        return {"n": int(rows.sum()), "mean_score": round(float(p[rows].mean()), 4), "share": round(float(y[rows].mean()), 4)}
 
-    def select(self, rows: numpy.ndarray) -> "ExposureTable":
-        """RETURNS (ExposureTable): The documents for which `rows`, one boolean per document, is true."""
-        return ExposureTable(tuple(d for d, keep in zip(self.documents, rows, strict=True) if keep), self.counts[rows])
+    bins: list[dict[str, Any]] = []
+    at = numpy.minimum((p * n_bins).astype(int), n_bins - 1)
+    for n in sorted(set(at.tolist())):
+        interval = wilson(int(y[at == n].sum()), int((at == n).sum()))
+        found = {"low": n / n_bins, "high": (n + 1) / n_bins, **about(at == n)}
+        bins.append(found | {"share_95": [round(bound, 4) for bound in interval]})
+    ece = sum(b["n"] * abs(b["mean_score"] - b["share"]) for b in bins) / len(p)
+    whole = about(numpy.ones(len(p), dtype=bool))
+    errors = {"ece": round(float(ece), 4), "brier": round(float(((p - y) ** 2).mean()), 4)}
+    return {"n": whole["n"], "share": whole["share"], "mean_score": whole["mean_score"], **errors, "bins": bins}
+
+
+# --- what a reader of the released text would still see, and what was hidden for nothing; blind to labels
+
+# Columns of `expose`.
+ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN, ALARMS, WORDS = range(7)
 
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
     """Shares with intervals, and the counts behind them.
 
-    characters, characters_in_clear (int): Of gold, white space aside. false_alarms, words (int): In all documents.
-    character_recall (Estimate | None): Share of the characters that are hidden.
-    label_blind_recall (Estimate | None): Share of the entities that are wholly hidden, under whatever label.
-    touched_recall (Estimate | None): Share of the entities of which at least one character is.
-    false_alarms_per_10000_words (Estimate | None): In all documents, those with gold too.
+    characters, characters_in_clear (int): Of gold, white space aside. false_alarms, words (int): In all documents, those with gold too.
+    character_recall: Share of the characters that are hidden. label_blind_recall, touched_recall: Share of the entities that are wholly
+    hidden, under whatever label, and of which at least one character is.
     """
 
     characters: int
@@ -325,43 +244,37 @@ def expose(
     words: Sequence[int],
     known: Iterable[Entity] | None = None,
     masked: Masks = NO_MASKS,
-) -> ExposureTable:
+) -> numpy.ndarray:
     """Count characters, touched entities and false alarms.
 
-    gold (Iterable[Entity]): What must be hidden. hidden (Iterable[Entity]): What the system would hide.
-    documents (Sequence[str]): Ids of all documents. words (Sequence[int]): Their lengths in words.
-    known (Iterable[Entity] | None): Everything that is no false alarm; `gold` if missing. masked (Masks): Stretches of unknown gold.
-    RETURNS (ExposureTable): Counts.
+    gold (Iterable[Entity]): What must be hidden. hidden (Iterable[Entity]): What the system would hide. documents (Sequence[str]): Ids of
+    all. words (Sequence[int]): Their lengths. known (Iterable[Entity] | None): Everything that is no false alarm; `gold` if missing.
+    masked (Masks): Stretches of unknown gold.
+    RETURNS (numpy.ndarray): Shape `(n_documents, 7)`: gold entities, those wholly covered, those touched; characters of gold without white
+    space, those hidden; false alarms; words.
     """
     gold = list(gold)
     row = {document: i for i, document in enumerate(documents)}
     counts = numpy.zeros((len(row), 7), dtype="i8")
-    counts[:, WORDS_OF] = words
+    counts[:, WORDS] = words
     covered: dict[str, set[int]] = {}
-    told: dict[str, list[tuple[int, int]]] = {document: list(stretches) for document, stretches in masked.items()}
+    no_alarm: dict[str, list[tuple[int, int]]] = {document: list(stretches) for document, stretches in masked.items()}
     for entity in gold if known is None else known:
-        told.setdefault(entity.document, []).append((entity.start, entity.end))
+        no_alarm.setdefault(entity.document, []).append((entity.start, entity.end))
     for entity in hidden:
         if entity.document in row:
             covered.setdefault(entity.document, set()).update(range(entity.start, entity.end))
-            counts[row[entity.document], ALARMS] += not touches(entity, told.get(entity.document, ()))
+            counts[row[entity.document], ALARMS] += not touches(entity, no_alarm.get(entity.document, ()))
     for entity in gold:
-        if entity.document not in row:
-            continue
-        clear = in_clear(entity, covered.get(entity.document, set()))
-        length = in_clear(entity, set())
-        found = counts[row[entity.document]]
-        found[[ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN]] += [1, clear == 0, clear < length, length, length - clear]
-    return ExposureTable(tuple(documents), counts)
+        if entity.document in row:
+            clear, length = in_clear(entity, covered.get(entity.document, set())), in_clear(entity, set())
+            found = [1, clear == 0, clear < length, length, length - clear]
+            counts[row[entity.document], [ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN]] += numpy.asarray(found, dtype="i8")
+    return counts
 
 
-def exposure(table: ExposureTable, weights: numpy.ndarray) -> Exposure:
-    """Shares with intervals.
-
-    table (ExposureTable): Counts per document. weights (numpy.ndarray): From `metrics.resample`.
-    RETURNS (Exposure): A share is missing where there is nothing to take it of.
-    """
-    counts = table.counts
+def exposure(counts: numpy.ndarray, weights: numpy.ndarray) -> Exposure:
+    """RETURNS (Exposure): Shares of what `expose` counted; missing where there is nothing to take one of. weights: From `resample`."""
     total = counts.sum(axis=0)
 
     def share(part: int, whole: int, scale: int = 1) -> Estimate | None:
@@ -371,15 +284,15 @@ def exposure(table: ExposureTable, weights: numpy.ndarray) -> Exposure:
         characters=int(total[CHARACTERS]),
         characters_in_clear=int(total[CHARACTERS] - total[HIDDEN]),
         false_alarms=int(total[ALARMS]),
-        words=int(total[WORDS_OF]),
+        words=int(total[WORDS]),
         character_recall=share(HIDDEN, CHARACTERS),
         label_blind_recall=share(COVERED, ENTITIES),
         touched_recall=share(TOUCHED, ENTITIES),
-        false_alarms_per_10000_words=share(ALARMS, WORDS_OF, WORDS),
+        false_alarms_per_10000_words=share(ALARMS, WORDS, 10_000),
     )
 
 
-# Recall by gender and culture of a name, and whether a group differs from the rest (two-tailed Mann-Whitney U).
+# --- recall by gender and culture of a name, and whether a group differs from the rest (two-tailed Mann-Whitney U)
 
 MALE, FEMALE = "Male", "Female"
 CATEGORIES: dict[str, tuple[str, ...]] = {
@@ -387,26 +300,17 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     "culture": ("Europe", "Americas", "Asia", "Africa", "Oceania"),
 }
 SOURCES = ("table", "names-dataset")
-# The paper's, below Table 10.
-LEVELS: tuple[tuple[float, str], ...] = ((0.01, "***"), (0.05, "**"), (0.1, "*"))
-NOT_SIGNIFICANT = "n.s."
 
 
-@dataclass(frozen=True, slots=True)
-class NameGroup:
+class NameGroup(NamedTuple):
     """gender (str): Male, Female or empty. culture (str): A region of the UN, or empty where nobody knows."""
 
     gender: str = ""
     culture: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NameSource:
-    """Where gender and country of a name are looked up.
-
-    name (str): One of `SOURCES`. gender_of (Callable[[str], str]): Of a first name: Male, Female or empty.
-    country_of (Callable[[str], str]): Of a last name: a code of two letters, or empty.
-    """
+class NameSource(NamedTuple):
+    """One of `SOURCES`: gender_of says Male, Female or nothing for a first name, country_of a code of two letters or nothing for a last name."""
 
     name: str
     gender_of: Callable[[str], str]
@@ -419,14 +323,9 @@ class NameSource:
         return NameGroup(self.gender_of(first) if first else "", cultures().get(country, ""))
 
 
-@dataclass(frozen=True, slots=True)
-class GroupTest:
-    """A group against the rest of its category.
-
-    category (str), group (str), system (str): Which. total (int), hits (int): Names of the group, and those found.
-    rest_total (int), rest_hits (int): The same of the other groups. u (float), p (float): Mann-Whitney, two-tailed.
-    recall (Estimate | None), gap (Estimate | None): Of the group, and less that of the rest, with intervals over documents.
-    """
+class GroupTest(NamedTuple):
+    """A group against the rest of its category: names and those found (hits) of each, Mann-Whitney's U and p (two-tailed), recall of the group
+    and its gap to that of the rest, with intervals over documents."""
 
     category: str
     group: str
@@ -448,7 +347,7 @@ class GroupTest:
 
 def significance(p: float) -> str:
     """RETURNS (str): `***` below .01, `**` below .05, `*` below .1, else `n.s.`, as the paper has it."""
-    return next((stars for level, stars in LEVELS if p < level), NOT_SIGNIFICANT)
+    return next((stars for level, stars in ((0.01, "***"), (0.05, "**"), (0.1, "*")) if p < level), "n.s.")
 
 
 def first_and_last(text: str) -> tuple[str, str]:
@@ -468,24 +367,18 @@ def cultures() -> dict[str, str]:
 
 
 def name_source(name: str) -> NameSource:
-    """A source of gender and country.
-
-    name (str): "table" for the compact one that ships (most frequent names only), "names-dataset" for the paper's.
-    RETURNS (NameSource): Loaded. RAISES (PiiError): E733 for another name, E005 if names-dataset is not installed.
-    """
+    """RETURNS (NameSource): "table", the compact one that ships (most frequent names only), or "names-dataset", the paper's.
+    RAISES (PiiError): E733 for another name, E005 if names-dataset is not installed."""
     if name not in SOURCES:
         raise PiiError(Errors.E733, value=name, allowed=", ".join(SOURCES))
-    return _table_source() if name == SOURCES[0] else _dataset_source()
-
-
-def _table_source() -> NameSource:
+    if name == "names-dataset":
+        return _dataset_source()
     from ..names.table import name_table
 
     table = name_table()
+    genders = {"M": MALE, "F": FEMALE}
     return NameSource(
-        SOURCES[0],
-        lambda first: {"M": MALE, "F": FEMALE}.get(table.gender(first) or "", ""),
-        lambda last: (table.countries(last) or ("",))[0],
+        name, lambda first: genders.get(table.gender(first) or "", ""), lambda last: (table.countries(last) or ("",))[0]
     )
 
 
@@ -524,11 +417,9 @@ def found_in_document(gold: Sequence[Entity], predicted: Iterable[Entity]) -> li
 
 
 def mann_whitney(hits: int, total: int, rest_hits: int, rest_total: int) -> tuple[float, float]:
-    """Two-tailed Mann-Whitney U on hits (1) and misses (0), normal approximation with ties and continuity, as scipy does by default.
+    """RETURNS (tuple[float, float]): U of the group, and p, two-tailed; NaN where a side is empty.
 
-    hits, total (int): Of the group. rest_hits, rest_total (int): Of the others.
-    RETURNS (tuple[float, float]): U of the group, and p; NaN where a side is empty.
-    RAISES (PiiError): E005, if scipy is not installed.
+    On hits (1) and misses (0), normal approximation with ties and continuity, as scipy does by default. RAISES (PiiError): E005 without scipy.
     """
     if not (total and rest_total):
         return float("nan"), float("nan")
@@ -536,9 +427,9 @@ def mann_whitney(hits: int, total: int, rest_hits: int, rest_total: int) -> tupl
         from scipy.stats import mannwhitneyu
     except ImportError as err:
         raise PiiError(Errors.E005, package="scipy", what="the Mann-Whitney test", extra="corpus") from err
-    sides = [numpy.repeat([1, 0], [n, of - n]) for n, of in ((hits, total), (rest_hits, rest_total))]
-    if len(set(numpy.concatenate(sides).tolist())) == 1:
+    if hits + rest_hits in (0, total + rest_total):
         return total * rest_total / 2, 1.0  # all found or none: nothing to rank
+    sides = [numpy.repeat([1, 0], [n, of - n]) for n, of in ((hits, total), (rest_hits, rest_total))]
     found = mannwhitneyu(*sides, alternative="two-sided", method="asymptotic")
     return float(found.statistic), float(found.pvalue)
 
@@ -554,7 +445,7 @@ def recall_by_group(
     """Recall of every group and its test against the rest of its category; names of no group take no part.
 
     gold (Sequence[Entity]): Names. groups (Sequence[NameGroup]): Of each. found (Mapping[str, Sequence[bool]]): By system.
-    documents (Sequence[str]), weights (numpy.ndarray | None): From `metrics.resample`, for intervals; none if missing.
+    documents (Sequence[str]), weights (numpy.ndarray | None): From `resample`, for intervals; none if missing.
     RETURNS (list[GroupTest]): By category, group, system; groups without a name are left out.
     """
     row = {document: i for i, document in enumerate(documents)}
@@ -589,7 +480,7 @@ def gap_of(counts: Sequence[numpy.ndarray], weights: numpy.ndarray) -> Estimate 
     return Estimate(value, float(low), float(high))
 
 
-# Whose name is it? Roles of names, where gold has them.
+# --- whose name is it? where gold has roles
 
 
 def has_roles(gold: Iterable[Entity]) -> bool:
@@ -605,12 +496,7 @@ def believed_role(entity: Entity) -> str:
 def match_roles(
     gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], masked: Masks = NO_MASKS
 ) -> CountTable:
-    """Count names by role.
-
-    gold (Iterable[Entity]), predicted (Iterable[Entity]): With the labels that carry roles; other labels are left out.
-    documents (Sequence[str]): Ids of all documents. masked (Masks): Stretches whose gold is not known.
-    RETURNS (CountTable): Its labels are `labels.ROLES`.
-    """
+    """RETURNS (CountTable): Names by role, its labels are `labels.ROLES`; other labels than names are left out."""
     row = {document: i for i, document in enumerate(documents)}
     names, found = ([e for e in entities if is_name(e.label) and e.document in row] for entities in (gold, predicted))
     pairs = pair_overlaps(names, found)
@@ -636,11 +522,7 @@ def match_roles(
 def role_accuracy(
     gold: Iterable[Entity], predicted: Iterable[Entity], weights: numpy.ndarray, *, documents: Sequence[str]
 ) -> tuple[int, Estimate | None]:
-    """Share of the names that were found whose role is right.
-
-    gold, predicted (Iterable[Entity]): As for `match_roles`. weights (numpy.ndarray): From `metrics.resample`.
-    RETURNS (tuple[int, Estimate | None]): Names that were found, and the share; None if there are none.
-    """
+    """RETURNS (tuple[int, Estimate | None]): Names that were found, and the share of them whose role is right; None if there are none."""
     row = {document: i for i, document in enumerate(documents)}
     counts = numpy.zeros((len(row), 2), dtype="i8")
     for entity, other in pair_overlaps(*([e for e in side if is_name(e.label)] for side in (gold, predicted))):

@@ -18,10 +18,6 @@ def test_gold_has_what_the_file_has(gold_file, gold):
     assert [len(doc.entities) for doc in read] == [2, 1, 0, 0]
 
 
-def test_excluded_labels_are_as_if_nobody_had_annotated_them(gold_file):
-    assert [len(doc.entities) for doc in read_gold(gold_file, exclude_labels=["EMAIL"])] == [1, 1, 0, 0]
-
-
 def test_equal_ids_are_an_error(gold_file):
     gold_file.write_text(gold_file.read_text().splitlines()[0] + "\n" + gold_file.read_text())
     with pytest.raises(PiiError, match=r"\[E702\].* 1;"):

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from pii_components.cli.evaluate import read_metrics, report
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity, file_sha256, read_gold
-from pii_components.evaluate.html import BANNER, Bar, bars, build_page, error_windows, estimate, flat, lines, number, table
+from pii_components.evaluate.html import BANNER, build_page, error_windows, estimate, flat, kind_of_error, number, share
+from pii_components.evaluate.metrics import reliability
 from pii_components.evaluate.systems import Run, write_run
 
 VOID = {"meta", "line", "rect", "circle", "br", "hr"}
@@ -26,10 +27,7 @@ def scored(value: float, **counts: int) -> dict:
 def view(value: float) -> dict:
     bag = scored(value, support=97, tp=83, fp=41, fn=14)
     cover = {"documents_with_pii": 52, "incompletely_covered": 7, "clean_documents": 288, "clean_touched": 33}
-    labels = {
-        "EMAIL": {"bag": scored(0.7531, support=5, tp=4, fp=0, fn=1)},
-        "USERNAME": {"bag": {"support": 0, "tp": 0, "fp": 2, "fn": 0}},
-    }
+    labels = {"EMAIL": {"bag": scored(0.7531, support=5, tp=4, fp=0, fn=1)}, "USERNAME": {"bag": {"support": 0, "tp": 0, "fp": 2, "fn": 0}}}
     return {"bag": bag, "position": bag, "tokens": bag, "coverage": cover, "per_label": labels}
 
 
@@ -48,21 +46,6 @@ COMPARISON = {
     "differences": {"ours - presidio_<wide>": {"all": {"bag": {"f5": 0.1949, "f5_95": [0.0712, 0.3333]}}}},
     "speed_ratio": {"ours / presidio_<wide>": {"words_per_second": 0.89}},
 }
-SWEEP = {
-    "criterion": "f5",
-    "settings": [
-        {
-            "setting": {"pii_ner.thresholds.NAME": t},
-            "precision": 0.5 + t / 3,
-            "recall": 0.99 - t / 4,
-            "f1": 0.7,
-            "f5": 0.9 - t / 10,
-        }
-        for t in (0.1, 0.3, 0.5)
-    ],
-    "best": {"pii_ner.thresholds.NAME": 0.1},
-    "cross_validation": {"held_out": scored(0.8123)},
-}
 ROBUSTNESS = {
     "perturbations": {
         "lower case": {"class": "case", "support": 210, "recall": 0.9119, "recall_95": [0.8801, 0.9402]},
@@ -74,20 +57,12 @@ GROUPS = {
     "fairness": {
         "source": "names-dataset",
         "rows": [
-            {
-                "category": "gender",
-                "group": "female",
-                "system": "ours",
-                "total": 301,
-                "hits": 290,
-                "recall": 0.9635,
-                "p": 0.043,
-                "significance": "*",
-            },
+            {"category": "gender", "group": "female", "system": "ours", "total": 301, "hits": 290, "recall": 0.9635, "p": 0.043,
+             "significance": "*"},
             {"category": "culture", "group": "Asia", "system": "ours", "total": 117, "hits": 101, "recall": 0.8632},
         ],
     }
-}
+}  # fmt: skip
 RELEASE = {
     "release": {
         "documents": 61, "surrogates": 353, "leaks": 18, "leaks_known_from": "gold",
@@ -98,16 +73,9 @@ RELEASE = {
                        "share_of_values": {"consistent": 0.0613}, "observed": {"values_in_part_in_clear": 3}},
     }
 }  # fmt: skip
-NAMES = {
-    "systems": {
-        "ours": {
-            "names": {
-                "source": "table",
-                "rows": [{"category": "gender", "group": "male", "total": 77, "hits": 70, "recall": 0.9091}],
-            }
-        },
-    }
-}
+MALE = {"category": "gender", "group": "male", "total": 77, "hits": 70, "recall": 0.9091}
+NAMES = {"systems": {"ours": {"names": {"source": "table", "rows": [MALE]}}}}
+CALIBRATION = {"calibration": {"private people": reliability([0.21, 0.93, 0.84], [False, True, True])}}
 SCALING = {
     "repeats": 3,
     "systems": {
@@ -119,18 +87,11 @@ SCALING = {
     },
     "ratios": {"ours / md": {"load_seconds": 1.77}},
 }
-PAPER = {
-    "table7": {
-        "rows": [
-            {"system": "azure", "label": "Overall", "tp": 1717, "fp": 1201, "fn": 122, "precision": 0.588413, "recall": 0.9337}
-        ]
-    }
-}
-KINDS = {"kinds": {"EMAIL": {"right": 4, "missed": 1}}}
+AZURE = {"system": "azure", "label": "Overall", "tp": 1717, "fp": 1201, "fn": 122, "precision": 0.588413, "recall": 0.9337}
+PAPER = {"table7": {"rows": [AZURE]}}
 ALL = {
-    "compare.json": COMPARISON, "sweep.json": SWEEP, "robustness.json": ROBUSTNESS, "groups.json": GROUPS, "release.json": RELEASE,
-    "paper.json": PAPER, "kinds.json": KINDS,
-    "names.json": NAMES, "speed.json": SCALING,
+    "compare.json": COMPARISON, "robustness.json": ROBUSTNESS, "groups.json": GROUPS, "release.json": RELEASE, "paper.json": PAPER,
+    "names.json": NAMES, "speed.json": SCALING, "crossval.json": CALIBRATION,
 }  # fmt: skip
 
 
@@ -204,28 +165,13 @@ def test_every_number_is_shown(page):
 @pytest.mark.parametrize(
     ("section", "numbers"),
     [
-        (
-            "results",
-            [
-                "0.8849",
-                "0.6417",
-                "0.8538 to 0.9071",
-                "7 of 52",
-                "33 of 288",
-                "+0.1949",
-                "1717",
-                "0.5884",
-                "(peer)",
-                "(published)",
-            ],
-        ),
+        ("results", ["0.8849", "0.6417", "0.8538 to 0.9071", "7 of 52", "33 of 288", "+0.1949", "1717", "0.5884", "(peer)", "(published)"]),
         ("labels", ["EMAIL", "0.7531", "USERNAME", "–"]),
         ("groups", ["female", "0.9635", "Asia", "0.8632", "0.043", "male", "0.9091"]),
-        ("thresholds", ["0.8123", "pii_ner.thresholds.NAME"]),
+        ("calibration", ["private people", "0.8 to 0.9", "0.84", "3 probabilities"]),
         ("robustness", ["lower case", "0.9119", "0.8801 to 0.9402", "zero width"]),
         ("speed", ["1838.2", "110.5", "0.89", "987.6", "950.1 to 1001.2", "1234.5", "4.321", "1.77"]),
         ("release", ["0.2083", "0.0485", "0.0021", "0.0948", "0.0613", "353"]),
-        ("errors", ["missed"]),
     ],
 )
 def test_sections_hold_their_numbers(page, section, numbers):
@@ -237,16 +183,14 @@ def test_sections_hold_their_numbers(page, section, numbers):
 def test_text_is_escaped(page):
     assert "presidio_&lt;wide&gt;" in page
     assert "<wide>" not in page
-    hostile = build_page(
-        {'<script>"x"': {"systems": {}, "views": {}, "note": "</table><script>alert(1)</script>"}}, title="<b>"
-    )
+    hostile = build_page({'<script>"x"': {"systems": {}, "views": {}, "note": "</table><script>alert(1)</script>"}}, title="<b>")
     assert "<script" not in hostile and "<b>" not in hostile
     Page(hostile)
 
 
 def test_what_is_missing_is_said():
-    page = Page(build_page({"kinds.json": KINDS}))
-    for part in ("results", "labels", "recall by culture and gender", "thresholds", "perturbations", "speed", "release risk"):
+    page = Page(build_page({"x.json": {"a": 1}}))
+    for part in ("results", "labels", "recall by culture and gender", "reliability curves", "perturbations", "speed", "release risk"):
         assert f"Left out: no {part} in the metrics files given." in page.text
 
 
@@ -256,8 +200,7 @@ def test_what_is_missing_is_said():
         {"systems": {"x": {}}, "views": {"all": []}},
         {"systems": {"x": {"views": {}}}, "views": {"all": ["EMAIL"]}},
         {"perturbations": {"a": {}, "b": {"recall": None}, "c": 3}},
-        {"settings": [], "release": {}},
-        {"settings": [{"setting": {"a.b": 1}}]},
+        {"calibration": {"x": {}, "y": 3}, "control": "yes", "release": {}},
         {"table7": {"rows": []}, "rows": [{"category": "x", "group": "y", "recall": None}]},
         {"release": {"attacks": {"reader": {}}, "arithmetic": {"by_repetition": [{}]}}},
     ],
@@ -267,18 +210,11 @@ def test_odd_files_do_not_break_the_page(odd):
 
 
 def test_numbers():
-    assert [number(v) for v in (None, 0.5, 1.0, 3, 12345, 0.00001234, True, "x")] == [
-        "–", "0.5", "1", "3", "12345".replace("12345", "12\u202f345"), "1.234e-05", "True", "x"
-    ]  # fmt: skip
-    assert estimate({"a": 0.5, "a_95": [0.25, 1]}, "a").text == '0.5<span class="ci">0.25 to 1</span>'
-    assert estimate({}, "a").text == "–"
-    assert "<td>&lt;i&gt;</td>" in table("c", ["a", "b"], [["x", "<i>"]])
-
-
-def test_charts_stay_within_their_bounds():
-    chart = bars("t", [Bar("a", 0.5, (0.25, 1.4)), Bar("b", -1)]) + lines("t", [1, 1], {"p": [0.5, None]}, axis="x")
-    shares = [float(share) for share in re.findall(r'"(-?[\d.]+)%"', chart)]
-    assert shares and all(0 <= share <= 100 for share in shares)
+    values = (None, 0.5, 1.0, 3, 12345, 0.00001234, True, "x")
+    assert [number(v) for v in values] == ["–", "0.5", "1", "3", "12\u202f345", "1.234e-05", "True", "x"]
+    assert estimate({"a": 0.5, "a_95": [0.25, 1]}, "a") == {"value": 0.5, "low": 0.25, "high": 1}
+    assert estimate({}, "a") is None and estimate(None, "a") is None
+    assert [share(value) for value in (-1, 0.25, 1.4)] == ["0.00%", "25.00%", "100.00%"]
 
 
 # --- windows around errors
@@ -306,6 +242,29 @@ def test_windows_show_errors_only(gold_file):
         ("spurious", "", "Smith", " argues t"),
     ]
     assert "Oskar" not in repr(windows)
+
+
+GOLD = Entity("1", 9, 24, "NAME_STUDENT")
+KINDS = {
+    "": [(9, 24)],
+    "missed": [(28, 33)],
+    "too long": [(6, 24)],
+    "too short": [(9, 19)],
+    "shifted": [(6, 13)],
+    "wrong role": [(9, 24, "NAME_CITED")],
+    "wrong label": [(9, 24, "EMAIL")],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kinds_of_errors(kind):
+    assert kind_of_error(GOLD, [Entity("1", *found, *("NAME_STUDENT",)[len(found) - 2 :]) for found in KINDS[kind]]) == kind
+
+
+@pytest.mark.parametrize("found", [[(9, 24, "NAME_CITED"), (9, 13, "NAME_STUDENT")], [(9, 13, "NAME_STUDENT"), (14, 24, "NAME_STUDENT")]])
+def test_the_longest_prediction_of_the_right_label_decides(found):
+    parts = [Entity("1", *part) for part in found]
+    assert kind_of_error(GOLD, parts) == kind_of_error(GOLD, parts[::-1]) == "too short"
 
 
 @pytest.fixture
@@ -355,9 +314,9 @@ def test_with_text_needs_essays_and_predictions(command, metrics, tmp_path):
 
 def test_what_is_read_is_not_written_over(command, metrics, tmp_path):
     merged = tmp_path / "metrics.json"
-    merged.write_text(json.dumps(KINDS))
+    merged.write_text(json.dumps(PAPER))
     assert command(merged, "--out", tmp_path / "report.html").exit_code == 2
-    assert json.loads(merged.read_text()) == KINDS
+    assert json.loads(merged.read_text()) == PAPER
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.evaluate.match import CoverTable
-from pii_components.evaluate.metrics import coverage, difference, f_beta, measures, resample, score
+from pii_components.evaluate.metrics import coverage, difference, f_beta, measures, reliability, resample, score, wilson
 
 # The overall rows of Table 7 of the JEDM paper: counts, then P, R, F1, F5 as printed there.
 TABLE_7 = [
@@ -33,22 +33,11 @@ def test_f_beta_is_the_textbook_formula(tp, fp, fn, beta):
     assert f_beta(tp, fp, fn, beta) == pytest.approx((1 + b2) * p * r / (b2 * p + r))
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.integers(0, 99), st.integers(0, 99), st.integers(0, 99))
-def test_one_miss_costs_25_false_alarms(tp, fp, fn):
-    assert f_beta(tp, fp + 25, fn, 5) == pytest.approx(float(f_beta(tp, fp, fn + 1, 5)))
-
-
 def test_what_has_no_value_is_nan():
     values = measures(numpy.asarray([[0, 0, 0], [0, 0, 3], [0, 3, 0]]))
     assert numpy.isnan(values["precision"]).tolist() == [True, True, False]
     assert numpy.isnan(values["recall"]).tolist() == [True, False, True]
     assert numpy.isnan(values["f5"]).tolist() == [True, False, False]
-
-
-def test_resamples_are_determined_by_their_seed():
-    assert (resample(30, seed=4) == resample(30, seed=4)).all()
-    assert (resample(30, seed=4) != resample(30, seed=5)).any()
 
 
 def test_every_resample_has_as_many_documents():
@@ -79,11 +68,6 @@ def test_a_bootstrap_by_matrix_is_a_bootstrap_by_drawing():
     assert (found.low, found.high) == pytest.approx(tuple(numpy.quantile(drawn, [0.025, 0.975])))
 
 
-def test_the_interval_narrows_with_more_documents():
-    few, many = (score(numpy.tile(COUNTS, (n, 1)), resample(len(COUNTS) * n)).f5 for n in (1, 16))
-    assert many.high - many.low < (few.high - few.low) / 2
-
-
 def test_a_label_without_support_has_counts_and_no_score():
     found = score(numpy.asarray([[0, 4, 0], [0, 1, 0]]), resample(2))
     assert (found.tp, found.fp, found.fn, found.support) == (0, 5, 0, 0)
@@ -94,11 +78,6 @@ def test_nothing_predicted_has_a_recall_and_no_precision():
     found = score(numpy.asarray([[0, 0, 2], [0, 0, 1]]), resample(2))
     assert found.precision is None
     assert (found.recall.value, found.f5.value) == (0, 0)
-
-
-def test_a_perfect_prediction_scores_1():
-    found = score(numpy.asarray([[2, 0, 0], [0, 0, 0], [1, 0, 0]]), resample(3))
-    assert {(e.value, e.low, e.high) for e in (found.precision, found.recall, found.f1, found.f5)} == {(1, 1, 1)}
 
 
 def test_a_difference_is_paired():
@@ -118,10 +97,21 @@ def test_coverage_counts_documents():
     assert (found.entities, found.exposed_entities) == (3, 1)
     assert (found.clean_documents, found.clean_touched) == (2, 1)
     assert found.incomplete_rate.value == found.touched_rate.value == 0.5
+    assert coverage(table, numpy.zeros(4, dtype=bool), resample(4)).touched_rate is None
 
 
-def test_coverage_without_clean_documents_has_no_rate():
-    table = CoverTable(("1",), *(numpy.asarray([n]) for n in (1, 0, 1)))
-    found = coverage(table, numpy.asarray([False]), resample(1))
-    assert found.touched_rate is None
-    assert found.incomplete_rate.value == 0
+def test_what_is_too_sure_has_one():
+    curve = reliability([0.95] * 10, [True] * 6 + [False] * 4)
+    assert curve["ece"] == pytest.approx(0.35) and curve["brier"] == pytest.approx(0.6 * 0.0025 + 0.4 * 0.9025)
+    assert curve["bins"] == [{"low": 0.9, "high": 1.0, "n": 10, "mean_score": 0.95, "share": 0.6, "share_95": [0.3127, 0.8318]}]
+
+
+def test_nothing_is_no_number():
+    assert reliability([], [])["ece"] is None and wilson(0, 0) == (0.0, 1.0)
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=50))
+def test_bins_hold_everything_once(pairs):
+    curve = reliability([p for p, _ in pairs], [y for _, y in pairs])
+    assert sum(b["n"] for b in curve["bins"]) == curve["n"] == len(pairs)
+    assert 0 <= curve["ece"] <= 1 and 0 <= curve["brier"] <= 1

@@ -8,9 +8,11 @@ import pytest
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import CRAPII_LABELS, FOUR_LABELS
 from pii_components.evaluate.metrics import Estimate, Score
-from pii_components.evaluate.report import build_report, describe_data, label_views, plain, write_report
+from pii_components.evaluate.report import build_report, describe_data, plain, write_report
 from pii_components.evaluate.systems import Run, SpacyNerSystem, run_system
-from pii_components.evaluate.tables import print_report
+from pii_components.evaluate.tables import print_score
+
+VIEWS = {"all": CRAPII_LABELS, "four": FOUR_LABELS}
 
 
 @pytest.fixture
@@ -18,23 +20,13 @@ def runs(nlp, gold):
     """A system that finds everything but nothing else, and one that finds persons."""
     perfect = tuple(entity for doc in gold for entity in doc.entities)
     words = sum(doc.n_words for doc in gold)
-    return [
-        Run("perfect", {}, perfect, frozenset(e.label for e in perfect), 0.5, 1.0, words),
-        run_system(SpacyNerSystem(nlp), gold),
-    ]
+    return [Run("perfect", {}, perfect, frozenset(e.label for e in perfect), 0.5, 1.0, words), run_system(SpacyNerSystem(nlp), gold)]
 
 
 @pytest.fixture
 def report(runs, gold):
     data = {"data": describe_data(gold, file="gold.jsonl", sha256="ab" * 32)}
-    return data | build_report(runs, gold, views=label_views(), n_resamples=50)
-
-
-def test_a_perfect_system_has_1_everywhere(report):
-    for view in report["systems"]["perfect"]["views"].values():
-        for matching in ("bag", "position", "tokens"):
-            assert view[matching]["f5"] == view[matching]["precision"] == 1
-        assert view["coverage"]["incompletely_covered"] == view["coverage"]["clean_touched"] == 0
+    return data | build_report(runs, gold, views=VIEWS, n_resamples=50)
 
 
 def test_the_numbers_of_a_baseline(report):
@@ -71,36 +63,22 @@ def test_the_first_system_is_compared_with_the_others(report):
 def test_speed_is_compared_only_within_one_run(report, runs, gold):
     assert list(report["speed_ratio"]) == ["perfect / spacy_ner"]
     stored = [replace(runs[1], name="older", stored=True)]
-    assert not build_report([*runs[:1], *stored], gold, views=label_views(), n_resamples=5)["speed_ratio"]
-    assert not build_report(stored, gold, views=label_views(), n_resamples=5)["speed_ratio"]
+    assert not build_report([*runs[:1], *stored], gold, views=VIEWS, n_resamples=5)["speed_ratio"]
+    assert not build_report(stored, gold, views=VIEWS, n_resamples=5)["speed_ratio"]
 
 
 def test_two_systems_of_one_name_are_a_coded_error(runs, gold):
     with pytest.raises(PiiError, match=r"\[E709\].*perfect"):
-        build_report([runs[0], runs[0]], gold, views=label_views())
+        build_report([runs[0], runs[0]], gold, views=VIEWS)
 
 
 def test_a_report_holds_no_text(report, gold, tmp_path, capsys):
     write_report(report, tmp_path / "metrics" / "m.json")
-    print_report(json.loads((tmp_path / "metrics" / "m.json").read_text()))
+    print_score(json.loads((tmp_path / "metrics" / "m.json").read_text()))
     shown = (tmp_path / "metrics" / "m.json").read_text() + capsys.readouterr().out
     words = {word for doc in gold for word in doc.text.split() if len(word) > 5 or word[0].isupper()}
     assert words
     assert not [word for word in words if word in shown]
-
-
-def test_tables_show_every_system_and_label(report, capsys):
-    print_report(report)
-    out = capsys.readouterr().out
-    for shown in ("perfect", "spacy_ner", "no support", "STREET_ADDRESS", "base_train", "4 documents, 2 with PII"):
-        assert shown in out
-
-
-def test_views_can_leave_labels_out():
-    assert label_views()["all"] == CRAPII_LABELS
-    assert label_views(["EMAIL"])["four"] == tuple(label for label in FOUR_LABELS if label != "EMAIL")
-    with pytest.raises(PiiError, match=r"\[E002\].*NAME_CITED"):
-        label_views(["NAME_CITED"])
 
 
 def test_plain_data_has_intervals_beside_values():

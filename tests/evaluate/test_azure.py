@@ -9,14 +9,12 @@ from threading import Thread
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.gold import CRAPII_LABELS, GoldDocument
+from pii_components.evaluate.gold import GoldDocument
 from pii_components.evaluate.systems import (  # fmt: skip
-    AZURE_FOUR,
     KEY,
     MARGIN,
     MAX_CHARACTERS,
     AzureSystem,
-    azure_labels,
     check_endpoint,
     make_system,
     run_system,
@@ -159,9 +157,7 @@ def test_texts_go_five_at_a_time_and_come_back_in_order(connect, service):
     assert found[12] == []
 
 
-@pytest.mark.parametrize(
-    "at", [0, MAX_CHARACTERS - 2 * MARGIN, MAX_CHARACTERS - MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS]
-)
+@pytest.mark.parametrize("at", [0, MAX_CHARACTERS - 2 * MARGIN, MAX_CHARACTERS - MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS])
 def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, at):
     text = filler(at) + " Dana Vell " + filler(MAX_CHARACTERS) + " Oskar Tamm"
     found = list(connect().find([GoldDocument("1", text)]))[0]
@@ -232,9 +228,7 @@ def test_endpoint_and_key_come_from_the_environment(connect, service, monkeypatc
     assert [e.text for e in run.entities] == ["Dana Vell", "dana@uni.example", "Oskar Tamm"]
 
 
-@pytest.mark.parametrize(
-    "endpoint", ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"]
-)
+@pytest.mark.parametrize("endpoint", ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"])
 def test_texts_do_not_travel_in_clear(endpoint):
     with pytest.raises(PiiError, match=r"\[E747\]"):
         check_endpoint(endpoint)
@@ -248,11 +242,3 @@ def test_a_package_that_is_missing_is_a_coded_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "azure.ai.textanalytics", None)
     with pytest.raises(PiiError, match=r"\[E005\] azure-ai-textanalytics.*\[azure\]"):
         AzureSystem.connect("https://example.org", SECRET)
-
-
-def test_types_have_crapiis_labels():
-    known = ("PERSON", "USSOCIALSECURITYNUMBER", "AZURESAS", "ORGANIZATION", "ADDRESS", "ALL")
-    wide = azure_labels("wide", known)
-    assert set(wide) == {*AZURE_FOUR, "USSOCIALSECURITYNUMBER", "ADDRESS"}
-    assert set(wide.values()) <= set(CRAPII_LABELS)
-    assert azure_labels("four", known) == AZURE_FOUR

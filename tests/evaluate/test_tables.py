@@ -1,0 +1,75 @@
+"""What the commands share, and `pii-edu evaluate table`."""
+
+import json
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from pii_components.cli.app import app
+from pii_components.errors import Errors, PiiError
+from pii_components.evaluate.gold import CRAPII_LABELS
+from pii_components.evaluate.report import build_report
+from pii_components.evaluate.systems import Run
+from pii_components.evaluate.tables import presidio_rows, run_command, shown_command, split_list, windows_rows
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (["--gold", "/home/someone/essays.jsonl"], "--gold essays.jsonl"),
+        (["--gold=/home/someone/essays.jsonl"], "--gold=essays.jsonl"),
+        (["--stored", "a=/home/someone/a.jsonl"], "--stored a=a.jsonl"),
+        (["--pipeline", "training/model-best/"], "--pipeline model-best"),
+        (["--set", "pii_ner.thresholds.NAME=0.1,0.2"], "--set pii_ner.thresholds.NAME=0.1,0.2"),
+    ],
+)
+def test_a_command_is_shown_without_folders(arguments, shown):
+    assert shown_command("m", arguments) == f"python -m m {shown}"
+
+
+def test_lists():
+    assert split_list(" a, b,,") == ("a", "b")
+
+
+def test_a_coded_error_is_one_line(monkeypatch, capsys):
+    def fail():
+        raise PiiError(Errors.E501, what="x", reason="it does not exist")
+
+    monkeypatch.setattr(sys, "argv", ["command"])
+    with pytest.raises(SystemExit) as stop:
+        run_command(fail)
+    assert stop.value.code == 1
+    assert "[E501]" in capsys.readouterr().err
+
+
+def test_metrics_files_become_one_table(gold, tmp_path):
+    everything = tuple(entity for doc in gold for entity in doc.entities)
+    labels = frozenset(CRAPII_LABELS)
+    runs = [Run("ours", {"components": ["pii_ner"]}, everything, labels, 1, 1, 9), Run("peer", {}, everything[:1], labels, 2, 2, 9)]
+    report = {"profile": "crapii"} | build_report(runs, gold, views={"all": CRAPII_LABELS}, n_resamples=20)
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(report), "utf8")
+    lines = CliRunner().invoke(app, ["evaluate", "table", str(path), str(path)]).output.splitlines()
+    assert lines[2] == "| ours, profile crapii | all | 3 | 1.000 | 1.000 | 1.000 | 1.000 (1.000 to 1.000) | 0 of 2 | 0 of 2 |"
+    assert [line.split(" | ")[0] for line in lines[3:]] == ["| peer", "", "Words per second in the same run: ours / peer 2.00."]
+    lines = CliRunner().invoke(app, ["evaluate", "table", str(path), "--subset", "test"]).output.splitlines()
+    assert len(lines) == 4 and lines[3].endswith("| 2 of 2 | 0 of 0 |")
+    assert CliRunner().invoke(app, ["evaluate", "table", str(tmp_path / "none.json")]).exit_code == 2
+
+
+def test_tables_of_the_scripts():
+    windows = {
+        "kind": "windows",
+        "system": {"name": "ours"},
+        "labels": {"O": {"support": 4, "texts": 3, "hidden": 0.25, "hidden_95": [0, 1]}},
+    }
+    assert windows_rows(windows)[1] == [["ours", "none", "4", "3", "0.250 (0.000 to 1.000)", "-"]]
+    alone = {
+        "entities": {"PERSON": {"results": 3, "right": 2}, "NRP": {"results": 1, "right": 0}},
+        "missed": {"PERSON": 1},
+        "cited_as_person": 1,
+    }
+    head, rows = presidio_rows({"gold": {"PERSON": 2}, "gold_cited": 2, "systems": {"alone": alone}})
+    assert head[2:] == ["alone: results", "alone: right", "alone: left in clear"]
+    assert rows == [["PERSON", "2", "3", "2", "1"], ["NRP", "0", "1", "–", "–"], ["authors and characters", "2", "1 called PERSON", "", ""]]
