@@ -37,9 +37,8 @@ from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, Tally
 from ..files.labelled import FORMS, check_places, guess_form, open_corpus_writer, read_corpus
 from ..files.labelled import convert as convert_corpus
-from ..files.pdf import SubmissionSource, open_submissions
 from ..files.record import Record, Skip, Source, reason_of, show_fields
-from ..files.sources import open_source
+from ..files.sources import SubmissionSource, open_source, open_submissions
 from ..files.writers import as_line, check_column, partial_path, value_of
 from ..release.run import RunState, load_state, state_path
 from .common import DONE, DONE_WITH_SKIPS, INTERRUPTED, console, guard

@@ -16,7 +16,8 @@ from dataclasses import replace as with_changes
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError
-from ..files.formats.base import GoldSpan, from_tokens
+from ..files.formats.base import GoldSpan
+from ..files.formats.tokens import from_tokens
 from ..files.json_text import TOKEN_FIELDS, JsonBody, join_tokens
 from ..files.record import Record, Skip
 from ..offsets import OffsetMap

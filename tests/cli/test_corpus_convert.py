@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.files.formats import jsonl
+from pii_components.files.formats import spans
 from pii_components.files.labelled import read_corpus
 
 ROWS = [
@@ -122,20 +122,20 @@ def test_overwrite(folder):
 
 
 def test_interrupted_run_writes_nothing(folder, monkeypatch):
-    labelled = jsonl.labelled
+    settle = spans.settle
 
-    def stop(number, *args):
+    def stop(*args, number, tally):
         if number == 2:
             raise KeyboardInterrupt
-        return labelled(number, *args)
+        return settle(*args, number=number, tally=tally)
 
-    monkeypatch.setattr(jsonl, "labelled", stop)
+    monkeypatch.setattr(spans, "settle", stop)
     run = corpus_convert("in.jsonl", "a.json", "--from", "jsonl")
     assert run.exit_code == 130 and names(folder) == ["bad.jsonl", "in.jsonl"]
 
 
 def test_unexpected_error_shows_no_text(folder, monkeypatch):
-    monkeypatch.setattr(jsonl, "labelled", lambda *args: 1 / 0)
+    monkeypatch.setattr(spans, "settle", lambda *args, **options: 1 / 0)
     run = corpus_convert("in.jsonl", "a.json")
     assert run.exit_code == 3 and "E533" in run.output and names(folder) == ["bad.jsonl", "in.jsonl"]
 

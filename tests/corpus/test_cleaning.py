@@ -29,7 +29,7 @@ from pii_components.corpus.clean import (  # noqa: E402  # noqa: E402
     step_of,
 )
 from pii_components.errors import PiiError  # noqa: E402
-from pii_components.files.pdf import open_submissions, read_pdf  # noqa: E402
+from pii_components.files.sources import open_submissions, read_pdf  # noqa: E402
 from pii_components.files.record import Record, Skip  # noqa: E402
 
 SUBJECTS = [

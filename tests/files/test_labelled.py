@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 import spacy
@@ -11,7 +10,7 @@ from spacy.tokens import DocBin
 
 from pii_components.errors import PiiError, PiiWarning
 from pii_components.files.formats.base import RANGE, REASONS, LabelledText, Tally, parse_masked, parse_spans, settle
-from pii_components.files.formats.docbin import to_doc
+from pii_components.files.formats.tokens import to_doc
 from pii_components.files.labelled import FORMS, convert, guess_form, open_corpus_writer, read_corpus, write_corpus
 from pii_components.files.record import Skip
 
@@ -404,8 +403,3 @@ def test_conversion_without_one_usable_record_writes_nothing(tmp_path):
 def test_docbin_has_no_more_than_it_needs(tmp_path):
     write_corpus([ESSAY], tmp_path / "a.spacy")
     assert len(DocBin().from_disk(tmp_path / "a.spacy").attrs) == 1
-
-
-def test_every_form_has_its_module():
-    for form in FORMS.values():
-        assert (Path(__file__).parents[2] / f"pii_components/corpus/formats/{form.module}.py").is_file()

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
 from pii_components.files.json_text import scan_object, splice
+from pii_components.files.labelled import read_labelled
 from pii_components.files.record import Record, Skip, detect_encoding, show_fields
-from pii_components.files.sources import open_source, read_labelled
+from pii_components.files.sources import open_source
 from pii_components.files.writers import open_writer, partial_path
 
 
