@@ -11,7 +11,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
@@ -63,7 +63,7 @@ class CsvSource(Source):
                 yield Record(number, row[id_at] if self.id_field else str(number), row[text_at], body=row, others=others)
 
 
-def numbered_rows(rows: "csv.Reader") -> Iterator[tuple[int, list[str] | Skip]]:
+def numbered_rows(rows: Any) -> Iterator[tuple[int, list[str] | Skip]]:
     """YIELDS (tuple[int, list[str] | Skip]): Each row that is not empty, with its number from 1; E524 or, at the end, E531."""
     number = 1
     while True:

@@ -207,8 +207,12 @@ class CsvRows:
     def __init__(self, delimiter: str, line_end: str, *, quote_all: bool = False) -> None:
         self._buffer, self._line_end = io.StringIO(), line_end
         # It only quotes a lone carriage return where that is part of the line end: so let it write both, cut one.
-        quoting = csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL
-        self._rows = csv.writer(self._buffer, delimiter=delimiter, lineterminator="\r\n", quoting=quoting)
+        self._rows = csv.writer(
+            self._buffer,
+            delimiter=delimiter,
+            lineterminator="\r\n",
+            quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
+        )
 
     def line(self, cells: list[str]) -> str:
         """One row."""

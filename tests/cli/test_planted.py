@@ -57,7 +57,7 @@ def test_a_run_that_fails(essays, pii_edu, caplog, monkeypatch, where):
     if where == "pipeline":
         monkeypatch.setattr(engine.Engine, "_result", fail)
     else:
-        monkeypatch.setattr(sweep_log.SweepLog, "write", fail)
+        monkeypatch.setattr(sweep_log.SweepLog, "add", fail)
     run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl")
     assert run.exit_code == 3
     assert "[E533]" in run.output

@@ -118,7 +118,7 @@ class ReadOptions:
 Items = Iterator[tuple[int, LabelledText] | Skip]
 
 
-def each(items: Iterable[Any], labelled: Callable[[int, Any], LabelledText]) -> Items:
+def each(items: Iterable[Any], labelled: Callable[..., LabelledText]) -> Items:
     """What `labelled` makes of each numbered item, or a skip with the error that it raises; skips pass through."""
     for item in items:
         if isinstance(item, Skip):
