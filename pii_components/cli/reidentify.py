@@ -23,7 +23,6 @@ from .common import (
     DebugOpt,
     DropOpt,
     EncodingOpt,
-    IdOpt,
     OverwriteOpt,
     PassphraseOpt,
     QuietOpt,
@@ -50,7 +49,9 @@ def reidentify(
     key_file: VaultKeyOpt = "",
     passphrase: PassphraseOpt = False,
     text_field: TextOpt = "",
-    id_field: IdOpt = "",
+    id_field: Annotated[
+        str, Option("--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify.")
+    ] = "",
     drop: DropOpt = None,
     encoding: EncodingOpt = "utf-8",
     overwrite: OverwriteOpt = False,
