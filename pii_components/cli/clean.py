@@ -32,21 +32,7 @@ from ..files.record import Record, Skip, Source
 from ..files.sources import SubmissionSource, open_source, open_submissions
 from ..files.writers import GrowingFile, as_line, check_column, partial_path, replace_file, sync_file, value_of, writing
 from ..release.run import RunState, load_state, state_path
-from .common import (
-    DONE,
-    DONE_WITH_SKIPS,
-    INTERRUPTED,
-    DebugOpt,
-    EncodingOpt,
-    OverwriteOpt,
-    QuietOpt,
-    ResumeOpt,
-    TextOpt,
-    console,
-    guard,
-    say,
-    table_of,
-)
+from . import common
 
 EPILOG = (
     "Exit codes: 0 all done; 1 done, but records could not be read (the report lists them); 2 refused, nothing was written; "
@@ -236,14 +222,14 @@ def clean(
     *,
     source: Annotated[Path, Argument(metavar="INPUT", help="A folder of .pdf and .txt, a .pdf, .csv, .tsv, .jsonl or .json.")],
     out: Annotated[Path, Option("--out", "-o", help="What is written: JSON Lines, with the columns of INPUT.")],
-    text_field: TextOpt = "",
+    text_field: common.TextOpt = "",
     id_field: Annotated[str, Option("--id-column", "--id-field", help="Column or field of the id, for the report.")] = "",
     student: Annotated[str, Option("--student-column", help="Column of the student: one submission of each stays.")] = "",
     time: Annotated[str, Option("--time-column", help="Time of a submission, number or ISO date [the order of INPUT].")] = "",
     per_student: Annotated[
         str, Option(help="Which stays: latest; only (students with one, as in the CRAPII paper); all.")
     ] = _DEFAULTS.per_student,
-    encoding: EncodingOpt = "utf-8",
+    encoding: common.EncodingOpt = "utf-8",
     max_bytes: Annotated[int, Option(help="Larger files are left out.")] = _DEFAULTS.max_bytes,
     max_pages: Annotated[int, Option(help="Longer PDFs are left out.")] = _DEFAULTS.max_pages,
     language: Annotated[str, Option(help='Texts in another one are left out; "" for any.')] = "en",
@@ -255,16 +241,16 @@ def clean(
         float, Option(help="Signs fewer texts have share a column; 0 as in the paper.")
     ] = _DEFAULTS.pool_below,
     seed: Annotated[int, Option(help="Of the search for anomalous characters.")] = _DEFAULTS.seed,
-    resume: ResumeOpt = False,
-    overwrite: OverwriteOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    resume: common.ResumeOpt = False,
+    overwrite: common.OverwriteOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Clean a corpus as CRAPII was: size, pages, language, length, near-duplicates, anomalous characters.
 
     Writes OUT and a report; shows how many records each step left.
     """
-    with guard(debug):
+    with common.guard(debug):
         options = CleaningOptions(
             max_bytes=max_bytes,
             max_pages=max_pages,
@@ -282,24 +268,24 @@ def clean(
         try:
             _go(run, resume=resume, overwrite=overwrite, quiet=quiet)
         except KeyboardInterrupt:
-            say(PiiError(Errors.E534, partial=f"'{run.partial}'"))
-            raise typer.Exit(INTERRUPTED) from None
+            common.say(PiiError(Errors.E534, partial=f"'{run.partial}'"))
+            raise typer.Exit(common.INTERRUPTED) from None
         if not quiet:
             steps = count_steps(run.total, run.removed, options)
             rows = ((step.about, f"{step.removed:,}" if step.removed else "", f"{step.remaining:,}") for step in steps)
             names = ("selection step", "removed", "remaining")
-            console(stderr=True).print(table_of(rows, *names, right=names[1:]))
+            common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
             if run.whole.note:
-                say(run.whole.note)
+                common.say(run.whole.note)
             if others := getattr(run.source, "n_others", 0):
-                say(f"{others} files that are neither .pdf nor .txt were not read")
-            say(f"wrote '{run.out}' and '{run.report_path}'")
+                common.say(f"{others} files that are neither .pdf nor .txt were not read")
+            common.say(f"wrote '{run.out}' and '{run.report_path}'")
         unreadable = any(item.step == "text" for item in run.removed)
-    raise typer.Exit(DONE_WITH_SKIPS if unreadable else DONE)
+    raise typer.Exit(common.DONE_WITH_SKIPS if unreadable else common.DONE)
 
 
 def _go(run: CleanRun, *, resume: bool, overwrite: bool, quiet: bool) -> None:
-    screen = console(stderr=True)
+    screen = common.console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, console=screen, disable=quiet or not screen.is_terminal, transient=True) as bar:
         task = bar.add_task("reading", total=None)

@@ -46,7 +46,9 @@ BatchOpt = Annotated[int, Option("--batch-size", min=1, help="Texts that are pro
 StrictOpt = Annotated[bool, Option("--strict", help="Stop at the first record that cannot be processed.")]
 DropOpt = Annotated[list[str] | None, Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated.")]
 OverwriteOpt = Annotated[bool, Option("--overwrite", help="Replace an output that exists.")]
-ResumeOpt = Annotated[bool, Option("--resume", help="Go on with an interrupted run; needs the same key and settings.")]
+ResumeOpt = Annotated[
+    bool, Option("--resume", help="Go on with an interrupted run; needs the same settings, and the same key if there is one.")
+]
 QuietOpt = Annotated[bool, Option("--quiet", "-q", help="Print errors only.")]
 DebugOpt = Annotated[bool, Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
 _KEYS = f"[environment variables {VAULT_KEY_ENV}, {PASSPHRASE_ENV}, {KEY_ENV}]"

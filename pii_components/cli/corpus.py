@@ -23,23 +23,9 @@ from ..files.labelled import convert as convert_corpus
 from ..files.record import Skip, show_fields
 from ..files.sources import open_source
 from ..files.writers import as_line, check_column, replace_file, value_of
+from . import common
 from .clean import EPILOG as CLEAN_EPILOG
 from .clean import clean
-from .common import (
-    DONE,
-    DONE_WITH_SKIPS,
-    DebugOpt,
-    EncodingOpt,
-    OverwriteOpt,
-    QuietOpt,
-    Skips,
-    TextOpt,
-    check_free,
-    console,
-    guard,
-    say,
-    table_of,
-)
 from .deidentify import write_json
 
 _BUILD_EPILOG = "Exit codes: 0 done; 2 refused, nothing was written; 130 interrupted."
@@ -79,21 +65,21 @@ def convert(
     from_form: Annotated[str, Option("--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records].")] = "",
     to_form: Annotated[str, Option("--to", help=f"Form of OUT: {_WRITTEN} [by its suffix].")] = "",
     text_source: TextSourceOpt = "",
-    text_field: TextOpt = "",
+    text_field: common.TextOpt = "",
     id_field: IdOpt = "",
-    encoding: EncodingOpt = "utf-8",
+    encoding: common.EncodingOpt = "utf-8",
     report: Annotated[str, Option(help="Where the report goes [<OUT>.report.json].")] = "",
     strict: Annotated[bool, Option("--strict", help="Stop at the first record that has to be skipped; write nothing.")] = False,
-    overwrite: OverwriteOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    overwrite: common.OverwriteOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Turn a labelled corpus into another form; write OUT and a report.
 
     Gold that does not fit its text (outside of it, overlapping, other words at its offsets, an edge inside a token) is masked: OUT
     marks the stretch as not labelled, and the report says where and why.
     """
-    with guard(debug):
+    with common.guard(debug):
         text_path = Path(text_source) if text_source else None
         report_path = Path(report) if report else out.with_name(out.name + ".report.json")
         if not source.exists():
@@ -101,7 +87,7 @@ def convert(
         from_form = from_form or guess_form(source, encoding=encoding, text_field=text_field)
         to_form = open_corpus_writer(out, to_form).form
         check_places(source, report_path, text_path, out, overwrite=overwrite)
-        skips = Skips(say, strict=strict)
+        skips = common.Skips(common.say, strict=strict)
         tally = convert_corpus(
             source,
             out,
@@ -121,13 +107,13 @@ def convert(
             labels = sorted(tally.labels.keys() | masked.keys())
             if labels:
                 rows = ((label, tally.labels[label], masked[label]) for label in labels)
-                console(stderr=True).print(table_of(rows, "label", "spans", "masked", right=("spans", "masked")))
+                common.console(stderr=True).print(common.table_of(rows, "label", "spans", "masked", right=("spans", "masked")))
             for name, n in sorted(tally.notes.items()):
                 if n:
-                    say(f"{name}: {n}")
-            say(f"{tally.documents} documents, {len(skips)} skipped, {len(tally.masked)} labels masked")
-            say(f"wrote '{out}' ({to_form}) and '{report_path}'")
-    raise typer.Exit(DONE_WITH_SKIPS if skips else DONE)
+                    common.say(f"{name}: {n}")
+            common.say(f"{tally.documents} documents, {len(skips)} skipped, {len(tally.masked)} labels masked")
+            common.say(f"wrote '{out}' ({to_form}) and '{report_path}'")
+    raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
 
 
 def _as_report(tally: Tally, skips: list[Skip]) -> dict[str, Any]:
@@ -174,8 +160,8 @@ def build(
         float,
         Option(min=0, max=1, help="Share of the filled essays to train on that are perturbed (evaluate robustness)."),
     ] = 0.0,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Fill the slots of authored essays (and of your own carriers) with invented people; write DocBins.
 
@@ -184,7 +170,7 @@ def build(
     """
     from ..corpus.build import build_corpus
 
-    with guard(debug):
+    with common.guard(debug):
         change = None
         if perturbed:
             from ..corpus.perturb import training_change
@@ -196,10 +182,10 @@ def build(
         if not quiet:
             keys = sorted({key for some in stats.values() for key in some}, key=lambda key: (key.isupper(), key))
             rows = ((key, *(f"{some.get(key, 0):,}" for some in stats.values())) for key in keys)
-            console().print(table_of(rows, "", *stats, right=stats, title="What was written"))
+            common.console().print(common.table_of(rows, "", *stats, right=stats, title="What was written"))
             frequent = ((kind, len(found), _first(found)) for kind, found in distribution["train"].items())
-            console().print(table_of(frequent, "train: what was filled in", "values", "most frequent"))
-    raise typer.Exit(DONE)
+            common.console().print(common.table_of(frequent, "train: what was filled in", "values", "most frequent"))
+    raise typer.Exit(common.DONE)
 
 
 def _first(found: Mapping[str, int]) -> str:
@@ -212,15 +198,15 @@ def check(
     *,
     assets: AssetsArg = Path("assets"),
     names: Annotated[bool, Option("--names", help="List what looks like a name or a contact detail outside slots.")] = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Check authored essays: format, slots without a label, near-duplicates; count labels and roles."""
     from ..corpus.templates import check as check_essays
 
-    with guard(debug):
+    with common.guard(debug):
         found = check_essays(assets)
-        screen = console()
+        screen = common.console()
         for err in found.broken:
             screen.print(str(err), markup=False)
         for a, b, share in found.near:
@@ -228,11 +214,11 @@ def check(
         if not quiet:
             screen.print(f"{found.essays} essays, {found.clean} of them without private people and details", highlight=False)
             rows = ((label, found.labels[label], found.slots[label]) for label in sorted(found.slots))
-            screen.print(table_of(rows, "label", "essays", "slots"))
+            screen.print(common.table_of(rows, "label", "essays", "slots"))
         if names:
             for ident, some in found.names.items():
                 screen.print(f"{ident}: {' | '.join(some)}", markup=False)
-    raise typer.Exit(DONE_WITH_SKIPS if found.failed else DONE)
+    raise typer.Exit(common.DONE_WITH_SKIPS if found.failed else common.DONE)
 
 
 @corpus_app.command(epilog=_ASSETS_EPILOG)
@@ -240,19 +226,19 @@ def assets(
     *,
     folder: AssetsArg = Path("assets"),
     record: Annotated[bool, Option("--record", help="Write down the checksums of files that have no published one.")] = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Check the user's own files: published checksums, numbers of records, and the checksums that were recorded."""
     from ..corpus.build import WRONG, verify_assets
 
-    with guard(debug):
+    with common.guard(debug):
         checked = verify_assets(folder, record=record)
         wrong = any(item.state == WRONG for item in checked)
         if wrong or not quiet:
             rows = ((item.path, item.state, item.sha256[:16], item.reason) for item in checked)
-            console().print(table_of(rows, "file", "state", "sha256", ""))
-    raise typer.Exit(DONE_WITH_SKIPS if wrong else DONE)
+            common.console().print(common.table_of(rows, "file", "state", "sha256", ""))
+    raise typer.Exit(common.DONE_WITH_SKIPS if wrong else common.DONE)
 
 
 @dataclass(slots=True)
@@ -319,15 +305,15 @@ def split(
     parts_folder: Annotated[str, Option("--parts", help="Write the parts as files too, to this new folder.")] = "",
     form: Annotated[str, Option("--from", help="Form of a labelled INPUT [by its suffix and first records].")] = "",
     text_source: TextSourceOpt = "",
-    text_field: TextOpt = "",
+    text_field: common.TextOpt = "",
     id_field: IdOpt = "",
-    encoding: EncodingOpt = "utf-8",
-    overwrite: OverwriteOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    encoding: common.EncodingOpt = "utf-8",
+    overwrite: common.OverwriteOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Split a corpus: folds that keep students and near-duplicates together and labels even, or the split of the JEDM paper."""
-    with guard(debug):
+    with common.guard(debug):
         if method not in METHODS:
             raise PiiError(Errors.E668, value=method, allowed=", ".join(METHODS))
         if not 0 <= similarity < 1:
@@ -378,8 +364,8 @@ def split(
         replace_file(out, "".join(json.dumps({"id": name} | values[part_of[i]]) + "\n" for i, name in enumerate(ids)))
         if not quiet:
             _tell_split(counts, corpus.skips)
-            say(f"wrote '{out}' and '{report_path}'")
-    raise typer.Exit(DONE_WITH_SKIPS if corpus.skips else DONE)
+            common.say(f"wrote '{out}' and '{report_path}'")
+    raise typer.Exit(common.DONE_WITH_SKIPS if corpus.skips else common.DONE)
 
 
 def _check_places(path: Path, out: Path, report: Path, folder: Path | None, *, overwrite: bool) -> None:
@@ -393,7 +379,7 @@ def _check_places(path: Path, out: Path, report: Path, folder: Path | None, *, o
         if place.exists():
             raise PiiError(Errors.E510, what=f"'{place}'")
     if folder is not None:
-        check_free(folder)
+        common.check_free(folder)
 
 
 def _write_parts(corpus: Input, folder: Path, part_of: list[str], names: list[str]) -> None:
@@ -424,11 +410,11 @@ def _tell_split(counts: dict[str, PartCounts], skips: list[Skip]) -> None:
     for label in sorted({label for part in parts for label in part.spans}):
         rows[label] = [part.spans.get(label, 0) for part in parts]
     shown = ((title, *(f"{value:,}" for value in values)) for title, values in rows.items())
-    console(stderr=True).print(table_of(shown, "", *counts, right=counts))
+    common.console(stderr=True).print(common.table_of(shown, "", *counts, right=counts))
     for skip in skips[:10]:
-        say(skip.error)
+        common.say(skip.error)
     if skips:
-        say(f"{len(skips)} records skipped")
+        common.say(f"{len(skips)} records skipped")
 
 
 @corpus_app.command(epilog=_CHATS_EPILOG)
@@ -464,18 +450,18 @@ def chats(
     chat_field: Annotated[
         str, Option("--chat-column", help="Column that tells the chats of a table apart [a file is a chat].")
     ] = "",
-    encoding: EncodingOpt = "utf-8",
+    encoding: common.EncodingOpt = "utf-8",
     list_only: Annotated[bool, Option("--list", help="Show the placeholders and what they stand for; write nothing.")] = False,
-    overwrite: OverwriteOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    overwrite: common.OverwriteOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Fill redacted chats with names of each gender (F, M) and culture (the UN's five regions); write texts with labelled spans.
 
     As in the JEDM paper, the chats are dealt out to ten groups, and the people of a chat have names of its group. Works on the chats
     in assets/chats, on TSCC, and on any corpus with placeholders.
     """
-    with guard(debug):
+    with common.guard(debug):
         choices = (called, "form for --called", CALLS), (case, "--case", CASES), (part or PARTS[0], "--part", PARTS)
         for value, what, allowed in choices:
             if value not in allowed:
@@ -498,7 +484,7 @@ def chats(
                 for words, n, meaning in count_placeholders(found, table=table)
             ]
             names = ("placeholder", "count", "person", "stands for", "label")
-            console().print(table_of(rows, *names, title=f"{len(found)} chats"))
+            common.console().print(common.table_of(rows, *names, title=f"{len(found)} chats"))
             return
         filled = list(
             make_chats(found, per_group=per_group, seed=seed, same_chats=same_chats, table=table, called=called, case=case)
@@ -506,8 +492,8 @@ def chats(
         replace_file(out_path, "".join(json.dumps(chat.as_record(), ensure_ascii=False) + "\n" for chat in filled))
         if not quiet:
             columns_shown = ("gender", "culture", "chats", "students", "teachers", "other names", "details")
-            console(stderr=True).print(table_of(_groups(filled), *columns_shown))
-            say(f"wrote {len(filled)} chats, made of {len({c.chat for c in filled})}, to '{out_path}'")
+            common.console(stderr=True).print(common.table_of(_groups(filled), *columns_shown))
+            common.say(f"wrote {len(filled)} chats, made of {len({c.chat for c in filled})}, to '{out_path}'")
 
 
 def _groups(filled: list[FilledChat]) -> Iterator[tuple[object, ...]]:

@@ -24,36 +24,7 @@ from ..files.writers import open_writer, partial_path, writing
 from ..release.engine import Engine, load_engine
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
 from ..vault.keys import VaultKey
-from .common import (
-    DONE,
-    DONE_WITH_SKIPS,
-    INTERRUPTED,
-    MODEL,
-    REFUSED,
-    STOPPED,
-    BatchOpt,
-    DebugOpt,
-    DropOpt,
-    EncodingOpt,
-    IdOpt,
-    Key,
-    ModelOpt,
-    OverwriteOpt,
-    QuietOpt,
-    ResumeOpt,
-    Skips,
-    StrictOpt,
-    TextOpt,
-    check_apart,
-    check_free,
-    console,
-    guard,
-    load_key,
-    open_for_run,
-    say,
-    table_of,
-    vault_key,
-)
+from . import common
 
 EPILOG = (
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
@@ -73,23 +44,23 @@ def deidentify(
     out: Annotated[
         str, Option("--out", "-o", help="OUTPUT, in the form of INPUT [./<INPUT>.deidentified; stdout for -].")
     ] = "",
-    text_field: TextOpt = "",
-    id_field: IdOpt = "",
-    drop: DropOpt = None,
-    encoding: EncodingOpt = "utf-8",
+    text_field: common.TextOpt = "",
+    id_field: common.IdOpt = "",
+    drop: common.DropOpt = None,
+    encoding: common.EncodingOpt = "utf-8",
     profile: Annotated[str, Option(help=PROFILE_HELP)] = "crapii",
     scope: Annotated[str, Option(help="Same value, same surrogate: in a document, or in the corpus [profile].")] = "",
     key_file: Annotated[
         str, Option(help="Secret key (see keygen): same key, same surrogates [environment variable PII_EDU_KEY].")
     ] = "",
-    model: ModelOpt = MODEL,
-    batch_size: BatchOpt = 16,
+    model: common.ModelOpt = common.MODEL,
+    batch_size: common.BatchOpt = 16,
     report: Annotated[str, Option(help="Where the report goes [report.json beside OUTPUT, or in its folder].")] = "",
-    strict: StrictOpt = False,
-    resume: ResumeOpt = False,
-    overwrite: OverwriteOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    strict: common.StrictOpt = False,
+    resume: common.ResumeOpt = False,
+    overwrite: common.OverwriteOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
     vault: Annotated[str, Option(help="Encrypted file that gets the way back (see reidentify); made, or added to.")] = "",
     vault_key_file: Annotated[
         str, Option(help="Key file of the vault [PII_EDU_VAULT_KEY, PII_EDU_VAULT_PASSPHRASE, --key-file].")
@@ -110,11 +81,11 @@ def deidentify(
     Other columns and fields pass through unchanged: leave out with --drop those that name people. A record that is skipped is
     not in OUTPUT.
     """
-    with guard(debug):
+    with common.guard(debug):
         for value, what, allowed in ((scope or SCOPES[0], "scope", SCOPES), (sweep, "sweep", SWEEPS)):
             if value not in allowed:
                 raise PiiError(Errors.E519, value=value, what=what, allowed=", ".join(allowed))
-        key = load_key(key_file)
+        key = common.load_key(key_file)
         if resume and overwrite:
             raise PiiError(Errors.E540)
         to_stdout = source == "-" and out in ("", "-")
@@ -131,7 +102,7 @@ def deidentify(
             if vault_path is None:
                 return None
             known, names = vault_path if vault_path.exists() else None, ("--vault-key-file", "--vault-passphrase")
-            return vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
+            return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
 
         def engine() -> Engine:
             return load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug)
@@ -139,8 +110,8 @@ def deidentify(
         if to_stdout:
             _to_stdout(open_source(path, encoding=encoding, data=reading["data"]), secret(), engine, vault_path)
             if not (quiet or key.kept):
-                say(key.note, "dim")
-            raise typer.Exit(DONE)
+                common.say(key.note, "dim")
+            raise typer.Exit(common.DONE)
         opened = open_source(path, drop=drop or (), **reading)
         target = Path(out or path.resolve().stem + ".deidentified" + ("" if path.is_dir() else path.suffix))
         writer = open_writer(opened, target)
@@ -153,7 +124,7 @@ def deidentify(
         loaded = engine()
         if sweep == HIDE:
             _learn(loaded, open_source(path, **reading), batch_size)
-        book = open_for_run(vault_path, vault_secret, resume=resume) if vault_path and vault_secret else None
+        book = common.open_for_run(vault_path, vault_secret, resume=resume) if vault_path and vault_secret else None
         settings = _settings(opened, loaded) | {
             "vault": book.vault_id if book else "",
             "--labels-out": f"{labels.form} {labels.out}" if labels else "",
@@ -181,8 +152,8 @@ def deidentify(
         if not quiet:
             _tell_end(run, report_path, swept)
         if counts.n_skipped and not counts.documents:
-            raise typer.Exit(REFUSED)
-    raise typer.Exit(DONE_WITH_SKIPS if counts.n_skipped else DONE)
+            raise typer.Exit(common.REFUSED)
+    raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
 
 
 def _check_needed(given: str | bool, option: str, other: str, needed: str) -> None:
@@ -199,7 +170,7 @@ def _to_stdout(source: Source, secret: VaultKey | None, engine: Callable[[], Eng
     if isinstance(result, Skip):
         raise result.error
     if vault is not None and secret is not None:
-        with open_for_run(vault, secret) as book:
+        with common.open_for_run(vault, secret) as book:
             book.append(result.release(item, loaded.profile.scope))
     write_stdout(item, result.text)
 
@@ -231,13 +202,13 @@ def _check_places(source: Source, out: Path, vault: Path | None, labels: Path | 
         if same or (source.kind == "folder" and (origin in target.parents or target in origin.parents)):
             raise PiiError(Errors.E509)
     if vault is not None:
-        check_apart("vault", vault, input=given, output=out, labels=labels)
+        common.check_apart("vault", vault, input=given, output=out, labels=labels)
     if labels is not None:
-        check_apart("file of labels", labels, input=given, output=out)
+        common.check_apart("file of labels", labels, input=given, output=out)
         if labels.exists() and not (overwrite or resume):
             raise PiiError(Errors.E510, what=f"'{labels}'")
     if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
-        check_free(out)
+        common.check_free(out)
         if state_path(target).exists():
             raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
         if partial_path(target).exists():
@@ -276,16 +247,16 @@ def _settings(source: Source, engine: Engine) -> dict[str, str]:
 def _go(run: Run, *, resume: bool, quiet: bool) -> None:
     """The run with its progress bar; leaves with an exit code if it ends early."""
     source = run.source
-    with _progress(console(stderr=True), source, quiet=quiet) as (run.on_progress, tell), _signals(run):
-        run.on_skip = Skips(tell)
+    with _progress(common.console(stderr=True), source, quiet=quiet) as (run.on_progress, tell), _signals(run):
+        run.on_skip = common.Skips(tell)
         try:
             run.go(resume=resume)
         except KeyboardInterrupt:
             tell(str(PiiError(Errors.E534, partial=f"'{run.writer.partial}'")))
-            raise typer.Exit(INTERRUPTED) from None
+            raise typer.Exit(common.INTERRUPTED) from None
         except PiiError as err:
             tell(str(err))
-            raise typer.Exit(STOPPED if run.state.items else REFUSED) from None
+            raise typer.Exit(common.STOPPED if run.state.items else common.REFUSED) from None
         finally:
             source.close()
 
@@ -311,27 +282,27 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
         path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _tell_start(source: Source, key: Key, old: RunState | None) -> None:
+def _tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
     if source.text_field:
-        say(f"text: '{source.text_field}'; unchanged: {', '.join(source.others) or 'nothing else'}")
+        common.say(f"text: '{source.text_field}'; unchanged: {', '.join(source.others) or 'nothing else'}")
     if not key.kept:
-        say(key.note, "dim")
+        common.say(key.note, "dim")
     if old is not None:
-        say(f"going on after record {old.items}")
+        common.say(f"going on after record {old.items}")
 
 
 def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     report = run.report
     if report.spans:
         rows = ([*key.split("|"), count] for key, count in sorted(report.spans.items()))
-        console(stderr=True).print(table_of(rows, "label", "role", "action", "spans", right=["spans"]))
+        common.console(stderr=True).print(common.table_of(rows, "label", "role", "action", "spans", right=["spans"]))
     speed = f", {report.words / report.seconds:.0f} words per second" if report.seconds else ""
-    say(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words{speed}")
+    common.say(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words{speed}")
     if report.n_left_over:
         n = report.n_left_over
-        say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
+        common.say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
     if swept is not None and swept.n_found:
-        say(
+        common.say(
             f"to review: surnames that were hidden somewhere stand in clear in {swept.n_found} places "
             f"({swept.n_documents} documents); the report lists them. --sweep hide hides them too"
         )
@@ -339,8 +310,8 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
         n = report.in_fields[name]
         if n:
             place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
-            say(f"to review: in {n} records a value that was replaced stands in {place} too")
-    say(f"wrote '{run.writer.out}' and '{report_path}'")
+            common.say(f"to review: in {n} records a value that was replaced stands in {place} too")
+    common.say(f"wrote '{run.writer.out}' and '{report_path}'")
 
 
 @contextmanager

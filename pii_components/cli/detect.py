@@ -17,27 +17,7 @@ from ..files.sources import open_source
 from ..files.writers import partial_path, writing
 from ..release.engine import Engine, Found, Result, load_engine
 from ..release.run import batches
-from .common import (
-    DONE,
-    DONE_WITH_SKIPS,
-    MODEL,
-    OTHER_STYLE,
-    REFUSED,
-    STOPPED,
-    STYLES,
-    BatchOpt,
-    DebugOpt,
-    EncodingOpt,
-    IdOpt,
-    ModelOpt,
-    OverwriteOpt,
-    StrictOpt,
-    TextOpt,
-    console,
-    guard,
-    say,
-    table_of,
-)
+from . import common
 from .deidentify import INPUT_HELP
 
 
@@ -45,18 +25,18 @@ def detect(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
     out: Annotated[str, Option("--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables.")] = "",
-    text_field: TextOpt = "",
-    id_field: IdOpt = "",
-    encoding: EncodingOpt = "utf-8",
+    text_field: common.TextOpt = "",
+    id_field: common.IdOpt = "",
+    encoding: common.EncodingOpt = "utf-8",
     show_text: Annotated[bool, Option("--show-text", help="Show the text of each span too.")] = False,
-    model: ModelOpt = MODEL,
-    batch_size: BatchOpt = 16,
-    strict: StrictOpt = False,
-    overwrite: OverwriteOpt = False,
-    debug: DebugOpt = False,
+    model: common.ModelOpt = common.MODEL,
+    batch_size: common.BatchOpt = 16,
+    strict: common.StrictOpt = False,
+    overwrite: common.OverwriteOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Show or write what is found in INPUT: offsets (characters, end exclusive), label, role, score, source, reason."""
-    with guard(debug):
+    with common.guard(debug):
         data = sys.stdin.buffer.read() if source == "-" else None
         opened = open_source(Path(source), text_field=text_field, id_field=id_field, encoding=encoding, data=data)
         target = Path(out) if out else None
@@ -72,9 +52,9 @@ def detect(
             target.parent.mkdir(parents=True, exist_ok=True)
             with open(partial_path(target), "w", encoding="utf-8", newline="\n") as file:
                 code = _each(pairs, strict=strict, show_text=show_text, file=file)
-            if code in (DONE, DONE_WITH_SKIPS):
+            if code in (common.DONE, common.DONE_WITH_SKIPS):
                 partial_path(target).replace(target)
-                say(f"wrote '{target}'")
+                common.say(f"wrote '{target}'")
     raise typer.Exit(code)
 
 
@@ -92,14 +72,14 @@ def _each(
 ) -> int:
     """Show each result, or write it. RETURNS (int): Exit code."""
     n_skips = n_done = 0
-    screen = console()
+    screen = common.console()
     for item, result in pairs:
         if isinstance(item, Skip) or isinstance(result, Skip):
             error = next(skip.error for skip in (result, item) if isinstance(skip, Skip))
             if strict:
-                say(PiiError(Errors.E532, skip=error))
-                return STOPPED
-            say(error)
+                common.say(PiiError(Errors.E532, skip=error))
+                return common.STOPPED
+            common.say(error)
             n_skips += 1
             continue
         n_done += 1
@@ -110,8 +90,8 @@ def _each(
         else:
             screen.print(f"{item.id}: nothing found", markup=False)
     if n_skips:
-        return DONE_WITH_SKIPS if n_done else REFUSED
-    return DONE
+        return common.DONE_WITH_SKIPS if n_done else common.REFUSED
+    return common.DONE
 
 
 def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:
@@ -131,7 +111,7 @@ def spans_table(title: str, spans: Iterable[Found], text: str | None = None) -> 
         (
             span.start_char,
             span.end_char,
-            Text(span.label, STYLES.get(span.label, OTHER_STYLE)),
+            Text(span.label, common.STYLES.get(span.label, common.OTHER_STYLE)),
             span.role,
             f"{span.score:.3f}",
             span.source,
@@ -141,6 +121,6 @@ def spans_table(title: str, spans: Iterable[Found], text: str | None = None) -> 
         for span in spans
     ]
     names = ("start", "end", "label", "role", "score", "source", "reason", *(["text"] if text is not None else []))
-    table = table_of(rows, *names, right=("start", "end", "score"), title=Text(title))
+    table = common.table_of(rows, *names, right=("start", "end", "score"), title=Text(title))
     table.title_justify = "left"
     return table

@@ -18,24 +18,7 @@ from ..files.writers import Writer, open_writer, partial_path
 from ..vault import maintenance as vault_tools
 from ..vault.vault import Vault, unpack_tokens
 from ..vault.vault import reidentify as restored
-from .common import (
-    DONE,
-    DebugOpt,
-    DropOpt,
-    EncodingOpt,
-    OverwriteOpt,
-    PassphraseOpt,
-    QuietOpt,
-    TextOpt,
-    VaultKeyOpt,
-    check_apart,
-    check_free,
-    console,
-    guard,
-    say,
-    told,
-    vault_key,
-)
+from . import common
 from .deidentify import write_stdout
 
 EPILOG = "Exit codes: 0 every text restored and proved; 2 refused, nothing was written; 3 unexpected error; 130 interrupted."
@@ -46,20 +29,20 @@ def reidentify(
     source: Annotated[str, Argument(metavar="RELEASED", help="What `deidentify` wrote; - for standard input.")],
     vault: Annotated[str, Option(help="The vault that `deidentify --vault` wrote.")],
     out: Annotated[str, Option("--out", "-o", help="OUTPUT, in the form of RELEASED [stdout for -].")] = "",
-    key_file: VaultKeyOpt = "",
-    passphrase: PassphraseOpt = False,
-    text_field: TextOpt = "",
+    key_file: common.VaultKeyOpt = "",
+    passphrase: common.PassphraseOpt = False,
+    text_field: common.TextOpt = "",
     id_field: Annotated[
         str, Option("--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify.")
     ] = "",
-    drop: DropOpt = None,
-    encoding: EncodingOpt = "utf-8",
-    overwrite: OverwriteOpt = False,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
+    drop: common.DropOpt = None,
+    encoding: common.EncodingOpt = "utf-8",
+    overwrite: common.OverwriteOpt = False,
+    quiet: common.QuietOpt = False,
+    debug: common.DebugOpt = False,
 ) -> None:
     """Put the originals back into RELEASED. One text that is not the released one, letter by letter, and nothing is written."""
-    with guard(debug):
+    with common.guard(debug):
         place = Path(vault)
         data = sys.stdin.buffer.read() if source == "-" else None
         to_stdout = source == "-" and out in ("", "-")
@@ -70,22 +53,22 @@ def reidentify(
         )
         target = Path(out)
         if not to_stdout:
-            check_apart("output", target, released=None if source == "-" else opened.path, vault=place)
+            common.check_apart("output", target, released=None if source == "-" else opened.path, vault=place)
             if not overwrite:
-                check_free(target, partial_path(target))
-        key = vault_key(place, key_file=key_file, ask=passphrase)
+                common.check_free(target, partial_path(target))
+        key = common.vault_key(place, key_file=key_file, ask=passphrase)
         try:
             with Vault.open(place, key) as book:
                 if to_stdout:
                     record, old, _ = next(originals(opened, book))
                     write_stdout(record, old)
-                    raise typer.Exit(DONE)
+                    raise typer.Exit(common.DONE)
                 n = _write(opened, open_writer(opened, target), book)
         finally:
             opened.close()
         if not quiet:
-            say(f"{n} documents restored, each proved by its digest; wrote '{target}'")
-    raise typer.Exit(DONE)
+            common.say(f"{n} documents restored, each proved by its digest; wrote '{target}'")
+    raise typer.Exit(common.DONE)
 
 
 def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[str, Any]]]:
@@ -138,59 +121,59 @@ VaultArg = Annotated[Path, Argument(metavar="VAULT", help="File that `deidentify
 def info(
     *,
     vault: VaultArg,
-    key_file: VaultKeyOpt = "",
-    passphrase: PassphraseOpt = False,
+    key_file: common.VaultKeyOpt = "",
+    passphrase: common.PassphraseOpt = False,
     header: Annotated[bool, Option("--header", help="Only what can be read without a key.")] = False,
 ) -> None:
     """Count documents and spans of VAULT; no text, no ids."""
-    with guard():
-        key = None if header else vault_key(vault, key_file=key_file, ask=passphrase)
+    with common.guard():
+        key = None if header else common.vault_key(vault, key_file=key_file, ask=passphrase)
         for name, value in vault_tools.info(vault, key).items():
             shown = ", ".join(f"{label} {n}" for label, n in value.items()) if isinstance(value, dict) else value
-            console().print(f"{name.replace('_', ' ')}: {shown}", markup=False)
+            common.console().print(f"{name.replace('_', ' ')}: {shown}", markup=False)
 
 
 @vault_app.command()
 def verify(
     *,
     vault: VaultArg,
-    key_file: VaultKeyOpt = "",
-    passphrase: PassphraseOpt = False,
+    key_file: common.VaultKeyOpt = "",
+    passphrase: common.PassphraseOpt = False,
     head: Annotated[str, Option(help="Head that report.json noted: nothing up to there may be missing.")] = "",
 ) -> None:
     """Check every record of VAULT, its order, and its end.
 
     Records that are removed from the end up to where an earlier run had closed the vault are only seen with --head.
     """
-    with guard():
-        found = vault_tools.verify(vault, vault_key(vault, key_file=key_file, ask=passphrase), head=head)
-        console().print(f"{found['documents']} documents, {found['sessions']} sessions, whole; head {found['head']}")
+    with common.guard():
+        found = vault_tools.verify(vault, common.vault_key(vault, key_file=key_file, ask=passphrase), head=head)
+        common.console().print(f"{found['documents']} documents, {found['sessions']} sessions, whole; head {found['head']}")
 
 
 @vault_app.command()
-def repair(*, vault: VaultArg, key_file: VaultKeyOpt = "", passphrase: PassphraseOpt = False) -> None:
+def repair(*, vault: VaultArg, key_file: common.VaultKeyOpt = "", passphrase: common.PassphraseOpt = False) -> None:
     """Drop a record that a crash has cut off at the end of VAULT, and close it. Whole records stay; changed ones stay an error."""
-    with guard():
-        key = vault_key(vault, key_file=key_file, ask=passphrase)
-        with told(partial(console().print, markup=False)):
+    with common.guard():
+        key = common.vault_key(vault, key_file=key_file, ask=passphrase)
+        with common.told(partial(common.console().print, markup=False)):
             n = vault_tools.repair(vault, key)
-        console().print(f"{n} documents, closed")
+        common.console().print(f"{n} documents, closed")
 
 
 @vault_app.command()
 def rotate(
     *,
     vault: VaultArg,
-    key_file: VaultKeyOpt = "",
-    passphrase: PassphraseOpt = False,
+    key_file: common.VaultKeyOpt = "",
+    passphrase: common.PassphraseOpt = False,
     new_key_file: Annotated[str, Option(help="Key file that shall open the vault from now on.")] = "",
     new_passphrase: Annotated[bool, Option("--new-passphrase", help="Ask for a passphrase that shall open it.")] = False,
 ) -> None:
     """Encrypt VAULT anew with another key. Copies of the old file still open with the old one: delete them."""
-    with guard():
-        old = vault_key(vault, key_file=key_file, ask=passphrase)
+    with common.guard():
+        old = common.vault_key(vault, key_file=key_file, ask=passphrase)
         names = ("--new-key-file", "--new-passphrase")
         if not (new_key_file or new_passphrase):
             raise PiiError(Errors.E473, option="rotate", needed=" or ".join(names))
-        new = vault_key(None, key_file=new_key_file, ask=new_passphrase, names=names)
-        console().print(f"{vault_tools.rotate(vault, old, new)} documents under the new key")
+        new = common.vault_key(None, key_file=new_key_file, ask=new_passphrase, names=names)
+        common.console().print(f"{vault_tools.rotate(vault, old, new)} documents under the new key")
