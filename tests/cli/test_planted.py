@@ -32,7 +32,9 @@ def check(folder, *shown: str) -> None:
         if path.is_file() and path.name not in ("essays.jsonl", "back.jsonl"):
             found = WHOLE.findall(path.read_bytes())
             # What stands in clear in the output is what the sweep reports: surnames that the pipeline missed.
-            assert not found or (path.name in ("out.jsonl", "out.jsonl.partial") and set(found) <= {b"Sorel", "Übel".encode()}), path.name
+            assert not found or (
+                path.name in ("out.jsonl", "out.jsonl.partial") and set(found) <= {b"Sorel", "Übel".encode()}
+            ), path.name
 
 
 def test_a_run_with_everything(essays, pii_edu, caplog):

@@ -3,7 +3,6 @@
 import csv
 import json
 import os
-import pickle
 import signal
 import time
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from pii_components.files.labelled import read_corpus
-from pii_components.surrogates.component import HipsSurrogate
 from pii_components.vault.keys import VaultKey
 from pii_components.vault.vault import Vault
 from tests.cli.conftest import KEY
@@ -104,15 +102,7 @@ def released(folder, pii_edu):
     """clean.csv with its vault `v`, of four essays."""
     put(folder / "essays.csv", table(4))
     run = pii_edu(
-        "deidentify",
-        "essays.csv",
-        "--out",
-        "clean.csv",
-        "--vault",
-        "v",
-        "--id-column",
-        "id",
-        "--key-file",
+        "deidentify", "essays.csv", "--out", "clean.csv", "--vault", "v", "--id-column", "id", "--key-file",
         put(folder / "k", KEY),
     )
     assert run.exit_code == 0, run.output
@@ -192,11 +182,9 @@ def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
 @pytest.mark.parametrize(
     ("args", "code"),
     [
-        (["--out", "o.csv", "--vault", "o.csv"], "E472"),
-        (["--out", "o.csv", "--vault", "in.csv"], "E472"),
+        (["--out", "o.csv", "--vault", "o.csv"], "E472"), (["--out", "o.csv", "--vault", "in.csv"], "E472"),
         (["--out", "o.csv", "--vault", "v", "--labels-out", "v"], "E472"),
-        (["--out", "o.csv", "--labels-out", "in.csv"], "E472"),
-        (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
+        (["--out", "o.csv", "--labels-out", "in.csv"], "E472"), (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
         (["--out", "o.csv", "--labels-out", "l.xyz"], "E621"),
         (["--out", "o.csv", "--labels-out", "l.jsonl", "--labels-to", "entities"], "E620"),
         (["--out", "o.csv", "--labels-to", "bio"], "E473"),
@@ -263,12 +251,7 @@ def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork,
 
 
 FORMS = {
-    "kaggle": "l.json",
-    "kaggle-jsonl": "l.k.jsonl",
-    "jsonl": "l.jsonl",
-    "csv": "l.csv",
-    "brat": "l",
-    "spacy": "l.spacy",
+    "kaggle": "l.json", "kaggle-jsonl": "l.k.jsonl", "jsonl": "l.jsonl", "csv": "l.csv", "brat": "l", "spacy": "l.spacy",
     "bio": "b.json",
 }
 
@@ -278,13 +261,7 @@ def test_labels_in_every_form(folder, pii_edu):
     rows = {}
     for form, name in FORMS.items():
         run = pii_edu(
-            "deidentify",
-            "in.jsonl",
-            "--out",
-            "o.jsonl",
-            "--id-column",
-            "id",
-            "--labels-out",
+            "deidentify", "in.jsonl", "--out", "o.jsonl", "--id-column", "id", "--labels-out",
             name,
             "--labels-to",
             form,
@@ -339,27 +316,13 @@ def test_broken_labels_are_a_skip(folder, pii_edu):
 
 
 def test_nothing_sensitive_in_any_file_or_message(folder, process):
-    """In a process of its own; the input is the only file with a planted name in it."""
+    """In a process of its own, as a user runs it; the input is the only file with a planted name in it."""
     put(folder / "in/e.csv", table(30) + f'x,"{ESSAY}"\ny,"bad\n')
     run = process(
         "deidentify", "in/e.csv", "--out", "o.csv", "--vault", "v", "--labels-out", "gold.spacy", "--report", "r.json"
     )
-    assert run.returncode in (0, 1), run.stderr
+    assert run.returncode == 1 and run.stdout == "" and "31 documents, 1 skipped" in run.stderr
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "e.csv"]
     assert {path.name for path in files} >= {"o.csv", "v", "gold.spacy", "r.json"}
     for content in [*(path.read_bytes() for path in files), (run.stdout + run.stderr).encode()]:
         assert not any(word in content for word in (*PLANTED, KEY.encode()))
-
-
-def test_nothing_sensitive_stays_in_the_component(model):
-    import spacy
-
-    nlp = spacy.load(model)
-    component = nlp.get_pipe("hips_surrogate")
-    component.set_key(KEY.encode())
-    doc = nlp(ESSAY)
-    assert "Sorel" not in doc._.deidentified
-    assert isinstance(component, HipsSurrogate)
-    for data in (pickle.dumps(component), component.to_bytes()):
-        assert not any(word in data for word in PLANTED)
-    assert KEY.encode() not in component.to_bytes()

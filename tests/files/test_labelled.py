@@ -26,9 +26,7 @@ NAMES = {
 @pytest.mark.parametrize(
     ("found", "masked", "spans", "stretches", "reasons"),
     [
-        ([INA, ODILE], [], [INA, ODILE], [], []),
-        ([ODILE, INA], [], [INA, ODILE], [], []),
-        ([INA, INA], [], [INA], [], []),
+        ([INA, ODILE], [], [INA, ODILE], [], []), ([ODILE, INA], [], [INA, ODILE], [], []), ([INA, INA], [], [INA], [], []),
         ([], [], [], [], []),
         # touching is no overlap
         ([(5, 8, "X"), (8, 14, "X")], [], [(5, 8, "X"), (8, 14, "X")], [], []),
@@ -72,14 +70,8 @@ def test_gold_of_an_empty_text():
 @pytest.mark.parametrize(
     ("spans", "masked"),
     [
-        ([(5, 99, "X")], []),
-        ([(-1, 3, "X")], []),
-        ([(5, 5, "X")], []),
-        ([(9, 5, "X")], []),
-        ([INA, (8, 16, "X")], []),
-        ([ODILE, INA], []),
-        ([INA], [(13, 16)]),
-        ([], [(3, 9), (0, 2)]),
+        ([(5, 99, "X")], []), ([(-1, 3, "X")], []), ([(5, 5, "X")], []), ([(9, 5, "X")], []), ([INA, (8, 16, "X")], []),
+        ([ODILE, INA], []), ([INA], [(13, 16)]), ([], [(3, 9), (0, 2)]),
     ],
 )
 def test_record_that_contradicts_itself_is_refused(spans, masked):
@@ -98,21 +90,10 @@ def test_record_does_not_show_its_text():
         ([], []),
         ([[5, 14, "NAME_STUDENT"]], [INA]),
         ([{"start": 5, "end": 14, "label": "NAME_STUDENT", "token_start": 2}], [INA]),
-        ([[-5, 140, "X"]], [(-5, 140, "X")]),
-        (None, "E624"),
-        ("[]", "E624"),
-        ({}, "E624"),
-        ([[5, 14]], "E623"),
-        ([[5, 14, "X", 1]], "E623"),
-        ([["5", 14, "X"]], "E623"),
-        ([[5.0, 14, "X"]], "E623"),
-        ([[True, 14, "X"]], "E623"),
-        ([[5, 14, ""]], "E623"),
-        ([[5, 14, "MY LABEL"]], "E623"),
-        ([[5, 14, None]], "E623"),
-        ([[5, 14, "half \ud83d"]], "E623"),
-        ([{"start": 5, "end": 14}], "E623"),
-        ([5], "E623"),
+        ([[-5, 140, "X"]], [(-5, 140, "X")]), (None, "E624"), ("[]", "E624"), ({}, "E624"), ([[5, 14]], "E623"),
+        ([[5, 14, "X", 1]], "E623"), ([["5", 14, "X"]], "E623"), ([[5.0, 14, "X"]], "E623"), ([[True, 14, "X"]], "E623"),
+        ([[5, 14, ""]], "E623"), ([[5, 14, "MY LABEL"]], "E623"), ([[5, 14, None]], "E623"), ([[5, 14, "half \ud83d"]], "E623"),
+        ([{"start": 5, "end": 14}], "E623"), ([5], "E623"),
     ],
 )
 def test_spans_in_json(value, expected):
@@ -127,13 +108,7 @@ def test_spans_in_json(value, expected):
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (None, []),
-        ([], []),
-        ([[1, 2]], [(1, 2)]),
-        ("x", None),
-        ([[1]], None),
-        ([[1, "2"]], None),
-        ([[1, False]], None),
+        (None, []), ([], []), ([[1, 2]], [(1, 2)]), ("x", None), ([[1]], None), ([[1, "2"]], None), ([[1, False]], None),
         ([1], None),
     ],
 )
@@ -162,13 +137,8 @@ def test_form_is_guessed_from_the_name_of_what_is_to_be_written(tmp_path, form):
 @pytest.mark.parametrize(
     ("name", "content", "code"),
     [
-        ("a.json", '[{"text": "x"}]', "E621"),
-        ("a.jsonl", '{"text": "x"}\n', "E621"),
-        ("a.csv", "id,text\n1,x\n", "E621"),
-        ("a.csv", "id,words\n1,x\n", "E506"),
-        ("a.txt", "x", "E621"),
-        ("a.jsonl", "", "E503"),
-        ("a.jsonl", "{", "E521"),
+        ("a.json", '[{"text": "x"}]', "E621"), ("a.jsonl", '{"text": "x"}\n', "E621"), ("a.csv", "id,text\n1,x\n", "E621"),
+        ("a.csv", "id,words\n1,x\n", "E506"), ("a.txt", "x", "E621"), ("a.jsonl", "", "E503"), ("a.jsonl", "{", "E521"),
     ],
 )
 def test_form_that_cannot_be_told(tmp_path, name, content, code):
@@ -373,11 +343,8 @@ def test_huge_text_goes_through_every_form(tmp_path):
 @pytest.mark.parametrize(
     ("source", "out", "code"),
     [
-        ("a.jsonl", "a.jsonl", "E638"),
-        ("a.jsonl", "there.json", "E636"),
-        ("brat", "brat", "E638"),
-        ("brat", "brat/in.json", "E638"),
-        ("a.jsonl", "busy.json", "E636"),
+        ("a.jsonl", "a.jsonl", "E638"), ("a.jsonl", "there.json", "E636"), ("brat", "brat", "E638"),
+        ("brat", "brat/in.json", "E638"), ("a.jsonl", "busy.json", "E636"),
     ],
 )
 def test_places_that_are_refused(tmp_path, source, out, code):

@@ -17,11 +17,8 @@ from pii_components.files.record import Skip
 TEXT = "I am Ina Sorel."
 GOLD = ((5, 14, "NAME_STUDENT"),)
 KAGGLE = {
-    "document": 7,
-    "full_text": TEXT,
-    "tokens": ["I", "am", "Ina", "Sorel", "."],
-    "trailing_whitespace": [True, True, True, False, False],
-    "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O"],
+    "document": 7, "full_text": TEXT, "tokens": ["I", "am", "Ina", "Sorel", "."],
+    "trailing_whitespace": [True, True, True, False, False], "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O"],
 }
 BIO = {
     "id": "7",
@@ -48,38 +45,23 @@ def read(path, form="", **options):
 
 
 JSON_FAULTS = [
-    ("kaggle", {"labels": ["O"]}, "E535"),
-    ("kaggle", {"labels": None}, "E522"),
+    ("kaggle", {"labels": ["O"]}, "E535"), ("kaggle", {"labels": None}, "E522"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "NAME"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-a b"]}, "E537"),
-    ("kaggle", {"labels": [*KAGGLE["labels"][:4], 0]}, "E537"),
-    ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E523"),
+    ("kaggle", {"labels": [*KAGGLE["labels"][:4], 0]}, "E537"), ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E523"),
     ("kaggle", {"trailing_whitespace": [True, True, True, "False", False]}, "E633"),
     ("kaggle", {"trailing_whitespace": [True, True, True, None, False]}, "E633"),
     ("kaggle", {"full_text": "I am Ino Sorel."}, "E536"),
     ("kaggle", {"full_text": None}, "E536"),
     ("kaggle", {"tokens": ["I", "am", "Ina", HALF, "."], "full_text": f"I am Ina {HALF}."}, "E520"),
-    ("kaggle", {"masked": [[1]]}, "E624"),
-    ("kaggle", {"document": [7]}, "E624"),
-    ("kaggle", {"document": True}, "E624"),
-    ("kaggle", {"document": HALF}, "E520"),
-    ("bio", {"ner_tags": [0, 0, 1, 2, 0]}, "E537"),
-    ("bio", {"ner_tags": None}, "E522"),
-    ("bio", {"trailing_whitespace": None}, "E522"),
-    ("bio", {"tokens": []}, "E535"),
-    ("bio", {"masked": "x"}, "E624"),
-    ("bio", {"id": {}}, "E624"),
-    ("jsonl", {"text": 5}, "E523"),
-    ("jsonl", {"text": None}, "E523"),
-    ("jsonl", {"text": HALF}, "E520"),
-    ("jsonl", {"id": HALF}, "E520"),
-    ("jsonl", {"id": []}, "E624"),
-    ("jsonl", {"spans": None}, "E624"),
-    ("jsonl", {"spans": [[5, 14]]}, "E623"),
-    ("jsonl", {"spans": [[5, "14", "X"]]}, "E623"),
-    ("jsonl", {"spans": [[5, 14, "a b"]]}, "E623"),
-    ("jsonl", {"masked": [[5, 14, "X"]]}, "E624"),
+    ("kaggle", {"masked": [[1]]}, "E624"), ("kaggle", {"document": [7]}, "E624"), ("kaggle", {"document": True}, "E624"),
+    ("kaggle", {"document": HALF}, "E520"), ("bio", {"ner_tags": [0, 0, 1, 2, 0]}, "E537"), ("bio", {"ner_tags": None}, "E522"),
+    ("bio", {"trailing_whitespace": None}, "E522"), ("bio", {"tokens": []}, "E535"), ("bio", {"masked": "x"}, "E624"),
+    ("bio", {"id": {}}, "E624"), ("jsonl", {"text": 5}, "E523"), ("jsonl", {"text": None}, "E523"),
+    ("jsonl", {"text": HALF}, "E520"), ("jsonl", {"id": HALF}, "E520"), ("jsonl", {"id": []}, "E624"),
+    ("jsonl", {"spans": None}, "E624"), ("jsonl", {"spans": [[5, 14]]}, "E623"), ("jsonl", {"spans": [[5, "14", "X"]]}, "E623"),
+    ("jsonl", {"spans": [[5, 14, "a b"]]}, "E623"), ("jsonl", {"masked": [[5, 14, "X"]]}, "E624"),
 ]
 
 
@@ -131,27 +113,15 @@ def test_fault_in_a_file_is_a_coded_skip(tmp_path, form, content, skips):
 @pytest.mark.parametrize(
     ("form", "content", "code"),
     [
-        ("bio", "", "E503"),
-        ("bio", "  \n", "E503"),
-        ("bio", json.dumps([BIO]), "E634"),
-        ("bio", json.dumps({"label_list": [], "data": [BIO]}), "E634"),
-        ("bio", '{"data": {}}', "E634"),
-        ("jsonl", "", "E503"),
-        ("jsonl", '{"words": "x", "spans": []}', "E506"),
-        ("kaggle", '{"text": "x", "spans": []}', "E505"),
-        ("csv", "", "E503"),
-        ("csv", "id,text\n1,x\n", "E625"),
-        ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
-        ("csv", "id,words,spans\n1,x,[]\n", "E506"),
-        ("entities", "", "E503"),
+        ("bio", "", "E503"), ("bio", "  \n", "E503"), ("bio", json.dumps([BIO]), "E634"),
+        ("bio", json.dumps({"label_list": [], "data": [BIO]}), "E634"), ("bio", '{"data": {}}', "E634"), ("jsonl", "", "E503"),
+        ("jsonl", '{"words": "x", "spans": []}', "E506"), ("kaggle", '{"text": "x", "spans": []}', "E505"), ("csv", "", "E503"),
+        ("csv", "id,text\n1,x\n", "E625"), ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
+        ("csv", "id,words,spans\n1,x,[]\n", "E506"), ("entities", "", "E503"),
         ("entities", "file_idx,type,positions\n", "E625"),
         ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E625"),
-        ("entities", '"file_idx\n', "E524"),
-        ("spacy", "", "E503"),
-        ("spacy", "x", "E631"),
-        ("spacy", zlib.compress(b"x"), "E631"),
-        ("spacy", zlib.compress(b"\x80"), "E631"),
-        ("brat", "x", "E501"),
+        ("entities", '"file_idx\n', "E524"), ("spacy", "", "E503"), ("spacy", "x", "E631"),
+        ("spacy", zlib.compress(b"x"), "E631"), ("spacy", zlib.compress(b"\x80"), "E631"), ("brat", "x", "E501"),
     ],
 )
 def test_file_of_another_form_is_refused(tmp_path, form, content, code):
@@ -201,20 +171,12 @@ def test_masked_tokens_are_no_gold_for_what_is_outside(tmp_path, form):
 
 ENTITY_HEAD = "file_idx,entity_text,type,positions\n"
 ENTITY_ROWS = [
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)"', True),
-    ('7,Ina Sorel,NAME_STUDENT,"[5,14]"', True),
-    ('7,"Ina\nSorel",NAME_STUDENT,"(5, 14)"', True),
-    ('7,"  ",NAME_STUDENT,"(0, 2)"', True),
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14"', False),
-    ('7,Ina Sorel,NAME_STUDENT,"(5; 14)"', False),
-    ('7,Ina Sorel,NAME_STUDENT,"(a, b)"', False),
-    ("7,Ina Sorel,NAME_STUDENT,", False),
-    ("7,Ina Sorel,NAME_STUDENT", False),
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)",x', False),
-    (',Ina Sorel,NAME_STUDENT,"(5, 14)"', False),
-    ('7,,NAME_STUDENT,"(5, 14)"', False),
-    ('7,Ina Sorel,,"(5, 14)"', False),
-    ('7,Ina Sorel,a b,"(5, 14)"', False),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)"', True), ('7,Ina Sorel,NAME_STUDENT,"[5,14]"', True),
+    ('7,"Ina\nSorel",NAME_STUDENT,"(5, 14)"', True), ('7,"  ",NAME_STUDENT,"(0, 2)"', True),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14"', False), ('7,Ina Sorel,NAME_STUDENT,"(5; 14)"', False),
+    ('7,Ina Sorel,NAME_STUDENT,"(a, b)"', False), ("7,Ina Sorel,NAME_STUDENT,", False), ("7,Ina Sorel,NAME_STUDENT", False),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)",x', False), (',Ina Sorel,NAME_STUDENT,"(5, 14)"', False),
+    ('7,,NAME_STUDENT,"(5, 14)"', False), ('7,Ina Sorel,,"(5, 14)"', False), ('7,Ina Sorel,a b,"(5, 14)"', False),
 ]
 
 
@@ -350,18 +312,10 @@ def test_what_brat_knows_beside_spans_is_counted(tmp_path):
 @pytest.mark.parametrize(
     ("text", "notes", "code"),
     [
-        (BRAT_TEXT, None, "E630"),
-        (None, "", "E630"),
-        (BRAT_TEXT, "T1 X 5 8 Ina\n", "E629"),
-        (BRAT_TEXT, "T1\tX 5\tIna\n", "E629"),
-        (BRAT_TEXT, "T1\tX 5 8\n", "E629"),
-        (BRAT_TEXT, "T1\tX five 8\tIna\n", "E629"),
-        (BRAT_TEXT, "T1\tX 5 8;\tIna\n", "E629"),
-        (BRAT_TEXT, "Tx\tX 5 8\tIna\n", "E629"),
-        (BRAT_TEXT, "Ina Sorel\n", "E629"),
-        (BRAT_TEXT, "R1 no tabs\n", "E629"),
-        (BRAT_TEXT, b"T1\tX 5 8\t\xff\n", "E520"),
-        (b"\xff", "", "E520"),
+        (BRAT_TEXT, None, "E630"), (None, "", "E630"), (BRAT_TEXT, "T1 X 5 8 Ina\n", "E629"),
+        (BRAT_TEXT, "T1\tX 5\tIna\n", "E629"), (BRAT_TEXT, "T1\tX 5 8\n", "E629"), (BRAT_TEXT, "T1\tX five 8\tIna\n", "E629"),
+        (BRAT_TEXT, "T1\tX 5 8;\tIna\n", "E629"), (BRAT_TEXT, "Tx\tX 5 8\tIna\n", "E629"), (BRAT_TEXT, "Ina Sorel\n", "E629"),
+        (BRAT_TEXT, "R1 no tabs\n", "E629"), (BRAT_TEXT, b"T1\tX 5 8\t\xff\n", "E520"), (b"\xff", "", "E520"),
     ],
 )
 def test_brat_faults(tmp_path, text, notes, code):
