@@ -257,9 +257,8 @@ def open_json(
 ) -> JsonSource:
     """Look into a file of JSON objects: an array if it starts with a bracket, else one object per line.
 
-    text_field (str): Field of the text; empty to find one with a usual name. id_field (str): Field of the id; empty for
-    "document" where there is one. encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Fields
-    that do not go to the output.
+    text_field, id_field (str): Fields; empty to find a text with a usual name, and "document" for the id. encoding (str): A byte
+    order mark overrules utf-8. drop (frozenset[str]): Fields that do not go to the output.
     RAISES (PiiError): E501 to E508, E521.
     """
     try:

@@ -11,9 +11,9 @@ counted (`formats.base`): training passes over it, and so must whoever measures.
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from .formats import brat, entities, spans, tokens
@@ -24,43 +24,27 @@ from .tables import open_csv
 from .writers import partial_path
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A form of labelled corpora.
-
-    name (str): For --from and --to. about (str): One line. read (Callable): Its reader. writer (type | None): Its writer, if
-    it has one. suffixes (tuple[str, ...]): Of files that are written in it unless another form is asked for.
-    """
+class Form(NamedTuple):
+    """A form of labelled corpora: its name for --from and --to, its reader, its writer if it has one, and suffixes of files that
+    are written in it unless another form is asked for."""
 
     name: str
-    about: str
     read: Callable[[Path, ReadOptions], Items]
     writer: type[CorpusWriter] | None = None
     suffixes: tuple[str, ...] = ()
 
 
 _FORMS = (
-    Form(
-        "kaggle",
-        "CRAPII and Kaggle: an array of tokens, labels and full_text",
-        tokens.read_kaggle,
-        tokens.KaggleArrayWriter,
-        (".json",),
-    ),
-    Form("kaggle-jsonl", "the same, one object per line", tokens.read_kaggle, tokens.KaggleWriter),
-    Form("jsonl", "JSON Lines with id, text, spans", spans.read_jsonl, spans.SpansWriter, (".jsonl", ".ndjson")),
-    Form("csv", "CSV or TSV with id, text and spans as JSON", spans.read_csv, spans.TableWriter, (".csv", ".tsv")),
-    Form("entities", "CSV with file_idx, entity_text, type, positions; needs --text-source", entities.read_joined),
-    Form("brat", "brat standoff: a folder of .txt and .ann", brat.read_brat, brat.BratWriter, ("",)),
-    Form("spacy", "spaCy's DocBin", tokens.read_docbin, tokens.DocBinWriter, (".spacy",)),
-    Form(
-        "bio",
-        "Hugging Face: tokens, ner_tags and label_list in one JSON",
-        tokens.read_hugging_face,
-        tokens.HuggingFaceWriter,
-    ),
+    Form("kaggle", tokens.read_kaggle, tokens.KaggleArrayWriter, (".json",)),  # CRAPII's too: tokens, labels and full_text
+    Form("kaggle-jsonl", tokens.read_kaggle, tokens.KaggleWriter),  # the same, one object per line
+    Form("jsonl", spans.read_jsonl, spans.SpansWriter, (".jsonl", ".ndjson")),
+    Form("csv", spans.read_csv, spans.TableWriter, (".csv", ".tsv")),
+    Form("entities", entities.read_joined),
+    Form("brat", brat.read_brat, brat.BratWriter, ("",)),
+    Form("spacy", tokens.read_docbin, tokens.DocBinWriter, (".spacy",)),
+    Form("bio", tokens.read_hugging_face, tokens.HuggingFaceWriter),
 )
-FORMS: dict[str, Form] = {form.name: form for form in _FORMS}
+FORMS = {form.name: form for form in _FORMS}
 
 
 def form_named(name: str, *, written: bool = False) -> Form:
@@ -237,26 +221,22 @@ def convert(
     *,
     from_form: str = "",
     to_form: str = "",
-    encoding: str = "utf-8",
-    text_field: str = "",
-    id_field: str = "",
-    text_source: Path | None = None,
     on_skip: Callable[[Skip], None] | None = None,
     overwrite: bool = False,
+    text_source: Path | None = None,
+    **reading: Any,
 ) -> Tally:
-    """Turn a corpus into another form.
+    """Turn a corpus into another form; nothing stands at `out` before all is done.
 
-    source (Path): What is read. out (Path): What is written; nothing stands there before all is done.
     from_form, to_form (str): Names in `FORMS`; empty to guess. overwrite (bool): Whether what stands at `out` is replaced.
-    The others as in `read_corpus`.
+    The others (encoding, text_field, id_field) as in `read_corpus`.
     RETURNS (Tally): Documents and labels that came through, all that was masked on the way in and out.
     RAISES (PiiError): E503 if no record could be used; E636, E638; else as `read_corpus` and `write_corpus`.
     """
     check_places(source, out, text_source, overwrite=overwrite)
-    tally = Tally()
-    options = ReadOptions(encoding, text_field, id_field, text_source, tally)
-    _write(_read(source, from_form, options, on_skip), out, to_form, on_skip, tally, needed=True)
-    return tally
+    options = ReadOptions(text_source=text_source, tally=Tally(), **reading)
+    _write(_read(source, from_form, options, on_skip), out, to_form, on_skip, options.tally, needed=True)
+    return options.tally
 
 
 def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool) -> None:

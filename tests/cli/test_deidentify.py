@@ -172,13 +172,10 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
 FOUND = [Found(5, 14, "NAME_STUDENT", "STUDENT", 1.0, "", "")]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("I am Ina Sorel", False), ("I am Ina Sorel, Ina Sorels are few, and xIna Sorel", False),
-        ("I am Ina Sorel. Ina Sorel", True), ("I am Ina Sorel_1, Ina Sorel's", True),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("I am Ina Sorel", False), ("I am Ina Sorel, Ina Sorels are few, and xIna Sorel", False),
+    ("I am Ina Sorel. Ina Sorel", True), ("I am Ina Sorel_1, Ina Sorel's", True),
+])
 def test_value_that_was_replaced_and_missed_elsewhere_is_seen(text, expected):
     assert stands_elsewhere(text, {"Ina Sorel"}, FOUND) is expected
 
@@ -405,13 +402,10 @@ def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(folder, pii_
 SETTINGS = {"input": "csv:1:2", "profile": "crapii 0"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "key", "code"),
-    [
-        (SETTINGS, "1", ""), ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"), ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
-        (SETTINGS, "2", "E515"), (SETTINGS, "", "E539"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "key", "code"), [
+    (SETTINGS, "1", ""), ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"), ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
+    (SETTINGS, "2", "E515"), (SETTINGS, "", "E539"),
+])
 def test_run_is_taken_up_only_with_the_same_settings_and_key(settings, key, code):
     old = RunState(SETTINGS, key_fingerprint(b"1"))
     try:

@@ -179,19 +179,16 @@ def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
     assert (folder / "c.txt").read_bytes() == ESSAY.encode()
 
 
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (["--out", "o.csv", "--vault", "o.csv"], "E472"), (["--out", "o.csv", "--vault", "in.csv"], "E472"),
-        (["--out", "o.csv", "--vault", "v", "--labels-out", "v"], "E472"),
-        (["--out", "o.csv", "--labels-out", "in.csv"], "E472"), (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
-        (["--out", "o.csv", "--labels-out", "l.xyz"], "E621"),
-        (["--out", "o.csv", "--labels-out", "l.jsonl", "--labels-to", "entities"], "E620"),
-        (["--out", "o.csv", "--labels-to", "bio"], "E473"),
-        (["--out", "o.csv", "--vault-key-file", "k"], "E473"),
-        (["--out", "o.csv", "--vault", "v", "--vault-key-file", "k", "--vault-passphrase"], "E465"),
-    ],
-)
+@pytest.mark.parametrize(("args", "code"), [
+    (["--out", "o.csv", "--vault", "o.csv"], "E472"), (["--out", "o.csv", "--vault", "in.csv"], "E472"),
+    (["--out", "o.csv", "--vault", "v", "--labels-out", "v"], "E472"),
+    (["--out", "o.csv", "--labels-out", "in.csv"], "E472"), (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
+    (["--out", "o.csv", "--labels-out", "l.xyz"], "E621"),
+    (["--out", "o.csv", "--labels-out", "l.jsonl", "--labels-to", "entities"], "E620"),
+    (["--out", "o.csv", "--labels-to", "bio"], "E473"),
+    (["--out", "o.csv", "--vault-key-file", "k"], "E473"),
+    (["--out", "o.csv", "--vault", "v", "--vault-key-file", "k", "--vault-passphrase"], "E465"),
+])
 def test_refused_before_anything_is_written(folder, pii_edu, args, code):
     put(folder / "in.csv", table(1))
     put(folder / "there.jsonl", "")

@@ -78,52 +78,46 @@ def test_fault_in_json_is_a_coded_skip_between_good_records(tmp_path, form, chan
     assert err.value.code == code
 
 
-@pytest.mark.parametrize(
-    ("form", "content", "skips"),
-    [
-        ("jsonl", f"{json.dumps(LINE)}\n{{broken\n{json.dumps(LINE)}\n", [(2, "E521")]),
-        ("jsonl", f"{json.dumps(LINE)}\n[1]\n{json.dumps(LINE)}\n", [(2, "E521")]),
-        ("jsonl", f'{json.dumps(LINE)}\n{{"text": "x"}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
-        ("jsonl", f'{json.dumps(LINE)}\n{{"spans": []}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
-        ("jsonl", json.dumps([LINE, 5, LINE]), [(2, "E521")]),
-        ("jsonl", json.dumps([LINE, LINE])[:-20], [(1, "E531")]),
-        ("kaggle", json.dumps([KAGGLE, {"full_text": "x"}, KAGGLE]), [(2, "E522")]),
-        ("kaggle", json.dumps([KAGGLE, KAGGLE])[:-1], [(2, "E531")]),
-        ("bio", json.dumps({"data": [BIO, "x", BIO]}), [(2, "E521")]),
-        ("bio", json.dumps({"data": [BIO, BIO]})[:-30], [(1, "E531")]),
-        ("bio", '{"data": [' + json.dumps(BIO) + " " + json.dumps(BIO), [(1, "E531")]),
-        ("csv", 'id,text,spans\n7,x,[]\n8,"a"b,[]\n9,x,[]\n', [(2, "E524")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n", [(2, "E525")]),
-        ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,x,nan\n9,x,[]\n", [(2, "E624")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,x,\"[(0, 1, 'X')]\"\n9,x,[]\n", [(2, "E624")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,x,{}\n9,x,[]\n", [(2, "E624")]),
-        ("csv", 'id,text,spans\n7,x,[]\n8,x,"[[0, 1]]"\n9,x,[]\n', [(2, "E623")]),
-        ("csv", "id,text,spans,masked\n7,x,[],\n8,x,[],5\n9,x,[],\n", [(2, "E624")]),
-        ("csv", "id,text,spans,meta\n7,x,[],\n8,x,[],[]\n9,x,[],\n", [(2, "E624")]),
-        ("csv", 'id,text,spans,meta\n7,x,[],\n8,x,[],"{""a"": ""\\ud83d""}"\n9,x,[],\n', [(2, "E520")]),
-    ],
-)
+@pytest.mark.parametrize(("form", "content", "skips"), [
+    ("jsonl", f"{json.dumps(LINE)}\n{{broken\n{json.dumps(LINE)}\n", [(2, "E521")]),
+    ("jsonl", f"{json.dumps(LINE)}\n[1]\n{json.dumps(LINE)}\n", [(2, "E521")]),
+    ("jsonl", f'{json.dumps(LINE)}\n{{"text": "x"}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
+    ("jsonl", f'{json.dumps(LINE)}\n{{"spans": []}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
+    ("jsonl", json.dumps([LINE, 5, LINE]), [(2, "E521")]),
+    ("jsonl", json.dumps([LINE, LINE])[:-20], [(1, "E531")]),
+    ("kaggle", json.dumps([KAGGLE, {"full_text": "x"}, KAGGLE]), [(2, "E522")]),
+    ("kaggle", json.dumps([KAGGLE, KAGGLE])[:-1], [(2, "E531")]),
+    ("bio", json.dumps({"data": [BIO, "x", BIO]}), [(2, "E521")]),
+    ("bio", json.dumps({"data": [BIO, BIO]})[:-30], [(1, "E531")]),
+    ("bio", '{"data": [' + json.dumps(BIO) + " " + json.dumps(BIO), [(1, "E531")]),
+    ("csv", 'id,text,spans\n7,x,[]\n8,"a"b,[]\n9,x,[]\n', [(2, "E524")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n", [(2, "E525")]),
+    ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,x,nan\n9,x,[]\n", [(2, "E624")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,x,\"[(0, 1, 'X')]\"\n9,x,[]\n", [(2, "E624")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,x,{}\n9,x,[]\n", [(2, "E624")]),
+    ("csv", 'id,text,spans\n7,x,[]\n8,x,"[[0, 1]]"\n9,x,[]\n', [(2, "E623")]),
+    ("csv", "id,text,spans,masked\n7,x,[],\n8,x,[],5\n9,x,[],\n", [(2, "E624")]),
+    ("csv", "id,text,spans,meta\n7,x,[],\n8,x,[],[]\n9,x,[],\n", [(2, "E624")]),
+    ("csv", 'id,text,spans,meta\n7,x,[],\n8,x,[],"{""a"": ""\\ud83d""}"\n9,x,[],\n', [(2, "E520")]),
+])
 def test_fault_in_a_file_is_a_coded_skip(tmp_path, form, content, skips):
     essays, got, _ = read(put(tmp_path / "a.csv", content), form)
     assert got == skips and len(essays) == (1 if skips[0] == (1, "E531") else 2)
 
 
-@pytest.mark.parametrize(
-    ("form", "content", "code"),
-    [
-        ("bio", "", "E503"), ("bio", "  \n", "E503"), ("bio", json.dumps([BIO]), "E634"),
-        ("bio", json.dumps({"label_list": [], "data": [BIO]}), "E634"), ("bio", '{"data": {}}', "E634"), ("jsonl", "", "E503"),
-        ("jsonl", '{"words": "x", "spans": []}', "E506"), ("kaggle", '{"text": "x", "spans": []}', "E505"), ("csv", "", "E503"),
-        ("csv", "id,text\n1,x\n", "E625"), ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
-        ("csv", "id,words,spans\n1,x,[]\n", "E506"), ("entities", "", "E503"),
-        ("entities", "file_idx,type,positions\n", "E625"),
-        ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E625"),
-        ("entities", '"file_idx\n', "E524"), ("spacy", "", "E503"), ("spacy", "x", "E631"),
-        ("spacy", zlib.compress(b"x"), "E631"), ("spacy", zlib.compress(b"\x80"), "E631"), ("brat", "x", "E501"),
-    ],
-)
+@pytest.mark.parametrize(("form", "content", "code"), [
+    ("bio", "", "E503"), ("bio", "  \n", "E503"), ("bio", json.dumps([BIO]), "E634"),
+    ("bio", json.dumps({"label_list": [], "data": [BIO]}), "E634"), ("bio", '{"data": {}}', "E634"), ("jsonl", "", "E503"),
+    ("jsonl", '{"words": "x", "spans": []}', "E506"), ("kaggle", '{"text": "x", "spans": []}', "E505"), ("csv", "", "E503"),
+    ("csv", "id,text\n1,x\n", "E625"), ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
+    ("csv", "id,words,spans\n1,x,[]\n", "E506"), ("entities", "", "E503"),
+    ("entities", "file_idx,type,positions\n", "E625"),
+    ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E625"),
+    ("entities", '"file_idx\n', "E524"), ("spacy", "", "E503"), ("spacy", "x", "E631"),
+    ("spacy", zlib.compress(b"x"), "E631"), ("spacy", zlib.compress(b"\x80"), "E631"), ("brat", "x", "E501"),
+])
 def test_file_of_another_form_is_refused(tmp_path, form, content, code):
     texts = put(tmp_path / "texts.jsonl", json.dumps(LINE)) if form == "entities" else None
     with pytest.raises(PiiError) as err:
@@ -309,15 +303,12 @@ def test_what_brat_knows_beside_spans_is_counted(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "notes", "code"),
-    [
-        (BRAT_TEXT, None, "E630"), (None, "", "E630"), (BRAT_TEXT, "T1 X 5 8 Ina\n", "E629"),
-        (BRAT_TEXT, "T1\tX 5\tIna\n", "E629"), (BRAT_TEXT, "T1\tX 5 8\n", "E629"), (BRAT_TEXT, "T1\tX five 8\tIna\n", "E629"),
-        (BRAT_TEXT, "T1\tX 5 8;\tIna\n", "E629"), (BRAT_TEXT, "Tx\tX 5 8\tIna\n", "E629"), (BRAT_TEXT, "Ina Sorel\n", "E629"),
-        (BRAT_TEXT, "R1 no tabs\n", "E629"), (BRAT_TEXT, b"T1\tX 5 8\t\xff\n", "E520"), (b"\xff", "", "E520"),
-    ],
-)
+@pytest.mark.parametrize(("text", "notes", "code"), [
+    (BRAT_TEXT, None, "E630"), (None, "", "E630"), (BRAT_TEXT, "T1 X 5 8 Ina\n", "E629"),
+    (BRAT_TEXT, "T1\tX 5\tIna\n", "E629"), (BRAT_TEXT, "T1\tX 5 8\n", "E629"), (BRAT_TEXT, "T1\tX five 8\tIna\n", "E629"),
+    (BRAT_TEXT, "T1\tX 5 8;\tIna\n", "E629"), (BRAT_TEXT, "Tx\tX 5 8\tIna\n", "E629"), (BRAT_TEXT, "Ina Sorel\n", "E629"),
+    (BRAT_TEXT, "R1 no tabs\n", "E629"), (BRAT_TEXT, b"T1\tX 5 8\t\xff\n", "E520"), (b"\xff", "", "E520"),
+])
 def test_brat_faults(tmp_path, text, notes, code):
     for name in ("a", "c"):
         put(tmp_path / f"{name}.txt", "fine")

@@ -145,17 +145,14 @@ def test_tsv_with_commas_in_its_header(tmp_path):
     assert [item.text for item in source] == ["fine"]
 
 
-@pytest.mark.parametrize(
-    ("head", "given_encoding", "expected"),
-    [
-        (b"id", "utf-8", ("utf-8", b"")), (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
-        (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)), (b"id", "utf-8-sig", ("utf-8", b"")),
-        (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
-        (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
-        (b"\xff\xfei", "cp1252", ("cp1252", b"")),
-        (b"id", "LATIN1", ("iso8859-1", b"")),
-    ],
-)
+@pytest.mark.parametrize(("head", "given_encoding", "expected"), [
+    (b"id", "utf-8", ("utf-8", b"")), (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
+    (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)), (b"id", "utf-8-sig", ("utf-8", b"")),
+    (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
+    (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
+    (b"\xff\xfei", "cp1252", ("cp1252", b"")),
+    (b"id", "LATIN1", ("iso8859-1", b"")),
+])
 def test_encoding_and_mark(head, given_encoding, expected):
     assert detect_encoding(head, given_encoding) == expected
 
@@ -349,28 +346,22 @@ def test_labelled_essays(tmp_path, form):
     assert essays[0].spans == ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL"))
 
 
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))), (["B-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["I-X", "I-X", "O"], ((0, 3, "X"),)), (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
-        (["O", "I-X", "I-X"], ((2, 5, "X"),)), (["O", "O", "O"], ()),
-    ],
-)
+@pytest.mark.parametrize(("labels", "expected"), [
+    (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))), (["B-X", "I-X", "O"], ((0, 3, "X"),)),
+    (["I-X", "I-X", "O"], ((0, 3, "X"),)), (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
+    (["O", "I-X", "I-X"], ((2, 5, "X"),)), (["O", "O", "O"], ()),
+])
 def test_bio_to_spans(tmp_path, labels, expected):
     row = {"tokens": ["a", "b", "c"], "trailing_whitespace": [True, True, False], "labels": labels}
     (essay,) = read_labelled(put(tmp_path / "a.jsonl", json.dumps(row)))
     assert (essay.text, essay.spans) == ("a b c", expected)
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ({"full_text": "I am Ino Sorel."}, "E536"), ({"full_text": 5}, "E536"), ({"labels": ["O"]}, "E535"),
-        ({"labels": "O"}, "E522"), ({"labels": ["O"] * 8 + ["EMAIL"]}, "E537"), ({"labels": ["O"] * 8 + [None]}, "E537"),
-        ({"tokens": [1] * 9}, "E523"), ({"trailing_whitespace": None}, "E522"),
-    ],
-)
+@pytest.mark.parametrize(("change", "code"), [
+    ({"full_text": "I am Ino Sorel."}, "E536"), ({"full_text": 5}, "E536"), ({"labels": ["O"]}, "E535"),
+    ({"labels": "O"}, "E522"), ({"labels": ["O"] * 8 + ["EMAIL"]}, "E537"), ({"labels": ["O"] * 8 + [None]}, "E537"),
+    ({"tokens": [1] * 9}, "E523"), ({"trailing_whitespace": None}, "E522"),
+])
 def test_labelled_essay_that_does_not_fit_is_a_coded_error(tmp_path, change, code):
     path = put(
         tmp_path / "a.jsonl", json.dumps(ESSAY) + "\n" + json.dumps({**ESSAY, **change}) + "\n" + json.dumps(ESSAY) + "\n"
