@@ -4,15 +4,14 @@ import csv
 import json
 import os
 import signal
-import time
 
 import pytest
 
 from pii_components.errors import PiiError
 from pii_components.release.engine import Found, stands_elsewhere
 from pii_components.release.run import RunState, check_resume, key_fingerprint, load_state
+from tests.cli.conftest import ESSAY, put, table, wait_for_items
 
-ESSAY = "I am Ina Sorel (20418837).\r\n\tBuzan (2006) says: map it.\nWrite to ina.sorel@example.edu "
 GONE = ("Ina", "Sorel", "20418837", "ina.sorel")
 STAYS = ("I am ", ").\r\n\tBuzan (2006) says: map it.\nWrite to ")
 
@@ -25,17 +24,6 @@ def check(text: str) -> None:
     for part in STAYS:
         pos = text.index(part, pos) + len(part)
     assert text.endswith(" ")
-
-
-def put(path, content: str | bytes):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
-
-
-def table(n: int) -> str:
-    rows = "".join(f'{i},"Number {i}: I am Ina Sorel, {20000000 + i}, and I read Buzan."\n' for i in range(n))
-    return "id,essay\n" + rows
 
 
 def report(path) -> dict:
@@ -341,18 +329,6 @@ def test_overwrite_replaces_files_of_the_same_name_and_leaves_others(folder, pii
     assert pii_edu("deidentify", "texts", "--out", "clean", "--overwrite").exit_code == 0
     check((folder / "clean/a.txt").read_bytes().decode())
     assert (folder / "clean/other.txt").read_text() == "other"
-
-
-def wait_for_items(state, n: int) -> None:
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        try:
-            if json.loads(state.read_text())["items"] >= n:
-                return
-        except (OSError, ValueError):
-            pass
-        time.sleep(0.005)
-    raise AssertionError("the run did not get that far")
 
 
 @pytest.mark.parametrize(("form", "how"), [("csv", "kill"), ("json", "term"), ("folder", "kill")])

@@ -68,17 +68,6 @@ def test_a_run_that_fails(essays, pii_edu, caplog, monkeypatch, where):
     check(essays, run.output, caplog.text)
 
 
-def test_a_wrong_key_and_another_text(essays, pii_edu, monkeypatch):
-    pytest.importorskip("cryptography")
-    assert pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", "--vault", "v.vault").exit_code == 0
-    other = pii_edu("reidentify", "essays.jsonl", "--vault", "v.vault", "--out", "back2.jsonl")
-    monkeypatch.setenv("PII_EDU_KEY", "another key that opens nothing here")
-    wrong = pii_edu("reidentify", "out.jsonl", "--vault", "v.vault", "--out", "back2.jsonl")
-    assert other.exit_code != 0 != wrong.exit_code
-    assert not (essays / "back2.jsonl").exists()
-    check(essays, other.output, wrong.output)
-
-
 def test_a_pipeline_that_has_seen_texts_keeps_nothing_of_them(essays, model, tmp_path):
     nlp = spacy.load(model)
     component = nlp.get_pipe("hips_surrogate")

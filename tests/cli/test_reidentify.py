@@ -4,7 +4,6 @@ import csv
 import json
 import os
 import signal
-import time
 from pathlib import Path
 
 import pytest
@@ -12,22 +11,11 @@ import pytest
 from pii_components.files.labelled import read_corpus
 from pii_components.vault.keys import VaultKey
 from pii_components.vault.vault import Vault
-from tests.cli.conftest import KEY
+from tests.cli.conftest import ESSAY, KEY, put, table, wait_for_items
 
 pytest.importorskip("cryptography")
-ESSAY = "I am Ina Sorel (20418837).\r\n\tBuzan (2006) says: map it.\nWrite to ina.sorel@example.edu "
 PLANTED = (b"Ina", b"Sorel", b"20418837", b"ina.sorel")
 VAULT_KEY = VaultKey(KEY.encode())
-
-
-def put(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
-
-
-def table(n):
-    return "id,essay\n" + "".join(f'd{i},"Number {i}: I am Ina Sorel, {20000000 + i}, and I read Buzan."\n' for i in range(n))
 
 
 def rows_of(path):
@@ -222,11 +210,7 @@ def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork,
     put(folder / "in.csv", table(60))
     args = ("deidentify", "in.csv", "--out", "o.csv", "--vault", "v", "--labels-out", "gold.jsonl", "--batch-size", "4", "-q")
     child = fork(*args)
-    for _ in range(2000):
-        state = folder / "o.csv.state.json"
-        if state.exists() and json.loads(state.read_text())["items"] >= 8:
-            break
-        time.sleep(0.01)
+    wait_for_items(folder / "o.csv.state.json", 8)
     os.kill(child, number)
     os.waitpid(child, 0)
     assert not (folder / "o.csv").exists() and not (folder / "gold.jsonl").exists()

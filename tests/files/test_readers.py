@@ -338,12 +338,17 @@ ESSAY = {
 
 @pytest.mark.parametrize("form", ["array", "lines"])
 def test_labelled_essays(tmp_path, form):
-    rows = [ESSAY, {**ESSAY, "document": None, "full_text": ESSAY["full_text"]}]
+    rows = [ESSAY, {**ESSAY, "full_text": "I am Ino Sorel."}, {**ESSAY, "document": None}]
     content = json.dumps(rows) if form == "array" else "".join(json.dumps(row) + "\n" for row in rows)
-    essays = list(read_labelled(put(tmp_path / ("a.json" if form == "array" else "a.jsonl"), content)))
-    assert [essay.id for essay in essays] == ["7", "2"]
-    assert essays[0].text == ESSAY["full_text"]
-    assert essays[0].spans == ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL"))
+    path = put(tmp_path / ("a.json" if form == "array" else "a.jsonl"), content)
+    skips: list[Skip] = []
+    essays = list(read_labelled(path, on_skip=skips.append))
+    assert [essay.id for essay in essays] == ["7", "3"]
+    assert (essays[0].text, essays[0].spans) == (ESSAY["full_text"], ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL")))
+    assert [(skip.number, skip.code) for skip in skips] == [(2, "E536")] and "Sorel" not in str(skips[0].error)
+    with pytest.raises(PiiError) as err:
+        list(read_labelled(path))
+    assert err.value.code == "E536"
 
 
 @pytest.mark.parametrize(("labels", "expected"), [
@@ -355,21 +360,3 @@ def test_bio_to_spans(tmp_path, labels, expected):
     row = {"tokens": ["a", "b", "c"], "trailing_whitespace": [True, True, False], "labels": labels}
     (essay,) = read_labelled(put(tmp_path / "a.jsonl", json.dumps(row)))
     assert (essay.text, essay.spans) == ("a b c", expected)
-
-
-@pytest.mark.parametrize(("change", "code"), [
-    ({"full_text": "I am Ino Sorel."}, "E536"), ({"full_text": 5}, "E536"), ({"labels": ["O"]}, "E535"),
-    ({"labels": "O"}, "E522"), ({"labels": ["O"] * 8 + ["EMAIL"]}, "E537"), ({"labels": ["O"] * 8 + [None]}, "E537"),
-    ({"tokens": [1] * 9}, "E523"), ({"trailing_whitespace": None}, "E522"),
-])
-def test_labelled_essay_that_does_not_fit_is_a_coded_error(tmp_path, change, code):
-    path = put(
-        tmp_path / "a.jsonl", json.dumps(ESSAY) + "\n" + json.dumps({**ESSAY, **change}) + "\n" + json.dumps(ESSAY) + "\n"
-    )
-    skips: list[Skip] = []
-    assert len(list(read_labelled(path, on_skip=skips.append))) == 2
-    assert [(skip.number, skip.code) for skip in skips] == [(2, code)]
-    assert "Sorel" not in str(skips[0].error)
-    with pytest.raises(PiiError) as err:
-        list(read_labelled(path))
-    assert err.value.code == code
