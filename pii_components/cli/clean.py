@@ -224,23 +224,21 @@ def clean(
     out: Annotated[Path, Option("--out", "-o", help="What is written: JSON Lines, with the columns of INPUT.")],
     text_field: common.TextOpt = "",
     id_field: Annotated[str, Option("--id-column", "--id-field", help="Column or field of the id, for the report.")] = "",
-    student: Annotated[str, Option("--student-column", help="Column of the student: one submission of each stays.")] = "",
-    time: Annotated[str, Option("--time-column", help="Time of a submission, number or ISO date [the order of INPUT].")] = "",
-    per_student: Annotated[
-        str, Option(help="Which stays: latest; only (students with one, as in the CRAPII paper); all.")
-    ] = _DEFAULTS.per_student,
+    student: str = Option("", "--student-column", help="Column of the student: one submission of each stays."),
+    time: str = Option("", "--time-column", help="Time of a submission, number or ISO date [the order of INPUT]."),
+    per_student: str = Option(
+        _DEFAULTS.per_student, help="Which stays: latest; only (students with one, as in the CRAPII paper); all."
+    ),
     encoding: common.EncodingOpt = "utf-8",
-    max_bytes: Annotated[int, Option(help="Larger files are left out.")] = _DEFAULTS.max_bytes,
-    max_pages: Annotated[int, Option(help="Longer PDFs are left out.")] = _DEFAULTS.max_pages,
-    language: Annotated[str, Option(help='Texts in another one are left out; "" for any.')] = "en",
-    min_words: Annotated[int, Option(help="Texts with fewer words between white space are left out.")] = _DEFAULTS.min_words,
-    similarity: Annotated[float, Option(help="Cosine above which two texts are near-duplicates.")] = _DEFAULTS.similarity,
-    keep: Annotated[str, Option(help="Of near-duplicates: none, as in the paper, or first.")] = _DEFAULTS.keep,
-    contamination: Annotated[float, Option(help="Share of texts with anomalous characters, to .5.")] = _DEFAULTS.contamination,
-    pool_below: Annotated[
-        float, Option(help="Signs fewer texts have share a column; 0 as in the paper.")
-    ] = _DEFAULTS.pool_below,
-    seed: Annotated[int, Option(help="Of the search for anomalous characters.")] = _DEFAULTS.seed,
+    max_bytes: int = Option(_DEFAULTS.max_bytes, help="Larger files are left out."),
+    max_pages: int = Option(_DEFAULTS.max_pages, help="Longer PDFs are left out."),
+    language: str = Option("en", help='Texts in another one are left out; "" for any.'),
+    min_words: int = Option(_DEFAULTS.min_words, help="Texts with fewer words between white space are left out."),
+    similarity: float = Option(_DEFAULTS.similarity, help="Cosine above which two texts are near-duplicates."),
+    keep: str = Option(_DEFAULTS.keep, help="Of near-duplicates: none, as in the paper, or first."),
+    contamination: float = Option(_DEFAULTS.contamination, help="Share of texts with anomalous characters, to .5."),
+    pool_below: float = Option(_DEFAULTS.pool_below, help="Signs fewer texts have share a column; 0 as in the paper."),
+    seed: int = Option(_DEFAULTS.seed, help="Of the search for anomalous characters."),
     resume: common.ResumeOpt = False,
     overwrite: common.OverwriteOpt = False,
     quiet: common.QuietOpt = False,

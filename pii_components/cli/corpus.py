@@ -62,14 +62,14 @@ def convert(
     *,
     source: Annotated[Path, Argument(metavar="IN", help="A labelled corpus: a file, or a folder in brat's form.")],
     out: Annotated[Path, Argument(metavar="OUT", help="What is written; a folder for brat.")],
-    from_form: Annotated[str, Option("--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records].")] = "",
-    to_form: Annotated[str, Option("--to", help=f"Form of OUT: {_WRITTEN} [by its suffix].")] = "",
+    from_form: str = Option("", "--from", help=f"Form of IN: {', '.join(FORMS)} [by its suffix and first records]."),
+    to_form: str = Option("", "--to", help=f"Form of OUT: {_WRITTEN} [by its suffix]."),
     text_source: TextSourceOpt = "",
     text_field: common.TextOpt = "",
     id_field: IdOpt = "",
     encoding: common.EncodingOpt = "utf-8",
-    report: Annotated[str, Option(help="Where the report goes [<OUT>.report.json].")] = "",
-    strict: Annotated[bool, Option("--strict", help="Stop at the first record that has to be skipped; write nothing.")] = False,
+    report: str = Option("", help="Where the report goes [<OUT>.report.json]."),
+    strict: bool = Option(False, "--strict", help="Stop at the first record that has to be skipped; write nothing."),
     overwrite: common.OverwriteOpt = False,
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
@@ -145,17 +145,15 @@ corpus_app.command(epilog=CLEAN_EPILOG)(clean)
 def build(
     *,
     assets: AssetsArg = Path("assets"),
-    out: Annotated[Path, Option(help="Folder for train, dev and test as DocBins, and the two reports.")] = Path("corpus"),
-    seed: Annotated[int, Option(help="Of every choice.")] = 46,
-    scale: Annotated[float, Option(min=0.001, help="Share of the fillings and carriers.")] = 1.0,
-    uncut: Annotated[
-        bool, Option("--uncut", help="Whole texts to train on, not stretches: for a last pass, with --scale 0.5 or less.")
-    ] = False,
-    crapii: Annotated[
-        bool, Option(help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later.")
-    ] = True,
-    scenes: Annotated[bool, Option(help="Whether short texts go in, of which nearly every sentence names somebody.")] = True,
-    carriers: Annotated[float, Option(min=0, help="Times as many carriers to train on; most of them name nobody.")] = 1.0,
+    out: Path = Option(Path("corpus"), help="Folder for train, dev and test as DocBins, and the two reports."),
+    seed: int = Option(46, help="Of every choice."),
+    scale: float = Option(1.0, min=0.001, help="Share of the fillings and carriers."),
+    uncut: bool = Option(
+        False, "--uncut", help="Whole texts to train on, not stretches: for a last pass, with --scale 0.5 or less."
+    ),
+    crapii: bool = Option(True, help="Whether the essays in ASSETS/crapii go in; not if they are to be held out later."),
+    scenes: bool = Option(True, help="Whether short texts go in, of which nearly every sentence names somebody."),
+    carriers: float = Option(1.0, min=0, help="Times as many carriers to train on; most of them name nobody."),
     perturbed: Annotated[
         float,
         Option(min=0, max=1, help="Share of the filled essays to train on that are perturbed (evaluate robustness)."),
@@ -197,7 +195,7 @@ def _first(found: Mapping[str, int]) -> str:
 def check(
     *,
     assets: AssetsArg = Path("assets"),
-    names: Annotated[bool, Option("--names", help="List what looks like a name or a contact detail outside slots.")] = False,
+    names: bool = Option(False, "--names", help="List what looks like a name or a contact detail outside slots."),
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -225,7 +223,7 @@ def check(
 def assets(
     *,
     folder: AssetsArg = Path("assets"),
-    record: Annotated[bool, Option("--record", help="Write down the checksums of files that have no published one.")] = False,
+    record: bool = Option(False, "--record", help="Write down the checksums of files that have no published one."),
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -296,14 +294,12 @@ def split(
     method: Annotated[
         str, Option(help="folds; or paper: 25, 15, 60 % by the seeds of the JEDM paper, in the order of INPUT.")
     ] = "folds",
-    folds: Annotated[int, Option(help="How many folds.")] = 5,
-    student: Annotated[str, Option("--student-column", help="Column of the student: all of one go to one fold.")] = "",
-    similarity: Annotated[
-        float, Option(help="Cosine above which texts are near-duplicates and go to one fold; 0 for none.")
-    ] = 0.9,
-    seed: Annotated[int, Option(help="Of the folds.")] = 0,
-    parts_folder: Annotated[str, Option("--parts", help="Write the parts as files too, to this new folder.")] = "",
-    form: Annotated[str, Option("--from", help="Form of a labelled INPUT [by its suffix and first records].")] = "",
+    folds: int = Option(5, help="How many folds."),
+    student: str = Option("", "--student-column", help="Column of the student: all of one go to one fold."),
+    similarity: float = Option(0.9, help="Cosine above which texts are near-duplicates and go to one fold; 0 for none."),
+    seed: int = Option(0, help="Of the folds."),
+    parts_folder: str = Option("", "--parts", help="Write the parts as files too, to this new folder."),
+    form: str = Option("", "--from", help="Form of a labelled INPUT [by its suffix and first records]."),
     text_source: TextSourceOpt = "",
     text_field: common.TextOpt = "",
     id_field: IdOpt = "",
@@ -420,38 +416,22 @@ def _tell_split(counts: dict[str, PartCounts], skips: list[Skip]) -> None:
 @corpus_app.command(epilog=_CHATS_EPILOG)
 def chats(
     *,
-    input_path: Annotated[
-        Path, Option("--input", help="Redacted chats: a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them.")
-    ] = Path("assets/chats"),
-    out: Annotated[str, Option(help="JSON Lines: id, text, spans, gender, culture, and more.")] = "",
-    per_group: Annotated[
-        int | None, Option(min=1, help="Chats of each group [as many as can be had with no chat in two groups].")
-    ] = None,
-    seed: Annotated[int, Option(help="Same seed, same chats.")] = 46,
-    same_chats: Annotated[
-        bool, Option("--same-chats", help="The same chats in every group, so that only the names differ.")
-    ] = False,
-    called: Annotated[
-        str, Option(help="What <STUDENT> alone becomes: first (name), or full (name) as in the JEDM paper.")
-    ] = "first",
-    case: Annotated[
-        str, Option(help="written: names with capitals; surroundings: in lower case in a turn without capitals.")
-    ] = "written",
-    part: Annotated[
-        str, Option(help="test: only chats that say `part: test`; rest: only the others [all].", show_default=False)
-    ] = "",
-    placeholders: Annotated[str, Option(help="TOML file that adds placeholders to those that ship.")] = "",
-    speaker_field: Annotated[
-        str, Option("--speaker-column", help="Column of a table that says who speaks [a usual name].")
-    ] = "",
-    text_field: Annotated[
-        str, Option("--text-column", "--text-field", help="Column of the turns [edited, or a usual name].")
-    ] = "",
-    chat_field: Annotated[
-        str, Option("--chat-column", help="Column that tells the chats of a table apart [a file is a chat].")
-    ] = "",
+    input_path: Path = Option(
+        Path("assets/chats"), "--input", help="Redacted chats: a .txt, .csv, .tsv, .jsonl or .json file, or a folder of them."
+    ),
+    out: str = Option("", help="JSON Lines: id, text, spans, gender, culture, and more."),
+    per_group: int | None = Option(None, min=1, help="Chats of each group [as many as can be had with no chat in two groups]."),
+    seed: int = Option(46, help="Same seed, same chats."),
+    same_chats: bool = Option(False, "--same-chats", help="The same chats in every group, so that only the names differ."),
+    called: str = Option("first", help="What <STUDENT> alone becomes: first (name), or full (name) as in the JEDM paper."),
+    case: str = Option("written", help="written: names with capitals; surroundings: in lower case in a turn without capitals."),
+    part: str = Option("", help="test: only chats that say `part: test`; rest: only the others [all].", show_default=False),
+    placeholders: str = Option("", help="TOML file that adds placeholders to those that ship."),
+    speaker_field: str = Option("", "--speaker-column", help="Column of a table that says who speaks [a usual name]."),
+    text_field: str = Option("", "--text-column", "--text-field", help="Column of the turns [edited, or a usual name]."),
+    chat_field: str = Option("", "--chat-column", help="Column that tells the chats of a table apart [a file is a chat]."),
     encoding: common.EncodingOpt = "utf-8",
-    list_only: Annotated[bool, Option("--list", help="Show the placeholders and what they stand for; write nothing.")] = False,
+    list_only: bool = Option(False, "--list", help="Show the placeholders and what they stand for; write nothing."),
     overwrite: common.OverwriteOpt = False,
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,

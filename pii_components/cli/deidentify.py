@@ -41,33 +41,27 @@ _LABEL_FORMS = ", ".join(form.name for form in FORMS.values() if form.writer)
 def deidentify(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
-    out: Annotated[
-        str, Option("--out", "-o", help="OUTPUT, in the form of INPUT [./<INPUT>.deidentified; stdout for -].")
-    ] = "",
+    out: str = Option("", "--out", "-o", help="OUTPUT, in the form of INPUT [./<INPUT>.deidentified; stdout for -]."),
     text_field: common.TextOpt = "",
     id_field: common.IdOpt = "",
     drop: common.DropOpt = None,
     encoding: common.EncodingOpt = "utf-8",
-    profile: Annotated[str, Option(help=PROFILE_HELP)] = "crapii",
-    scope: Annotated[str, Option(help="Same value, same surrogate: in a document, or in the corpus [profile].")] = "",
-    key_file: Annotated[
-        str, Option(help="Secret key (see keygen): same key, same surrogates [environment variable PII_EDU_KEY].")
-    ] = "",
+    profile: str = Option("crapii", help=PROFILE_HELP),
+    scope: str = Option("", help="Same value, same surrogate: in a document, or in the corpus [profile]."),
+    key_file: str = Option("", help="Secret key (see keygen): same key, same surrogates [environment variable PII_EDU_KEY]."),
     model: common.ModelOpt = common.MODEL,
     batch_size: common.BatchOpt = 16,
-    report: Annotated[str, Option(help="Where the report goes [report.json beside OUTPUT, or in its folder].")] = "",
+    report: str = Option("", help="Where the report goes [report.json beside OUTPUT, or in its folder]."),
     strict: common.StrictOpt = False,
     resume: common.ResumeOpt = False,
     overwrite: common.OverwriteOpt = False,
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
-    vault: Annotated[str, Option(help="Encrypted file that gets the way back (see reidentify); made, or added to.")] = "",
-    vault_key_file: Annotated[
-        str, Option(help="Key file of the vault [PII_EDU_VAULT_KEY, PII_EDU_VAULT_PASSPHRASE, --key-file].")
-    ] = "",
-    vault_passphrase: Annotated[bool, Option("--vault-passphrase", help="Ask for a passphrase that locks the vault.")] = False,
-    labels_out: Annotated[str, Option(help="Write the new texts with their labels too, to train on; form by suffix.")] = "",
-    labels_to: Annotated[str, Option(help=f"Form of --labels-out: {_LABEL_FORMS}.")] = "",
+    vault: str = Option("", help="Encrypted file that gets the way back (see reidentify); made, or added to."),
+    vault_key_file: str = Option("", help="Key file of the vault [PII_EDU_VAULT_KEY, PII_EDU_VAULT_PASSPHRASE, --key-file]."),
+    vault_passphrase: bool = Option(False, "--vault-passphrase", help="Ask for a passphrase that locks the vault."),
+    labels_out: str = Option("", help="Write the new texts with their labels too, to train on; form by suffix."),
+    labels_to: str = Option("", help=f"Form of --labels-out: {_LABEL_FORMS}."),
     sweep: Annotated[
         str,
         Option(

@@ -24,11 +24,11 @@ from .deidentify import INPUT_HELP
 def detect(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
-    out: Annotated[str, Option("--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables.")] = "",
+    out: str = Option("", "--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables."),
     text_field: common.TextOpt = "",
     id_field: common.IdOpt = "",
     encoding: common.EncodingOpt = "utf-8",
-    show_text: Annotated[bool, Option("--show-text", help="Show the text of each span too.")] = False,
+    show_text: bool = Option(False, "--show-text", help="Show the text of each span too."),
     model: common.ModelOpt = common.MODEL,
     batch_size: common.BatchOpt = 16,
     strict: common.StrictOpt = False,

@@ -32,9 +32,7 @@ def reidentify(
     key_file: common.VaultKeyOpt = "",
     passphrase: common.PassphraseOpt = False,
     text_field: common.TextOpt = "",
-    id_field: Annotated[
-        str, Option("--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify.")
-    ] = "",
+    id_field: str = Option("", "--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify."),
     drop: common.DropOpt = None,
     encoding: common.EncodingOpt = "utf-8",
     overwrite: common.OverwriteOpt = False,
@@ -123,7 +121,7 @@ def info(
     vault: VaultArg,
     key_file: common.VaultKeyOpt = "",
     passphrase: common.PassphraseOpt = False,
-    header: Annotated[bool, Option("--header", help="Only what can be read without a key.")] = False,
+    header: bool = Option(False, "--header", help="Only what can be read without a key."),
 ) -> None:
     """Count documents and spans of VAULT; no text, no ids."""
     with common.guard():
@@ -139,7 +137,7 @@ def verify(
     vault: VaultArg,
     key_file: common.VaultKeyOpt = "",
     passphrase: common.PassphraseOpt = False,
-    head: Annotated[str, Option(help="Head that report.json noted: nothing up to there may be missing.")] = "",
+    head: str = Option("", help="Head that report.json noted: nothing up to there may be missing."),
 ) -> None:
     """Check every record of VAULT, its order, and its end.
 
@@ -166,8 +164,8 @@ def rotate(
     vault: VaultArg,
     key_file: common.VaultKeyOpt = "",
     passphrase: common.PassphraseOpt = False,
-    new_key_file: Annotated[str, Option(help="Key file that shall open the vault from now on.")] = "",
-    new_passphrase: Annotated[bool, Option("--new-passphrase", help="Ask for a passphrase that shall open it.")] = False,
+    new_key_file: str = Option("", help="Key file that shall open the vault from now on."),
+    new_passphrase: bool = Option(False, "--new-passphrase", help="Ask for a passphrase that shall open it."),
 ) -> None:
     """Encrypt VAULT anew with another key. Copies of the old file still open with the old one: delete them."""
     with common.guard():

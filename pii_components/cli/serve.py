@@ -7,7 +7,6 @@ Nothing is imported before the options are read: FastAPI, uvicorn, Presidio and 
 """
 
 from pathlib import Path
-from typing import Annotated
 
 from typer import Option
 
@@ -19,29 +18,27 @@ EPILOG = "Exit codes: 0 ended by a signal; 2 refused, nothing was served; 3 stop
 
 def serve(
     *,
-    host: Annotated[str, Option(help="Where to listen; this machine only, unless you say otherwise.")] = "127.0.0.1",
-    port: Annotated[int, Option(envvar="PORT", help="0 for any that is free.")] = 3000,
-    service: Annotated[str, Option(help="both, or one of Presidio's two: analyzer, anonymizer.")] = "both",
+    host: str = Option("127.0.0.1", help="Where to listen; this machine only, unless you say otherwise."),
+    port: int = Option(3000, envvar="PORT", help="0 for any that is free."),
+    service: str = Option("both", help="both, or one of Presidio's two: analyzer, anonymizer."),
     model: ModelOpt = MODEL,
-    profile: Annotated[str, Option(help="For the operators hips and pseudonym: a name, or a TOML file.")] = "",
-    key_file: Annotated[str, Option(help="Secret key of surrogates [environment variable PII_EDU_KEY].")] = "",
-    vault: Annotated[str, Option(help="Encrypted file that gets the way back, for /deanonymize.")] = "",
-    vault_key_file: Annotated[str, Option(help="Key file of the vault [PII_EDU_VAULT_KEY, --key-file].")] = "",
-    return_cited: Annotated[bool, Option("--return-cited", help="Return cited people too, as CITED_PERSON.")] = False,
-    analyzer_conf_file: Annotated[
-        str, Option(envvar="ANALYZER_CONF_FILE", help="Presidio's analyzer YAML, instead of --model.")
-    ] = "",
-    nlp_conf_file: Annotated[str, Option(envvar="NLP_CONF_FILE", help="Its NLP engine YAML.")] = "",
-    recognizers: Annotated[
-        str, Option(envvar="RECOGNIZER_REGISTRY_CONF_FILE", help="Presidio's list of recognizers, with or without.")
-    ] = "",
-    max_bytes: Annotated[int, Option(help="Longest body of a request; beyond it: 413.")] = 1_000_000,
-    time_limit: Annotated[float, Option(help="Seconds that a request may take; beyond it: 504.")] = 60.0,
-    max_waiting: Annotated[int, Option(help="Requests that may wait in line; beyond it: 503.")] = 32,
-    batch_size: Annotated[int, Option(help="Texts of a list that are processed together.")] = 16,
-    allow_host: Annotated[list[str] | None, Option(help="Another name that a Host header may have; may be repeated.")] = None,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Log warnings and errors only.")] = False,
-    debug: Annotated[bool, Option("--debug", help="Raise unexpected errors with their traceback.")] = False,
+    profile: str = Option("", help="For the operators hips and pseudonym: a name, or a TOML file."),
+    key_file: str = Option("", help="Secret key of surrogates [environment variable PII_EDU_KEY]."),
+    vault: str = Option("", help="Encrypted file that gets the way back, for /deanonymize."),
+    vault_key_file: str = Option("", help="Key file of the vault [PII_EDU_VAULT_KEY, --key-file]."),
+    return_cited: bool = Option(False, "--return-cited", help="Return cited people too, as CITED_PERSON."),
+    analyzer_conf_file: str = Option("", envvar="ANALYZER_CONF_FILE", help="Presidio's analyzer YAML, instead of --model."),
+    nlp_conf_file: str = Option("", envvar="NLP_CONF_FILE", help="Its NLP engine YAML."),
+    recognizers: str = Option(
+        "", envvar="RECOGNIZER_REGISTRY_CONF_FILE", help="Presidio's list of recognizers, with or without."
+    ),
+    max_bytes: int = Option(1_000_000, help="Longest body of a request; beyond it: 413."),
+    time_limit: float = Option(60.0, help="Seconds that a request may take; beyond it: 504."),
+    max_waiting: int = Option(32, help="Requests that may wait in line; beyond it: 503."),
+    batch_size: int = Option(16, help="Texts of a list that are processed together."),
+    allow_host: list[str] | None = Option(None, help="Another name that a Host header may have; may be repeated."),
+    quiet: bool = Option(False, "--quiet", "-q", help="Log warnings and errors only."),
+    debug: bool = Option(False, "--debug", help="Raise unexpected errors with their traceback."),
 ) -> None:
     """Answer Presidio's REST API (/analyze, /anonymize, /deanonymize, ...) on this machine, until Ctrl+C.
 

@@ -45,7 +45,8 @@ def read(path, form="", **options):
 
 
 JSON_FAULTS = [
-    ("kaggle", {"full_text": 5}, "E536"), ("kaggle", {"labels": "O"}, "E522"), ("kaggle", {"labels": ["O"]}, "E535"), ("kaggle", {"labels": None}, "E522"),
+    ("kaggle", {"full_text": 5}, "E536"), ("kaggle", {"labels": "O"}, "E522"),
+    ("kaggle", {"labels": ["O"]}, "E535"), ("kaggle", {"labels": None}, "E522"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "NAME"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-a b"]}, "E537"),
