@@ -36,7 +36,7 @@ from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.metrics import LEVEL, N_RESAMPLES, SEED, Estimate, resample, score
 from pii_components.evaluate.report import plain, versions
 from pii_components.evaluate.tables import progress_bar
-from pii_components.files.formats.jsonl import USUAL_ID_FIELDS
+from pii_components.files.formats.base import USUAL_ID_FIELDS
 from pii_components.files.labelled import guess_form, read_corpus
 from pii_components.files.record import Skip
 from pii_components.files.sources import open_source

@@ -2,96 +2,60 @@
 
 import json
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Annotated, TextIO
 
-from rich.console import Console
+import typer
+from rich.table import Table
+from rich.text import Text
+from typer import Argument, Option
 
 from ..errors import Errors, PiiError
-from ..files.record import Record, Skip, Source, reason_of
+from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
-from ..files.writers import partial_path
-from ..release.engine import Engine, Result, load_engine
+from ..files.writers import partial_path, writing
+from ..release.engine import Engine, Found, Result, load_engine
 from ..release.run import batches
-from .common import DONE, DONE_WITH_SKIPS, REFUSED, STOPPED, spans_table
+from . import common
+from .deidentify import INPUT_HELP
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What the user asked for; see `pii-edu detect --help`."""
-
-    source: str
-    out: str = ""
-    text_field: str = ""
-    id_field: str = ""
-    encoding: str = "utf-8"
-    show_text: bool = False
-    model: str = "en_pii_edu"
-    batch_size: int = 16
-    strict: bool = False
-    overwrite: bool = False
-    debug: bool = False
-
-
-def detect(options: Options, screen: Console, err: Console) -> int:
-    """Run the command.
-
-    options (Options): From the command line. screen (Console): For tables. err (Console): For skipped records.
-    RETURNS (int): Exit code.
-    RAISES (PiiError): E5xx, before anything is written.
-    """
-    data = sys.stdin.buffer.read() if options.source == "-" else None
-    source = open_source(
-        Path(options.source), text_field=options.text_field, id_field=options.id_field, encoding=options.encoding, data=data
-    )
-    target = Path(options.out) if options.out else None
-    if target is not None and target.exists():
-        if data is None and target.samefile(options.source):
-            raise PiiError(Errors.E509)
-        if not options.overwrite:
-            raise PiiError(Errors.E541, path=options.out)
-    engine = load_engine(options.model, replace=False, debug=options.debug)
-    if target is None:
-        return _each(options, source, engine, err, screen=screen)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with open(partial_path(target), "w", encoding="utf-8", newline="\n") as file:
-            code = _each(options, source, engine, err, file=file)
-        if code in (DONE, DONE_WITH_SKIPS):
-            partial_path(target).replace(target)
-            err.print(f"wrote '{target}'", markup=False)
-    except OSError as error:
-        raise PiiError(Errors.E512, what=f"'{target}'", reason=reason_of(error)) from error
-    return code
-
-
-def _each(
-    options: Options, source: Source, engine: Engine, err: Console, *, screen: Console | None = None, file: TextIO | None = None
-) -> int:
-    n_skips = n_done = 0
-    for item, result in _pairs(source, engine, options.batch_size):
-        if isinstance(item, Skip) or isinstance(result, Skip):
-            skip = result if isinstance(result, Skip) else item
-            assert isinstance(skip, Skip)
-            if options.strict:
-                err.print(str(PiiError(Errors.E532, skip=skip.error)), markup=False)
-                return STOPPED
-            err.print(str(skip.error), markup=False)
-            n_skips += 1
-            continue
-        n_done += 1
-        if screen is not None and not result.spans:
-            screen.print(f"{item.id}: nothing found", markup=False)
-        elif screen is not None:
-            screen.print(spans_table(item.id, result.spans, item.text if options.show_text else None))
-        if file is not None:
-            file.writelines(_rows(item, result, options.show_text))
-    source.close()
-    if n_skips:
-        return DONE_WITH_SKIPS if n_done else REFUSED
-    return DONE
+def detect(
+    *,
+    source: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
+    out: str = Option("", "--out", "-o", help="Write spans as JSON Lines to this file instead of showing tables."),
+    text_field: common.TextOpt = "",
+    id_field: common.IdOpt = "",
+    encoding: common.EncodingOpt = "utf-8",
+    show_text: bool = Option(False, "--show-text", help="Show the text of each span too."),
+    model: common.ModelOpt = common.MODEL,
+    batch_size: common.BatchOpt = 16,
+    strict: common.StrictOpt = False,
+    overwrite: common.OverwriteOpt = False,
+    debug: common.DebugOpt = False,
+) -> None:
+    """Show or write what is found in INPUT: offsets (characters, end exclusive), label, role, score, source, reason."""
+    with common.guard(debug):
+        data = sys.stdin.buffer.read() if source == "-" else None
+        opened = open_source(Path(source), text_field=text_field, id_field=id_field, encoding=encoding, data=data)
+        target = Path(out) if out else None
+        if target is not None and target.exists():
+            if data is None and target.samefile(source):
+                raise PiiError(Errors.E509)
+            if not overwrite:
+                raise PiiError(Errors.E541, path=out)
+        pairs = _pairs(opened, load_engine(model, replace=False, debug=debug), batch_size)
+        if target is None:
+            raise typer.Exit(_each(pairs, strict=strict, show_text=show_text))
+        with writing(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with open(partial_path(target), "w", encoding="utf-8", newline="\n") as file:
+                code = _each(pairs, strict=strict, show_text=show_text, file=file)
+            if code in (common.DONE, common.DONE_WITH_SKIPS):
+                partial_path(target).replace(target)
+                common.say(f"wrote '{target}'")
+    raise typer.Exit(code)
 
 
 def _pairs(source: Source, engine: Engine, size: int) -> Iterator[tuple[Record | Skip, Result | Skip]]:
@@ -100,6 +64,34 @@ def _pairs(source: Source, engine: Engine, size: int) -> Iterator[tuple[Record |
         results = iter(engine.results([item for item in batch if isinstance(item, Record)]))
         for item in batch:
             yield item, item if isinstance(item, Skip) else next(results)
+    source.close()
+
+
+def _each(
+    pairs: Iterable[tuple[Record | Skip, Result | Skip]], *, strict: bool, show_text: bool, file: TextIO | None = None
+) -> int:
+    """Show each result, or write it. RETURNS (int): Exit code."""
+    n_skips = n_done = 0
+    screen = common.console()
+    for item, result in pairs:
+        if isinstance(item, Skip) or isinstance(result, Skip):
+            error = next(skip.error for skip in (result, item) if isinstance(skip, Skip))
+            if strict:
+                common.say(PiiError(Errors.E532, skip=error))
+                return common.STOPPED
+            common.say(error)
+            n_skips += 1
+            continue
+        n_done += 1
+        if file is not None:
+            file.writelines(_rows(item, result, show_text))
+        elif result.spans:
+            screen.print(spans_table(item.id, result.spans, item.text if show_text else None))
+        else:
+            screen.print(f"{item.id}: nothing found", markup=False)
+    if n_skips:
+        return common.DONE_WITH_SKIPS if n_done else common.REFUSED
+    return common.DONE
 
 
 def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:
@@ -111,3 +103,24 @@ def _rows(record: Record, result: Result, show_text: bool) -> Iterator[str]:
         if show_text:
             row["text"] = record.text[span.start_char : span.end_char]
         yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def spans_table(title: str, spans: Iterable[Found], text: str | None = None) -> Table:
+    """A row per span; with its text, if `text` is given. Offsets are characters, end exclusive."""
+    rows = [
+        (
+            span.start_char,
+            span.end_char,
+            Text(span.label, common.STYLES.get(span.label, common.OTHER_STYLE)),
+            span.role,
+            f"{span.score:.3f}",
+            span.source,
+            span.reason,
+            *([repr(text[span.start_char : span.end_char])[1:-1]] if text is not None else []),
+        )
+        for span in spans
+    ]
+    names = ("start", "end", "label", "role", "score", "source", "reason", *(["text"] if text is not None else []))
+    table = common.table_of(rows, *names, right=("start", "end", "score"), title=Text(title))
+    table.title_justify = "left"
+    return table

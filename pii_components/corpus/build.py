@@ -763,7 +763,7 @@ def from_carriers(
 
 def from_crapii(path: Path, split: str) -> Iterator[Filled]:
     """YIELDS (Filled): Real labelled essays in CRAPII's JSON or JSONL form, whole, in the part where the JEDM paper has them."""
-    from ..files.sources import read_labelled
+    from ..files.labelled import read_labelled
 
     for text in read_labelled(path):
         if crapii_split(text.id) == split:

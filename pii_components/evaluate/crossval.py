@@ -32,7 +32,7 @@ from ..context.component import PRIVATE
 from ..corpus.build import CRAPII_ANNOTATED, WORN, Filled, to_doc
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText
-from ..files.sources import read_labelled
+from ..files.labelled import read_labelled
 from ..labels import is_name
 from ..spans import SPANS_KEY
 from ..training.classifier import PersonExample, collect, train

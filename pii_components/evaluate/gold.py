@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, Tally
-from ..files.formats.kaggle import labelled
+from ..files.formats.tokens import kaggle_labelled as labelled
 from ..files.json_text import open_json
 from ..files.labelled import guess_form, read_corpus
 from ..files.record import Skip, open_binary

@@ -1,7 +1,7 @@
-"""JSON as text: where the fields of an object lie, objects with new values in place, arrays element by element.
+"""JSON Lines, and arrays of objects as the Kaggle files are, one object at a time and byte for byte as written.
 
-body, values, twice = scan_object('{"id": 1, "text": "a b"}')
-splice(body, {"text": "a c"})                               # '{"id": 1, "text": "a c"}'
+body, values, twice = scan_object('{"id": 1, "text": "a b"}')       # where each field lies, decoded values
+splice(body, {"text": "a c"})                                       # '{"id": 1, "text": "a c"}'
 """
 
 import json
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from json import JSONDecodeError
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
@@ -21,13 +21,17 @@ from .record import (
     Source,
     check_fields,
     choose_text_field,
-    detect_encoding,
     has_half_pair,
     open_binary,
+    open_decoded,
     open_text,
     reason_of,
 )
 
+# Fields of CRAPII that repeat the text or depend on its tokens; they are replaced with it, never passed through.
+TOKEN_FIELDS = ("tokens", "trailing_whitespace", "labels")
+# Stands where a message names an encoding.
+HALF_ESCAPE = "text, since an escape stands for half a character"
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\n\r]*")
 _CHUNK = 1 << 20
@@ -36,71 +40,63 @@ _MAX_OBJECT = 1 << 26
 
 @dataclass(frozen=True, slots=True)
 class JsonBody:
-    """An object as it was written. raw (str): Its JSON. at (dict[str, tuple[int, int]]): Where the value of each field lies
-    in it."""
+    """An object as it was written. raw (str): Its JSON. at (dict[str, tuple[int, int]]): Where the value of each field lies."""
 
     raw: str
     at: dict[str, tuple[int, int]]
 
     def value(self, name: str) -> Any:
-        """RETURNS (Any): The decoded value of a field, or None."""
+        """The decoded value of a field, or None."""
         return json.loads(self.raw[slice(*self.at[name])]) if name in self.at else None
 
 
-def scan_object(raw: str) -> tuple[JsonBody, dict[str, Any], set[str]]:
-    """Find the fields of one JSON object.
+def _skip_space(text: str, pos: int) -> int:
+    match = _SPACE.match(text, pos)
+    return match.end() if match else pos
 
-    raw (str): The whole object; white space around it is allowed.
+
+def scan_object(raw: str) -> tuple[JsonBody, dict[str, Any], set[str]]:
+    """Find the fields of one JSON object; white space around it is allowed.
+
     RETURNS (tuple[JsonBody, dict[str, Any], set[str]]): Places, decoded values, and the names that stand there twice.
     RAISES (ValueError): If it is no object, or something follows it.
     """
-
-    def skip(pos: int) -> int:
-        match = _SPACE.match(raw, pos)
-        return match.end() if match else pos
-
     at: dict[str, tuple[int, int]] = {}
     values: dict[str, Any] = {}
     twice: set[str] = set()
-    pos = skip(0)
-    if raw[pos : pos + 1] != "{":
-        raise JSONDecodeError("no object", "", pos)
-    pos = skip(pos + 1)
-    closed = raw[pos : pos + 1] == "}"
-    while not closed:
-        if raw[pos : pos + 1] != '"':
-            raise JSONDecodeError("no name of a field", "", pos)
-        name, pos = _DECODER.raw_decode(raw, pos)
-        pos = skip(pos)
-        if raw[pos : pos + 1] != ":":
-            raise JSONDecodeError("no colon", "", pos)
-        start = skip(pos + 1)
+
+    def expect(signs: str, pos: int) -> int:
+        pos = _skip_space(raw, pos)
+        if raw[pos : pos + 1] not in tuple(signs):
+            raise JSONDecodeError(f"none of {signs}", "", pos)
+        return pos
+
+    pos = _skip_space(raw, expect("{", 0) + 1)
+    while raw[pos : pos + 1] != "}":
+        name, pos = _DECODER.raw_decode(raw, expect('"', pos))
+        start = _skip_space(raw, expect(":", pos) + 1)
         value, end = _DECODER.raw_decode(raw, start)
         if name in at:
             twice.add(name)
         at[name], values[name] = (start, end), value
-        pos = skip(end)
-        if raw[pos : pos + 1] not in (",", "}"):
-            raise JSONDecodeError("no comma", "", pos)
-        closed = raw[pos] == "}"
-        pos = pos if closed else skip(pos + 1)
-    if skip(pos + 1) != len(raw):
+        pos = expect(",}", end)
+        if raw[pos] == ",":
+            pos = expect('"', pos + 1)
+    if _skip_space(raw, pos + 1) != len(raw):
         raise JSONDecodeError("extra data", "", pos)
     return JsonBody(raw, at), values, twice
 
 
 def splice(body: JsonBody, new: dict[str, Any], drop: frozenset[str] = frozenset()) -> str:
-    """The object with new values for some fields.
+    """The object with new values for some of its fields, and without those in `drop`.
 
-    body (JsonBody): As read. new (dict[str, Any]): Value per field. drop (frozenset[str]): Fields to leave out.
     RETURNS (str): JSON on the lines that it had; all else as it was, non-ASCII escaped only if the object has none in clear.
     """
     ascii_only = body.raw.isascii()
     texts = {name: json.dumps(value, ensure_ascii=ascii_only) for name, value in new.items() if name in body.at}
     if drop & body.at.keys():
-        kept = [name for name in body.at if name not in drop]
-        pairs = ((json.dumps(name, ensure_ascii=ascii_only), texts.get(name, body.raw[slice(*body.at[name])])) for name in kept)
-        return "{" + ", ".join(f"{name}: {value}" for name, value in pairs) + "}"
+        pairs = ((name, texts.get(name, body.raw[slice(*at)])) for name, at in body.at.items() if name not in drop)
+        return "{" + ", ".join(f"{json.dumps(name, ensure_ascii=ascii_only)}: {value}" for name, value in pairs) + "}"
     out = body.raw
     for name, text in sorted(texts.items(), key=lambda item: -body.at[item[0]][0]):
         start, end = body.at[name]
@@ -137,34 +133,32 @@ def elements(stream: TextIO) -> Iterator[tuple[int, str]]:
     def next_sign() -> str:
         nonlocal pos, line
         while True:
-            match = _SPACE.match(buffer, pos)
-            end = match.end() if match else pos
+            end = _skip_space(buffer, pos)
             line, pos = line + buffer.count("\n", pos, end), end
             if pos < len(buffer) or not more(pos):
                 return buffer[pos : pos + 1]
+
+    def end_of_element(sign: str) -> int:
+        while True:
+            try:
+                _, end = _DECODER.raw_decode(buffer, pos)
+            except RecursionError as err:
+                raise BrokenArrayError("nested too deeply") from err
+            except ValueError as err:
+                cut = not isinstance(err, JSONDecodeError) or err.msg.startswith("Unterminated") or err.pos >= len(buffer) - 16
+                if at_end or not cut or len(buffer) - pos > _MAX_OBJECT or not more(pos):
+                    raise BrokenArrayError(f"malformed JSON from line {line} on") from err
+            else:  # a number may go on in the next chunk
+                if end < len(buffer) or sign in '{["' or at_end or not more(pos):
+                    return end
 
     next_sign()
     pos += 1  # the bracket, which open_json has seen
     if next_sign() == "]":
         return
     while True:
-        sign = next_sign()
-        start_line = line
-        while True:
-            try:
-                _, end = _DECODER.raw_decode(buffer, pos)
-                if end == len(buffer) and sign not in '{["' and not at_end and more(pos):
-                    continue  # a number may go on in the next chunk
-                break
-            except RecursionError as err:
-                raise BrokenArrayError("nested too deeply") from err
-            except ValueError as err:
-                incomplete = (
-                    not isinstance(err, JSONDecodeError) or err.msg.startswith("Unterminated") or err.pos >= len(buffer) - 16
-                )
-                if at_end or not incomplete or len(buffer) - pos > _MAX_OBJECT or not more(pos):
-                    raise BrokenArrayError(f"malformed JSON from line {start_line} on") from err
-        yield start_line, buffer[pos:end]
+        end = end_of_element(next_sign())
+        yield line, buffer[pos:end]
         line, pos = line + buffer.count("\n", pos, end), end
         sign = next_sign()
         if sign == "]":
@@ -174,19 +168,30 @@ def elements(stream: TextIO) -> Iterator[tuple[int, str]]:
         pos += 1
 
 
-# JSON Lines, and arrays of objects as the Kaggle files are, one object at a time.
-
-# Fields of CRAPII that repeat the text or depend on its tokens; they are replaced with it, never passed through.
-TOKEN_FIELDS = ("tokens", "trailing_whitespace", "labels")
-# Stands where a message names an encoding.
-HALF_ESCAPE = "text, since an escape stands for half a character"
+def scanned(found: Iterator[tuple[int, str]], encoding: str) -> Iterator[tuple[int, JsonBody, dict[str, Any], set[str]] | Skip]:
+    """YIELDS (tuple | Skip): Number, and what `scan_object` gives, of each of `lines` or `elements`; E520, E521, E531."""
+    number = 0
+    try:
+        for number, (line, element) in enumerate(found, 1):
+            if has_half_pair(element):
+                yield Skip.of(Errors.E520, number=number, encoding=encoding)
+                continue
+            try:
+                item = scan_object(element)
+            except (ValueError, RecursionError):
+                yield Skip.of(Errors.E521, number=number, line=line)
+            else:
+                yield number, *item
+    except BrokenArrayError as err:
+        yield Skip.of(Errors.E531, number=number, reason=str(err), last=True)
+    except (OSError, UnicodeError) as err:
+        yield Skip.of(Errors.E531, number=number, reason=reason_of(err), last=True)
 
 
 @dataclass(slots=True)
 class JsonSource(Source):
-    """JSON Lines, or an array of objects. raw (BinaryIO): The open file."""
+    """JSON Lines, or an array of objects."""
 
-    raw: BinaryIO | None = None
     _seen: set[str] = field(default_factory=set)
 
     def __iter__(self) -> Iterator[Record | Skip]:
@@ -195,45 +200,32 @@ class JsonSource(Source):
 
     def objects(self) -> Iterator[tuple[int, JsonBody, dict[str, Any]] | Skip]:
         """YIELDS (tuple[int, JsonBody, dict[str, Any]] | Skip): Number, object as written, and decoded values."""
-        with open_binary(self.path) as raw, open_text(raw, encoding=self.encoding, bom=self.bom, newline="\n") as stream:
-            self.raw = raw
-            yield from self._objects(stream)
+        for item in scanned(self.parts(), self.encoding):
+            if isinstance(item, Skip):
+                yield item
+            elif self.text_field not in item[2] or self.text_field in item[3]:
+                yield Skip.of(Errors.E522, number=item[0], name=self.text_field)
+            else:
+                yield item[:3]
 
-    def _objects(self, stream: TextIO) -> Iterator[tuple[int, JsonBody, dict[str, Any]] | Skip]:
-        number = 0
-        try:
-            for number, (line, element) in enumerate(lines(stream) if self.kind == "jsonl" else elements(stream), 1):
-                if has_half_pair(element):
-                    yield Skip.of(Errors.E520, number=number, encoding=self.encoding)
-                    continue
-                try:
-                    body, values, twice = scan_object(element)
-                except (ValueError, RecursionError):
-                    yield Skip.of(Errors.E521, number=number, line=line)
-                    continue
-                if self.text_field not in values or self.text_field in twice:
-                    yield Skip.of(Errors.E522, number=number, name=self.text_field)
-                else:
-                    yield number, body, values
-        except BrokenArrayError as err:
-            yield Skip.of(Errors.E531, number=number, reason=str(err), last=True)
-        except (OSError, UnicodeError) as err:
-            yield Skip.of(Errors.E531, number=number, reason=reason_of(err), last=True)
+    def parts(self) -> Iterator[tuple[int, str]]:
+        """YIELDS (tuple[int, str]): Line and JSON of each object."""
+        with (
+            open_binary(self.path) as self.raw,
+            open_text(self.raw, encoding=self.encoding, bom=self.bom, newline="\n") as stream,
+        ):
+            yield from lines(stream) if self.kind == "jsonl" else elements(stream)
 
     def _record(self, number: int, body: JsonBody, values: dict[str, Any]) -> Record | Skip:
-        text = values[self.text_field]
-        if text is None:
-            text = ""
+        text = "" if values[self.text_field] is None else values[self.text_field]
         if not isinstance(text, str):
             return Skip.of(Errors.E523, number=number, type=type(text).__name__)
         if has_half_pair(text):
             return Skip.of(Errors.E520, number=number, encoding=HALF_ESCAPE)
-        ident = values.get(self.id_field) if self.id_field else None
-        if "tokens" in values and "tokens" not in self.drop:
-            problem = _tokens_problem(values, text)
-            if problem:
-                return Skip.of(problem, number=number)
-        hidden = {self.text_field, *TOKEN_FIELDS, *self.drop} if "tokens" in values else {self.text_field, *self.drop}
+        has_tokens = "tokens" in values
+        if has_tokens and "tokens" not in self.drop and not _tokens_fit(values, text):
+            return Skip.of(Errors.E529, number=number)
+        hidden = {self.text_field, *self.drop, *(TOKEN_FIELDS if has_tokens else ())}
         self._seen.update(name for name in values if name not in hidden)
         if len(self._seen) > len(self.others):
             self.others[:] = sorted(self._seen)[:100]
@@ -242,31 +234,22 @@ class JsonSource(Source):
             for name, value in values.items()
             if name not in hidden and isinstance(value, str | list | dict)
         )
+        ident = values.get(self.id_field) if self.id_field else None
         return Record(number, str(number if ident is None else ident), text, body=body, others=others)
-
-    def position(self) -> int:
-        return self.raw.tell() if self.raw is not None and not self.raw.closed else 0
-
-    def close(self) -> None:
-        if self.raw is not None:
-            self.raw.close()
 
 
 def join_tokens(tokens: list[str], spaces: list[bool]) -> str:
-    """RETURNS (str): The text that tokens and their marks of trailing white space stand for."""
+    """The text that tokens and their marks of trailing white space stand for."""
     return "".join(token + (" " if space else "") for token, space in zip(tokens, spaces, strict=True))
 
 
-def _tokens_problem(values: dict[str, Any], text: str) -> str:
-    """RETURNS (str): E529 if the tokens beside a text are not those of the text; else the empty string."""
+def _tokens_fit(values: dict[str, Any], text: str) -> bool:
     tokens, spaces, labels = (values.get(name) for name in TOKEN_FIELDS)
     if not isinstance(tokens, list) or not isinstance(spaces, list) or len(tokens) != len(spaces):
-        return Errors.E529
+        return False
     if labels is not None and (not isinstance(labels, list) or len(labels) != len(tokens)):
-        return Errors.E529
-    if not all(isinstance(token, str) for token in tokens) or join_tokens(tokens, spaces) != text:
-        return Errors.E529
-    return ""
+        return False
+    return all(isinstance(token, str) for token in tokens) and join_tokens(tokens, spaces) == text
 
 
 def open_json(
@@ -274,21 +257,17 @@ def open_json(
 ) -> JsonSource:
     """Look into a file of JSON objects: an array if it starts with a bracket, else one object per line.
 
-    path (Path): The file. text_field (str): Field of the text; empty to find one with a usual name. id_field (str): Field of
-    the id; empty for "document" where there is one. encoding (str): A byte order mark in the file overrules utf-8.
-    drop (frozenset[str]): Fields that do not go to the output.
-    RETURNS (JsonSource): To be iterated over.
+    text_field, id_field (str): Fields; empty to find a text with a usual name, and "document" for the id. encoding (str): A byte
+    order mark overrules utf-8. drop (frozenset[str]): Fields that do not go to the output.
     RAISES (PiiError): E501 to E508, E521.
     """
-    with open_binary(path) as raw:
-        codec, bom = detect_encoding(raw.read(4), encoding)
-        try:
-            with open_text(raw, encoding=codec, bom=bom) as stream:
+    try:
+        with open_decoded(path, encoding) as (stream, codec, bom):
+            head = stream.read(1)
+            while head and head.isspace():
                 head = stream.read(1)
-                while head and head.isspace():
-                    head = stream.read(1)
-        except (OSError, UnicodeError) as err:
-            raise PiiError(Errors.E501, what="the input", reason=reason_of(err)) from err
+    except (OSError, UnicodeError) as err:
+        raise PiiError(Errors.E501, what="the input", reason=reason_of(err)) from err
     if not head:
         raise PiiError(Errors.E503)
     source = JsonSource(path=path, kind="json" if head == "[" else "jsonl", encoding=codec, bom=bom, drop=drop)
@@ -297,27 +276,24 @@ def open_json(
     source.text_field = choose_text_field(fields, text_field)
     check_fields(fields, id_field, *drop)
     source.id_field = id_field or ("document" if "document" in fields else "")
-    source.others = [name for name in fields if name != source.text_field and name not in drop]
-    if "tokens" in fields:
-        source.others = [name for name in source.others if name not in TOKEN_FIELDS]
+    hidden = {source.text_field, *drop, *(TOKEN_FIELDS if "tokens" in fields else ())}
+    source.others = [name for name in fields if name not in hidden]
     source._seen = set(source.others)
     return source
 
 
 def _first_fields(source: JsonSource, tries: int = 50) -> list[str]:
-    """RETURNS (list[str]): Names of the fields of the first fifty objects, as far as they can be read, in order."""
+    """Names of the fields of the first objects, as far as they can be read, in order."""
     names: dict[str, None] = {}
     line = 0
-    with open_binary(source.path) as raw, open_text(raw, encoding=source.encoding, bom=source.bom, newline="\n") as stream:
-        found = lines(stream) if source.kind == "jsonl" else elements(stream)
-        try:
-            for start, element in islice(found, tries):
-                line = start
-                with suppress(ValueError, RecursionError):
-                    names.update(dict.fromkeys(scan_object(element)[1]))
-        except (BrokenArrayError, OSError, UnicodeError) as err:
-            if not names:
-                raise PiiError(Errors.E521, number=1, line=max(line, 1)) from err
+    try:
+        for start, element in islice(source.parts(), tries):
+            line = start
+            with suppress(ValueError, RecursionError):
+                names.update(dict.fromkeys(scan_object(element)[1]))
+    except (BrokenArrayError, OSError, UnicodeError) as err:
+        if not names:
+            raise PiiError(Errors.E521, number=1, line=max(line, 1)) from err
     if not line:
         raise PiiError(Errors.E503)
     if not names:

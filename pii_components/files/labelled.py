@@ -6,66 +6,49 @@
     tally = convert(Path("train.json"), Path("train.spacy"))            # what `pii-edu corpus convert` does
 
 Nothing is lost in silence. A record that cannot be read is a `Skip` with a code; gold that does not fit its text is masked and
-counted (`formats.record`): training passes over it, and so must whoever measures. Texts stream where the form allows it.
+counted (`formats.base`): training passes over it, and so must whoever measures. Texts stream where the form allows it.
 """
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
-from .formats.base import LabelledText, Masked, ReadOptions, Tally, settle
+from .formats import brat, entities, spans, tokens
+from .formats.base import CorpusWriter, Items, LabelledText, ReadOptions, Tally
 from .json_text import open_json
-from .record import Skip, detect_encoding, open_binary, open_text
+from .record import Skip, open_decoded
 from .tables import open_csv
 from .writers import partial_path
 
-__all__ = [
-    "FORMS", "Form", "LabelledText", "Masked", "ReadOptions", "Tally", "convert", "guess_form", "open_corpus_writer",
-    "read_corpus", "settle", "write_corpus",
-]  # fmt: skip
 
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """A form of labelled corpora.
-
-    name (str): For --from and --to. about (str): One line. module (str): In `corpus.formats`. writer (str): Its class there, or
-    nothing. suffixes (tuple[str, ...]): Of files that are written in it unless another form is asked for.
-    """
+class Form(NamedTuple):
+    """A form of labelled corpora: its name for --from and --to, its reader, its writer if it has one, and suffixes of files that
+    are written in it unless another form is asked for."""
 
     name: str
-    about: str
-    module: str
-    writer: str = ""
+    read: Callable[[Path, ReadOptions], Items]
+    writer: type[CorpusWriter] | None = None
     suffixes: tuple[str, ...] = ()
 
 
-FORMS: dict[str, Form] = {
-    form.name: form
-    for form in (
-        Form(
-            "kaggle", "CRAPII and Kaggle: an array of tokens, labels and full_text", "kaggle", "KaggleArrayWriter", (".json",)
-        ),
-        Form("kaggle-jsonl", "the same, one object per line", "kaggle", "KaggleWriter"),
-        Form("jsonl", "JSON Lines with id, text, spans", "jsonl", "SpansWriter", (".jsonl", ".ndjson")),
-        Form("csv", "CSV or TSV with id, text and spans as JSON", "table", "TableWriter", (".csv", ".tsv")),
-        Form("entities", "CSV with file_idx, entity_text, type, positions; needs --text-source", "entities"),
-        Form("brat", "brat standoff: a folder of .txt and .ann", "brat", "BratWriter", ("",)),
-        Form("spacy", "spaCy's DocBin", "docbin", "DocBinWriter", (".spacy",)),
-        Form("bio", "Hugging Face: tokens, ner_tags and label_list in one JSON", "bio", "BioWriter"),
-    )
-}
+_FORMS = (
+    Form("kaggle", tokens.read_kaggle, tokens.KaggleArrayWriter, (".json",)),  # CRAPII's too: tokens, labels and full_text
+    Form("kaggle-jsonl", tokens.read_kaggle, tokens.KaggleWriter),  # the same, one object per line
+    Form("jsonl", spans.read_jsonl, spans.SpansWriter, (".jsonl", ".ndjson")),
+    Form("csv", spans.read_csv, spans.TableWriter, (".csv", ".tsv")),
+    Form("entities", entities.read_joined),
+    Form("brat", brat.read_brat, brat.BratWriter, ("",)),
+    Form("spacy", tokens.read_docbin, tokens.DocBinWriter, (".spacy",)),
+    Form("bio", tokens.read_hugging_face, tokens.HuggingFaceWriter),
+)
+FORMS = {form.name: form for form in _FORMS}
 
 
 def form_named(name: str, *, written: bool = False) -> Form:
-    """RETURNS (Form): The form of that name.
-
-    RAISES (PiiError): E620, if there is none, or none that is written.
-    """
+    """The form of that name. RAISES (PiiError): E620, if there is none, or none that is written."""
     allowed = [form.name for form in FORMS.values() if form.writer or not written]
     if name not in allowed:
         raise PiiError(Errors.E620, form=name, done="written" if written else "read", allowed=", ".join(allowed))
@@ -73,10 +56,8 @@ def form_named(name: str, *, written: bool = False) -> Form:
 
 
 def guess_form(path: Path, *, encoding: str = "utf-8", text_field: str = "") -> str:
-    """The form of a corpus, by its suffix and its first records.
+    """The form of a corpus, a name in `FORMS`, by its suffix and its first records.
 
-    path (Path): File or folder. encoding (str), text_field (str): As in `read_corpus`.
-    RETURNS (str): A name in `FORMS`.
     RAISES (PiiError): E621, if it cannot be told; E501, E503, E521, if there is nothing to look at.
     """
     suffix = path.suffix.lower()
@@ -88,10 +69,8 @@ def guess_form(path: Path, *, encoding: str = "utf-8", text_field: str = "") -> 
     if suffix in (".csv", ".tsv"):
         fields = set(_columns(path, encoding, text_field))
     elif suffix in (".json", ".jsonl", ".ndjson"):
-        with open_binary(path) as raw:
-            codec, bom = detect_encoding(raw.read(4), encoding)
-            with open_text(raw, encoding=codec, bom=bom) as stream:
-                head = stream.read(4096)
+        with open_decoded(path, encoding) as (stream, _, _):
+            head = stream.read(4096)
         if "".join(head.split()).startswith('{"data":['):
             return "bio"
         # No name of a field is needed to look into the first records.
@@ -142,10 +121,13 @@ def read_corpus(
         counts.count(essay)
         yield essay
     if tally is None and counts.masked:
-        import warnings
-
         docs = len({masked.number for masked in counts.masked})
         warnings.warn(Warnings.W620.format(n=len(counts.masked), docs=docs), PiiWarning, stacklevel=2)
+
+
+def read_labelled(path: Path, *, on_skip: Callable[[Skip], None] | None = None) -> Iterator[LabelledText]:
+    """Essays of CRAPII or Kaggle's PII task: a .json array or .jsonl, streamed; see `read_corpus`."""
+    return (essay for _, essay in _usable(tokens.read_kaggle(path, ReadOptions()), on_skip))
 
 
 def _read(
@@ -156,8 +138,11 @@ def _read(
     chosen = form_named(form or guess_form(path, encoding=options.encoding, text_field=options.text_field))
     if options.text_source is not None and chosen.name != "entities":
         raise PiiError(Errors.E642, form=chosen.name)
-    module = _module(chosen)
-    for item in module.read(path, options):
+    yield from _usable(chosen.read(path, options), on_skip)
+
+
+def _usable(items: Items, on_skip: Callable[[Skip], None] | None) -> Iterator[tuple[int, LabelledText]]:
+    for item in items:
         if not isinstance(item, Skip):
             yield item
         elif on_skip is not None:
@@ -166,17 +151,11 @@ def _read(
             raise item.error
 
 
-def _module(form: Form) -> Any:
-    return import_module(f".formats.{form.module}", __package__)
-
-
-def open_corpus_writer(out: Path, form: str = "", *, tally: Tally | None = None) -> Any:
-    """The writer of a form.
+def open_corpus_writer(out: Path, form: str = "", *, tally: Tally | None = None) -> CorpusWriter:
+    """The writer of a form, for a with statement: `write` each record, then `finish`.
 
     out (Path): File, or folder for brat. form (str): A name in `FORMS`; empty to go by the suffix: .spacy, .json (Kaggle), .jsonl,
-    .csv, .tsv, none (brat).
-    tally (Tally | None): Gets what is masked on the way to tokens.
-    RETURNS (formats.output.CorpusWriter): For a with statement; `write` each record, then `finish`.
+    .csv, .tsv, none (brat). tally (Tally | None): Gets what is masked on the way to tokens.
     RAISES (PiiError): E620, E621.
     """
     if not form:
@@ -184,8 +163,9 @@ def open_corpus_writer(out: Path, form: str = "", *, tally: Tally | None = None)
         if not form:
             allowed = ", ".join(known.name for known in FORMS.values() if known.writer)
             raise PiiError(Errors.E621, what=f"'{out.name}'", option="--to", allowed=allowed)
-    chosen = form_named(form, written=True)
-    return getattr(_module(chosen), chosen.writer)(out, tally if tally is not None else Tally())
+    writer = form_named(form, written=True).writer
+    assert writer is not None
+    return writer(out, tally if tally is not None else Tally())
 
 
 def write_corpus(
@@ -198,7 +178,7 @@ def write_corpus(
 ) -> int:
     """Write a labelled corpus; what stood at `out` is replaced when all is written.
 
-    essays (Iterable[LabelledText]): Records. out (Path), form (str): See `open_corpus_writer`.
+    out (Path), form (str): See `open_corpus_writer`.
     on_skip (Callable[[Skip], None] | None): Called with every record that the form cannot hold; without it the first one raises.
     tally (Tally | None): Gets what is masked, since it begins or ends inside a token.
     RETURNS (int): Number of records that were written.
@@ -232,7 +212,7 @@ def _write(
         if needed and not writer.n_written:
             raise PiiError(Errors.E503)
         writer.finish()
-        return int(writer.n_written)
+        return writer.n_written
 
 
 def convert(
@@ -241,33 +221,26 @@ def convert(
     *,
     from_form: str = "",
     to_form: str = "",
-    encoding: str = "utf-8",
-    text_field: str = "",
-    id_field: str = "",
-    text_source: Path | None = None,
     on_skip: Callable[[Skip], None] | None = None,
     overwrite: bool = False,
+    text_source: Path | None = None,
+    **reading: Any,
 ) -> Tally:
-    """Turn a corpus into another form.
+    """Turn a corpus into another form; nothing stands at `out` before all is done.
 
-    source (Path): What is read. out (Path): What is written; nothing stands there before all is done.
     from_form, to_form (str): Names in `FORMS`; empty to guess. overwrite (bool): Whether what stands at `out` is replaced.
-    The others as in `read_corpus`.
+    The others (encoding, text_field, id_field) as in `read_corpus`.
     RETURNS (Tally): Documents and labels that came through, all that was masked on the way in and out.
     RAISES (PiiError): E503 if no record could be used; E636, E638; else as `read_corpus` and `write_corpus`.
     """
     check_places(source, out, text_source, overwrite=overwrite)
-    tally = Tally()
-    options = ReadOptions(encoding, text_field, id_field, text_source, tally)
-    _write(_read(source, from_form, options, on_skip), out, to_form, on_skip, tally, needed=True)
-    return tally
+    options = ReadOptions(text_source=text_source, tally=Tally(), **reading)
+    _write(_read(source, from_form, options, on_skip), out, to_form, on_skip, options.tally, needed=True)
+    return options.tally
 
 
 def check_places(source: Path, out: Path, *others: Path | None, overwrite: bool) -> None:
-    """Refuse to write on, in or around what is read, and over what exists.
-
-    RAISES (PiiError): E636, E638.
-    """
+    """Refuse to write on, in or around what is read, and over what exists. RAISES (PiiError): E636, E638."""
     target = out.resolve()
     for origin in (path.resolve() for path in (source, *others) if path is not None):
         places = (target, partial_path(target))

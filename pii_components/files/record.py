@@ -11,6 +11,7 @@ number and no text. Sources are read as they are used; none keeps more than one 
 import codecs
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
@@ -44,10 +45,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A record that was left out, and why; no text.
-
-    number (int): Position in the input, from 1. error (PiiError): Says why. last (bool): Whether nothing can be read after it.
-    """
+    """A record that was left out, and why; no text. `last`: nothing can be read after it."""
 
     number: int
     error: PiiError
@@ -55,12 +53,12 @@ class Skip:
 
     @property
     def code(self) -> str:
-        """RETURNS (str): For example "E520"."""
+        """For example "E520"."""
         return self.error.code
 
     @classmethod
     def of(cls, template: str, *, number: int, last: bool = False, **values: object) -> "Skip":
-        """RETURNS (Skip): With the message of one of `Errors`, filled with the number and the values."""
+        """With the message of one of `Errors`, filled with the number and the values."""
         return cls(number=number, error=PiiError(template, number=number, **values), last=last)
 
 
@@ -68,12 +66,12 @@ class Skip:
 class Source:
     """An input that is open for reading: iterate over it once.
 
-    path (Path): File or folder. kind (str): "txt", "folder", "csv", "jsonl" or "json".
+    path (Path): File or folder. kind (str): "txt", "folder", "submissions", "csv", "jsonl" or "json".
     encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
-    text_field (str): Column or field of the text. id_field (str): Column or field of the id; empty if there is none.
+    text_field, id_field (str): Columns or fields of text and id; empty if there are none.
     drop (frozenset[str]): Columns or fields that are left out of the output.
     others (list[str]): Columns or fields that pass through unchanged, as far as they are known.
-    size (int): Bytes, or files of a folder: the length of a progress bar.
+    size (int): Bytes, or files of a folder: the length of a progress bar. raw (BinaryIO | None): The open file.
     """
 
     path: Path
@@ -85,34 +83,35 @@ class Source:
     drop: frozenset[str] = frozenset()
     others: list[str] = field(default_factory=list)
     size: int = 0
+    raw: BinaryIO | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
         raise NotImplementedError
 
     def position(self) -> int:
-        """RETURNS (int): How much of `size` has been read."""
-        return 0
+        """How much of `size` has been read."""
+        return self.raw.tell() if self.raw is not None and not self.raw.closed else 0
 
     def close(self) -> None:
         """Close the file behind it."""
+        if self.raw is not None:
+            self.raw.close()
 
     def fingerprint(self) -> str:
-        """RETURNS (str): Changes when the input does (size and time of change); a run is only taken up on the same input."""
+        """Changes when the input does (size and time of change); a run is only taken up on the same input."""
         stat = self.path.stat()
         return f"{self.kind}:{stat.st_size}:{stat.st_mtime_ns}"
 
 
 def has_half_pair(text: str) -> bool:
-    """RETURNS (bool): Whether the text holds half of a surrogate pair: bytes that could not be decoded, or a broken escape."""
+    """Whether the text holds half of a surrogate pair: bytes that could not be decoded, or a broken escape."""
     return _HALF_PAIR.search(text) is not None
 
 
 def detect_encoding(head: bytes, encoding: str = "utf-8") -> tuple[str, bytes]:
-    """The encoding of a file that begins so. A byte order mark tells more than the option's default does.
+    """The encoding of a file that begins with `head` (3 bytes or more), without its byte order mark; and the mark.
 
-    head (bytes): The first bytes, at least 3. encoding (str): As the user gave it.
-    RETURNS (tuple[str, bytes]): The encoding without its mark, and the mark.
-    RAISES (PiiError): E508, if there is no such text encoding.
+    A mark tells more than utf-8, the default of the option, does. RAISES (PiiError): E508, if there is no such text encoding.
     """
     try:
         info = codecs.lookup(encoding)
@@ -130,10 +129,7 @@ def detect_encoding(head: bytes, encoding: str = "utf-8") -> tuple[str, bytes]:
 
 
 def open_binary(path: Path) -> BinaryIO:
-    """Open a file for reading.
-
-    RAISES (PiiError): E501, if that fails.
-    """
+    """Open a file for reading. RAISES (PiiError): E501, if that fails."""
     try:
         return open(path, "rb")
     except OSError as err:
@@ -141,53 +137,59 @@ def open_binary(path: Path) -> BinaryIO:
 
 
 def open_text(raw: BinaryIO, *, encoding: str, bom: bytes, newline: str = "") -> TextIOWrapper:
-    """Decode an open file from after its byte order mark. Bytes that the encoding lacks become half pairs, so that the record
-    they stand in can be told from the others.
-
-    raw (BinaryIO): The file. encoding (str), bom (bytes): As `detect_encoding` gave them. newline (str): As `open` takes it.
-    RETURNS (TextIOWrapper): Close it, or use it in a with statement.
-    """
+    """Decode an open file from after its byte order mark; for a with statement. Bytes that the encoding lacks become half
+    pairs, so that the record they stand in can be told from the others."""
     raw.seek(len(bom))
     return TextIOWrapper(raw, encoding=encoding, errors="surrogateescape", newline=newline)
 
 
-def show_fields(fields: Iterable[str]) -> str:
-    """Names of columns for a message.
+@contextmanager
+def open_decoded(path: Path, encoding: str, newline: str = "") -> Iterator[tuple[TextIOWrapper, str, bytes]]:
+    """YIELDS (tuple): A file as text, its encoding and its byte order mark. RAISES (PiiError): E501, E508."""
+    with open_binary(path) as raw:
+        codec, bom = detect_encoding(raw.read(4), encoding)
+        with open_text(raw, encoding=codec, bom=bom, newline=newline) as stream:
+            yield stream, codec, bom
 
-    RETURNS (str): For example "id, essay, (column 3)".
-    """
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file. RAISES (OSError, PiiError): If it cannot be opened or read; see `cause_of`."""
+    with open_binary(path) as file:
+        return file.read()
+
+
+def cause_of(err: BaseException) -> str:
+    """The system's reason behind an error of `read_bytes`."""
+    return reason_of(err.__cause__ or err)
+
+
+def show_fields(fields: Iterable[str]) -> str:
+    """Names of columns for a message: "id, essay, (column 3)"."""
     names = [safe_name(name, i) for i, name in enumerate(fields, 1)]
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 
 def safe_name(name: str, number: int) -> str:
-    """RETURNS (str): The name of a column, or "(column 3)" for a long one: a file without a header has a student's text
-    there."""
+    """The name of a column, or "(column 3)" for a long one: a file without a header has a student's text there."""
     return name if 0 < len(name) <= 40 and name.isprintable() else f"(column {number})"
 
 
 def choose_text_field(fields: list[str], wanted: str) -> str:
-    """The column that holds the text.
+    """The column that holds the text. wanted (str): As the user gave it; empty for "find it".
 
-    fields (list[str]): All columns. wanted (str): As the user gave it; empty for "find it".
-    RAISES (PiiError): E505, if the wanted one is missing; E506, if none is wanted and none has a usual name; E507, if it is
-    there twice.
+    RAISES (PiiError): E505, if the wanted one is missing; E506, if none has a usual name; E507, if it is there twice.
     """
     chosen = wanted or next((name for name in USUAL_TEXT_FIELDS if name in fields), fields[0] if len(fields) == 1 else "")
     if not chosen:
         raise PiiError(Errors.E506, fields=show_fields(fields))
-    if chosen not in fields:
-        raise PiiError(Errors.E505, name=chosen, fields=show_fields(fields))
+    check_fields(fields, chosen)
     if fields.count(chosen) > 1:
         raise PiiError(Errors.E507, name=chosen)
     return chosen
 
 
 def check_fields(fields: list[str], *names: str) -> None:
-    """Check that the other columns that the user named are there.
-
-    RAISES (PiiError): E505, if one is not.
-    """
+    """Check that columns that the user named are there. RAISES (PiiError): E505, if one is not."""
     for name in names:
         if name and name not in fields:
             raise PiiError(Errors.E505, name=name, fields=show_fields(fields))

@@ -1,25 +1,24 @@
-"""Open whatever the user points at, and read labelled essays.
+"""Open whatever the user points at.
 
     source = open_source(Path("essays.csv"), text_field="essay")
     for item in source: ...                                     # Record | Skip
-
-    for essay in read_labelled(Path("train.json")):             # CRAPII, Kaggle
-        essay.text, essay.spans                                 # [(start_char, end_char, label)]
+    source = open_submissions(Path("downloads"), max_pages=5)   # .pdf and .txt as students hand them in
 
 The suffix decides: .txt, .csv, .tsv, .jsonl, .json; a folder means its .txt files, those in folders below it too, in the
-order of their paths. CSV and JSON have modules of their own.
+order of their paths. PDF becomes text by PyMuPDF, as for CRAPII: the pages in order, joined by a line break. PyMuPDF is under
+the AGPL; it is imported here alone, comes with the extra `corpus` only, and no other input needs it.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from ..errors import Errors, PiiError
-from .formats.base import LabelledText, ReadOptions
 from .json_text import open_json
-from .record import Record, Skip, Source, detect_encoding, has_half_pair, open_binary, reason_of
+from .record import Record, Skip, Source, cause_of, detect_encoding, has_half_pair, open_binary, read_bytes, reason_of
 from .tables import open_csv
 
 TABLE_SUFFIXES = (".csv", ".tsv")
@@ -33,10 +32,7 @@ class TextSource(Source):
     data: bytes | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        data = self.data
-        if data is None:
-            with open_binary(self.path) as file:
-                data = file.read()
+        data = read_bytes(self.path) if self.data is None else self.data
         yield decode_text(data, 1, str(self.path.stem or "-"), encoding=self.encoding)
 
     def fingerprint(self) -> str:
@@ -45,25 +41,30 @@ class TextSource(Source):
 
 @dataclass(slots=True)
 class FolderSource(Source):
-    """A folder of plain texts. files (list[str]): Their paths in it, sorted. wanted (str): The encoding that was asked for."""
+    """A folder of plain texts; `encoding` is the one that was asked for. files (list[str]): Their paths in it, sorted.
+    done (int): Files read; those up to it are passed over."""
 
     files: list[str] = field(default_factory=list)
-    wanted: str = "utf-8"
     done: int = 0
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        for number, name in enumerate(self.files, 1):
+        for number in range(self.done + 1, len(self.files) + 1):
             self.done = number
-            try:
-                with open_binary(self.path / name) as file:
-                    data = file.read()
-            except PiiError as err:
-                yield Skip.of(Errors.E501, number=number, what=f"record {number}", reason=reason_of(err.__cause__ or err))
-                continue
-            item = decode_text(data, number, name, encoding=self.wanted)
-            if isinstance(item, Record) and not item.text.strip():
-                item = Skip.of(Errors.E530, number=number)
-            yield item
+            yield self.read(number, self.files[number - 1])
+
+    def read(self, number: int, name: str) -> Record | Skip:
+        """One file; its id is its path in the folder."""
+        try:
+            data = read_bytes(self.path / name)
+        except PiiError as err:
+            return Skip.of(Errors.E501, number=number, what=f"record {number}", reason=cause_of(err))
+        return self.decode(data, number, name)
+
+    def decode(self, data: bytes, number: int, name: str) -> Record | Skip:
+        """The text of a file, if it has one."""
+        item = decode_text(data, number, name, encoding=self.encoding)
+        blank = isinstance(item, Record) and not item.text.strip()
+        return Skip.of(Errors.E530, number=number) if blank else item
 
     def position(self) -> int:
         return self.done
@@ -71,15 +72,34 @@ class FolderSource(Source):
     def fingerprint(self) -> str:
         stats = (os.stat(self.path / name) for name in self.files)
         listing = "\n".join(f"{name}\t{s.st_size}\t{s.st_mtime_ns}" for name, s in zip(self.files, stats, strict=True))
-        return f"folder:{sha256(listing.encode('utf-8', 'surrogateescape')).hexdigest()}"
+        return f"{self.kind}:{sha256(listing.encode('utf-8', 'surrogateescape')).hexdigest()}"
+
+
+@dataclass(slots=True)
+class SubmissionSource(FolderSource):
+    """A folder of .pdf and .txt. n_others (int): Files of other kinds, not read. max_bytes, max_pages (int): A larger file is
+    never opened, no page of a longer one is parsed; 0 is no limit."""
+
+    n_others: int = 0
+    max_bytes: int = 0
+    max_pages: int = 0
+
+    def read(self, number: int, name: str) -> Record | Skip:
+        path = self.path / name
+        try:
+            size = path.stat().st_size
+            if 0 < self.max_bytes < size:
+                return Skip.of(Errors.E654, number=number, size=size, limit=self.max_bytes)
+            data = read_bytes(path)
+        except (OSError, PiiError) as err:
+            return Skip.of(Errors.E641, number=number, reason=cause_of(err))
+        if name.lower().endswith(".pdf"):
+            return read_pdf(data, number, name, max_pages=self.max_pages)
+        return self.decode(data, number, name)
 
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:
-    """Decode one plain text. Its line ends stay, its byte order mark is kept aside.
-
-    data (bytes): The file. number (int): Its position. name (str): Its path in the folder. encoding (str): As the user gave it.
-    RETURNS (Record | Skip): `body` is the pair of name and (encoding, mark).
-    """
+    """Decode one plain text. Its line ends stay, its byte order mark is kept aside: `body` is name and (encoding, mark)."""
     codec, bom = detect_encoding(data[:4], encoding)
     try:
         text = data[len(bom) :].decode(codec)
@@ -102,8 +122,7 @@ def open_source(
     """Open an input.
 
     path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. encoding (str): Of
-    the file.
-    drop (Iterable[str]): Columns or fields that are left out. data (bytes | None): The text itself, from standard input.
+    the file. drop (Iterable[str]): Columns or fields that are left out. data (bytes | None): The text, from standard input.
     RETURNS (Source): To be iterated over, once.
     RAISES (PiiError): E501 to E508, E521, if there is nothing to read.
     """
@@ -131,48 +150,81 @@ def open_source(
 def _open_text(path: Path, head: bytes, encoding: str) -> TextSource:
     codec, bom = detect_encoding(head[:4], encoding)
     stdin = str(path) == "-"
-    source = TextSource(path=path, kind="txt", encoding=encoding, bom=bom, data=head if stdin else None)
-    source.size = 1
     if len(head) == len(bom) or (stdin and not head.decode(codec, "replace").strip()):
         raise PiiError(Errors.E503)
-    return source
+    return TextSource(path=path, kind="txt", encoding=encoding, bom=bom, size=1, data=head if stdin else None)
 
 
 def _open_folder(path: Path, encoding: str) -> FolderSource:
     detect_encoding(b"", encoding)
-    problems: list[OSError] = []
-    files = [
-        os.path.relpath(os.path.join(folder, name), path)
-        for folder, _, names in os.walk(path, onerror=problems.append)
-        for name in names
-        if name.lower().endswith(".txt")
-    ]
-    if problems and not files:
-        raise PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0]))
+    names, problems = files_below(path)
+    files = sorted(name for name in names if name.lower().endswith(".txt"))
     if not files:
-        raise PiiError(Errors.E504)
-    source = FolderSource(
-        path=path, kind="folder", encoding=encoding, files=sorted(files), wanted=encoding, others=["(file name)"]
-    )
-    source.size = len(files)
+        raise _unreadable(problems) if problems else PiiError(Errors.E504)
+    return FolderSource(path=path, kind="folder", encoding=encoding, files=files, others=["(file name)"], size=len(files))
+
+
+def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8") -> SubmissionSource:
+    """Find the .pdf and .txt files of a folder, in those below it too; or take one .pdf.
+
+    max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
+    RAISES (PiiError): E501, E508, E665.
+    """
+    detect_encoding(b"", encoding)
+    if path.is_dir():
+        names, problems = files_below(path)
+        if problems:
+            raise _unreadable(problems)
+    elif path.exists():
+        path, names = path.parent, [path.name]
+    else:
+        raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
+    files = sorted(name for name in names if name.lower().endswith((".pdf", ".txt")))
+    if not files:
+        raise PiiError(Errors.E665)
+    source = SubmissionSource(path=path, kind="submissions", encoding=encoding, files=files, size=len(files))
+    source.n_others, source.max_bytes, source.max_pages = len(names) - len(files), max_bytes, max_pages
     return source
 
 
-def read_labelled(path: Path, *, on_skip: Callable[[Skip], None] | None = None) -> Iterator[LabelledText]:
-    """Essays with gold labels, as CRAPII and Kaggle's PII task give them: `tokens`, `trailing_whitespace`, `labels` (BIO),
-    `full_text`, `document`; a .json array or .jsonl. `labelled.read_corpus` reads other forms too.
+def files_below(path: Path) -> tuple[list[str], list[OSError]]:
+    """Paths of all files in a folder, relative to it; and what could not be looked into."""
+    problems: list[OSError] = []
+    walk = os.walk(path, onerror=problems.append)
+    return [os.path.relpath(os.path.join(folder, name), path) for folder, _, names in walk for name in names], problems
 
-    path (Path): The file; it is streamed.
-    on_skip (Callable[[Skip], None] | None): Called with every record that cannot be used; without it the first one raises.
-    YIELDS (LabelledText): The text is `full_text` where there is one, and the spans are offsets in it.
-    RAISES (PiiError): E501 to E508; E520 to E523, E535 to E537, E624, E633 of a record.
-    """
-    from .formats import kaggle
 
-    for item in kaggle.read(path, ReadOptions()):
-        if not isinstance(item, Skip):
-            yield item[1]
-        elif on_skip is not None:
-            on_skip(item)
-        else:
-            raise item.error
+def _unreadable(problems: list[OSError]) -> PiiError:
+    return PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0]))
+
+
+def read_pdf(data: bytes, number: int, name: str, *, max_pages: int = 0) -> Record | Skip:
+    """The text of one PDF; `body` is the number of pages. RAISES (PiiError): E005, if PyMuPDF is not installed."""
+    pymupdf = _pymupdf()
+    if b"%PDF" not in data[:1024]:  # MuPDF looks at the content and would read a saved web page as one
+        return Skip.of(Errors.E657, number=number, reason="no PDF header")
+    try:
+        with pymupdf.open(stream=data, filetype="pdf") as document:
+            if document.needs_pass:
+                return Skip.of(Errors.E656, number=number)
+            pages = document.page_count
+            if 0 < max_pages < pages:
+                return Skip.of(Errors.E655, number=number, pages=pages, limit=max_pages)
+            text = "\n".join(page.get_text() for page in document)
+    except Exception as err:  # MuPDF's own messages can quote what stands in the file: only the type is told
+        return Skip.of(Errors.E657, number=number, reason=type(err).__name__)
+    if has_half_pair(text):
+        return Skip.of(Errors.E520, number=number, encoding="text")
+    if not text.strip():
+        return Skip.of(Errors.E658, number=number)
+    return Record(number, name, text, body=pages, others=(("(file name)", name),))
+
+
+def _pymupdf() -> Any:
+    try:
+        import pymupdf
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="pymupdf", what="reading PDF", extra="corpus") from err
+    pymupdf.TOOLS.mupdf_display_errors(False)
+    pymupdf.TOOLS.mupdf_display_warnings(False)
+    return pymupdf

@@ -11,7 +11,7 @@ import csv
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
@@ -20,9 +20,9 @@ from .record import (
     Source,
     check_fields,
     choose_text_field,
-    detect_encoding,
     has_half_pair,
     open_binary,
+    open_decoded,
     open_text,
     reason_of,
 )
@@ -40,37 +40,21 @@ class CsvSource(Source):
     delimiter: str = ","
     line_end: str = "\n"
     quote_all: bool = False
-    raw: BinaryIO | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
-        with open_binary(self.path) as raw, open_text(raw, encoding=self.encoding, bom=self.bom) as stream:
-            self.raw = raw
+        with open_binary(self.path) as self.raw, open_text(self.raw, encoding=self.encoding, bom=self.bom) as stream:
             yield from self._records(stream)
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
-        rows = csv.reader(stream, delimiter=self.delimiter, strict=True)
-        while not next(rows, ["stop"]):
-            pass  # empty lines before the header
-        number, text_at = 0, self.header.index(self.text_field)
+        text_at = self.header.index(self.text_field)
         id_at = self.header.index(self.id_field) if self.id_field else -1
         watched = [i for i, name in enumerate(self.header) if name in self.others]
-        while True:
-            start = rows.line_num + 1
-            try:
-                row = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as err:
-                number += 1
-                yield Skip.of(Errors.E524, number=number, start=start, line=rows.line_num, reason=str(err))
-                continue
-            except (OSError, UnicodeError) as err:
-                yield Skip.of(Errors.E531, number=number, reason=reason_of(err), last=True)
-                return
-            if not row:
-                continue
-            number += 1
-            if len(row) != len(self.header):
+        rows = csv.reader(stream, delimiter=self.delimiter, strict=True)
+        next(row for row in rows if row)
+        for number, row in numbered_rows(rows):
+            if isinstance(row, Skip):
+                yield row
+            elif len(row) != len(self.header):
                 yield Skip.of(Errors.E525, number=number, got=len(row), expected=len(self.header))
             elif any(map(has_half_pair, row)):
                 yield Skip.of(Errors.E520, number=number, encoding=self.encoding)
@@ -78,12 +62,26 @@ class CsvSource(Source):
                 others = tuple((self.header[i], row[i]) for i in watched)
                 yield Record(number, row[id_at] if self.id_field else str(number), row[text_at], body=row, others=others)
 
-    def position(self) -> int:
-        return self.raw.tell() if self.raw is not None and not self.raw.closed else 0
 
-    def close(self) -> None:
-        if self.raw is not None:
-            self.raw.close()
+def numbered_rows(rows: Any) -> Iterator[tuple[int, list[str] | Skip]]:
+    """YIELDS (tuple[int, list[str] | Skip]): Each row that is not empty, with its number from 1; E524 or, at the end, E531."""
+    number = 1
+    while True:
+        start = rows.line_num + 1
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as err:
+            yield number, Skip.of(Errors.E524, number=number, start=start, line=rows.line_num, reason=str(err))
+        except (OSError, UnicodeError) as err:
+            yield number, Skip.of(Errors.E531, number=number - 1, reason=reason_of(err), last=True)
+            return
+        else:
+            if not row:
+                continue
+            yield number, row
+        number += 1
 
 
 def open_csv(
@@ -91,38 +89,41 @@ def open_csv(
 ) -> CsvSource:
     """Read the header of a table and find its text.
 
-    path (Path): The file. text_field (str): Its text column; empty to find one with a usual name. id_field (str): Its id
-    column or "".
+    text_field (str): Its text column; empty to find one with a usual name. id_field (str): Its id column or "".
     encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Columns that do not go to the output.
-    RETURNS (CsvSource): To be iterated over.
     RAISES (PiiError): E501 to E508.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
-    with open_binary(path) as raw:
-        codec, bom = detect_encoding(raw.read(4), encoding)
-        try:
-            with open_text(raw, encoding=codec, bom=bom) as stream:
-                lines = _lines_of_first_record(stream)
-        except (OSError, UnicodeError) as err:
-            raise PiiError(Errors.E501, what="the header", reason=reason_of(err)) from err
+    try:
+        with open_decoded(path, encoding) as (stream, codec, bom):
+            lines = _lines_of_first_record(stream)
+    except (OSError, UnicodeError) as err:
+        raise PiiError(Errors.E501, what="the header", reason=reason_of(err)) from err
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
     delimiter, header = _sniff(lines, text_field, path.suffix.lower())
     chosen = choose_text_field(header, text_field)
     check_fields(header, id_field, *drop)
     last = lines[-1]
-    line_end = "\r\n" if last.endswith("\r\n") else "\r" if last.endswith("\r") else "\n"
-    source = CsvSource(path=path, kind="csv", encoding=codec, bom=bom, text_field=chosen, id_field=id_field, drop=drop)
-    source.header, source.delimiter, source.line_end = header, delimiter, line_end
-    source.quote_all = "".join(lines).count('"') == 2 * len(header)
-    source.others = [name for name in header if name not in drop and name != chosen]
-    source.size = path.stat().st_size
-    return source
+    return CsvSource(
+        path=path,
+        kind="csv",
+        encoding=codec,
+        bom=bom,
+        text_field=chosen,
+        id_field=id_field,
+        drop=drop,
+        others=[name for name in header if name not in drop and name != chosen],
+        size=path.stat().st_size,
+        header=header,
+        delimiter=delimiter,
+        line_end="\r\n" if last.endswith("\r\n") else "\r" if last.endswith("\r") else "\n",
+        quote_all="".join(lines).count('"') == 2 * len(header),
+    )
 
 
 def _lines_of_first_record(stream: TextIO, limit: int = 1_000_000) -> list[str]:
-    """RETURNS (list[str]): Lines up to the first with an even number of quotes so far: a name of a column may hold a line
-    break."""
+    """Lines up to the first with an even number of quotes so far: a name of a column may hold a line break."""
     lines: list[str] = []
     quotes = size = 0
     while size < limit:
@@ -135,16 +136,14 @@ def _lines_of_first_record(stream: TextIO, limit: int = 1_000_000) -> list[str]:
 
 
 def _sniff(lines: list[str], wanted: str, suffix: str) -> tuple[str, list[str]]:
-    """RETURNS (tuple[str, list[str]]): The delimiter that makes the wanted column appear, else most columns; and the header."""
+    """The delimiter that makes the wanted column appear, else most columns; and the header."""
     best: tuple[int, str, list[str]] = (-1, ",", [])
     for delimiter in ("\t", *DELIMITERS) if suffix == ".tsv" else DELIMITERS:
         try:
             header = next((row for row in csv.reader(iter(lines), delimiter=delimiter, strict=True) if row), [])
         except csv.Error:
             continue
-        rank = (
-            len(header) + (1000 if wanted and wanted in header else 0) + (500 if suffix == ".tsv" and delimiter == "\t" else 0)
-        )
+        rank = len(header) + 1000 * bool(wanted and wanted in header) + 500 * (suffix == ".tsv" and delimiter == "\t")
         if rank > best[0]:
             best = (rank, delimiter, header)
     return best[1], best[2]

@@ -16,7 +16,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,99 +26,147 @@ from .json_text import JsonBody, JsonSource, splice
 from .record import Record, Source, reason_of, show_fields
 from .tables import CsvSource
 
-# Records of any source as JSON Lines: what `corpus clean` and `corpus split` write.
-
 # Between the parts of an object that was written over several lines; in its strings a line break is an escape.
 _BREAKS = re.compile(r"[\r\n]+[ \t]*")
 
 
-def as_line(record: Record, source: Source) -> str:
-    """RETURNS (str): One JSON object without line breaks, and without one at its end."""
-    if isinstance(record.body, JsonBody):
-        return _BREAKS.sub(" ", record.body.raw).strip()
-    if isinstance(source, CsvSource):
-        row: dict[str, Any] = {}
-        for i, (name, cell) in enumerate(zip(source.header, record.body, strict=True), 1):
-            row[name if name not in row else f"{name} ({i})"] = cell
-    else:
-        row = {"id": record.id, "text": record.text}
-        if isinstance(record.body, int):
-            row["pages"] = record.body
-    return json.dumps(row, ensure_ascii=False)
-
-
-def check_column(source: Source, name: str, option: str) -> None:
-    """Check that a source has a column.
-
-    RAISES (PiiError): E651, if it has none at all; E652, if it has others.
-    """
-    fields = source.header if isinstance(source, CsvSource) else [source.text_field, *source.others]
-    if source.kind not in ("csv", "json", "jsonl"):
-        raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind != "txt" else "a text")
-    if name not in fields:
-        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(fields))
-
-
-def value_of(record: Record, source: Source, name: str) -> Any:
-    """RETURNS (Any): What stands in a column of a record; None if nothing does."""
-    if isinstance(record.body, JsonBody):
-        return record.body.value(name)
-    if isinstance(source, CsvSource):
-        return record.body[source.header.index(name)]
-    return None
+@contextmanager
+def writing(what: Path | str) -> Iterator[None]:
+    """RAISES (PiiError): E512 with the name of what is written, if the system refuses."""
+    try:
+        yield
+    except OSError as err:
+        raise PiiError(Errors.E512, what=f"'{what}'" if isinstance(what, Path) else what, reason=reason_of(err)) from err
 
 
 def partial_path(out: Path) -> Path:
-    """RETURNS (Path): Where the output grows: `<OUTPUT>.partial`."""
+    """Where the output grows: `<OUTPUT>.partial`."""
     return out.with_name(out.name + ".partial")
 
 
-class Writer:
-    """One file that grows. The base of all writers; on its own it writes a plain text.
+def replace_file(path: Path, content: str) -> None:
+    """Write a file whole or not at all. RAISES (PiiError): E512."""
+    fresh = path.with_name(path.name + ".new")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(fresh, "w", encoding="utf-8", newline="\n") as file:
+            file.write(content)
+            sync_file(file)
+        os.replace(fresh, path)
 
-    source (Source): What is read; tells encoding and form. out (Path): OUTPUT.
-    """
 
-    def __init__(self, source: Source, out: Path) -> None:
-        self.source, self.out, self.partial = source, out, partial_path(out)
+def sync_file(file: Any) -> int:
+    """See to it that all is on the disk. RETURNS (int): How many bytes."""
+    file.flush()
+    os.fsync(file.fileno())
+    return int(file.tell())
+
+
+class GrowingFile:
+    """A file that can be cut off at a byte that was safe, and go on from there. All methods raise E512."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
         self._file: BinaryIO | None = None
 
-    def start(self, done: int | None = None) -> None:
-        """Open the partial file.
-
-        done (int | None): Bytes that an earlier run made safe: what stands after them is cut off. None starts anew.
-        RAISES (PiiError): E512, if it cannot be written.
-        """
-        try:
-            self.out.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.partial, "wb" if done is None else "r+b")  # noqa: SIM115  (lives as long as the run)
+    def start(self, done: int | None = None, head: bytes = b"") -> None:
+        """Open the file. done (int | None): Bytes that an earlier run made safe; None starts anew, with `head`."""
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = open(self.path, "wb" if done is None else "r+b")  # noqa: SIM115  (lives as long as the run)
             if done is None:
-                self._file.write(self.source.bom + self.head())
+                self._file.write(head)
             else:
                 self._file.truncate(done)
                 self._file.seek(done)
-        except OSError as err:
-            raise PiiError(Errors.E512, what=f"'{self.partial}'", reason=reason_of(err)) from err
+
+    def write(self, data: bytes) -> None:
+        """Add bytes."""
+        assert self._file is not None
+        with writing(self.path):
+            self._file.write(data)
+
+    def sync(self) -> int:
+        """RETURNS (int): Bytes that are safe on disk."""
+        if self._file is None or self._file.closed:
+            return 0
+        with writing(self.path):
+            return sync_file(self._file)
+
+    def close(self, tail: bytes = b"") -> None:
+        """Close the file at its end, when it is safe on disk."""
+        if self._file is not None and not self._file.closed:
+            self.write(tail)
+            self.sync()
+            self._file.close()
+
+    def stop(self, tail: bytes = b"") -> None:
+        """Close the file before its end; a disk that is full may be why."""
+        if self._file is not None and not self._file.closed:
+            with suppress(OSError), self._file as file:
+                file.write(tail)
+
+    def clear(self) -> None:
+        """Remove the file."""
+        self.stop()
+        self.path.unlink(missing_ok=True)
+
+
+class Output:
+    """What grows as `<OUT>.partial`, and takes the name OUT when all is there. All methods raise E512."""
+
+    bom = b""
+
+    def __init__(self, out: Path) -> None:
+        self.out, self.partial = out, partial_path(out)
+        self.file = GrowingFile(self.partial)
+
+    def start(self, done: int | None = None) -> None:
+        """Open the partial file. done (int | None): Bytes that an earlier run made safe; None starts anew."""
+        self.file.start(done, self.bom + self.head())
 
     def head(self) -> bytes:
-        """RETURNS (bytes): What stands before the first record."""
+        """What stands before the first record."""
         return b""
 
     def tail(self) -> bytes:
-        """RETURNS (bytes): What stands after the last record."""
+        """What stands after the last record."""
         return b""
 
+    def finish(self) -> None:
+        """Give what was written the name OUT; if that fails, OUT is as it was."""
+        self.file.close(self.tail())
+        with writing(self.out):
+            self.replace()
+
+    def replace(self) -> None:
+        """Put the partial file in the place of OUT."""
+        os.replace(self.partial, self.out)
+
+    def discard(self) -> None:
+        """Give up: the partial file goes, OUT stays as it was."""
+        self.file.stop()
+        if self.partial.is_dir():
+            shutil.rmtree(self.partial, ignore_errors=True)
+        else:
+            self.partial.unlink(missing_ok=True)
+
+
+class Writer(Output):
+    """Texts in the encoding and form of their source. The base of all writers."""
+
+    def __init__(self, source: Source, out: Path) -> None:
+        super().__init__(out)
+        self.source, self.bom = source, source.bom
+
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        """RETURNS (str): The record with its new text."""
+        """The record with its new text."""
         return text
 
     def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None) -> None:
-        """Add a record.
+        """Add a record with its new text, and new values of other fields (tokens, labels).
 
-        record (Record): As read. text (str): Its new text. fields (Mapping[str, Any] | None): New values of other fields
-        (tokens, labels).
-        RAISES (PiiError): E538, if the file's encoding has no such characters; nothing is written then. E512, if the disk
-        refuses.
+        RAISES (PiiError): E538, if the encoding has no such characters; nothing is written then. E512, if the disk refuses.
         """
         try:
             data = self.form(record, text, fields or {}).encode(self.encoding_of(record))
@@ -126,47 +175,20 @@ class Writer:
         self.put(record, data)
 
     def encoding_of(self, record: Record) -> str:
-        """RETURNS (str): The encoding of the file that the record goes to."""
+        """The encoding of the file that the record goes to."""
         return self.source.encoding
 
     def put(self, record: Record, data: bytes) -> None:
         """Write the bytes of a record."""
-        assert self._file is not None
-        try:
-            self._file.write(data)
-        except OSError as err:
-            raise PiiError(Errors.E512, what=f"'{self.partial}'", reason=reason_of(err)) from err
+        self.file.write(data)
 
     def sync(self) -> int:
-        """RETURNS (int): Bytes of the partial file that are safe on disk."""
-        if self._file is None:
-            return 0
-        try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        except OSError as err:
-            raise PiiError(Errors.E512, what=f"'{self.partial}'", reason=reason_of(err)) from err
-        return self._file.tell()
+        """Bytes of the partial file that are safe on disk. RAISES (PiiError): E512."""
+        return self.file.sync()
 
     def stop(self) -> None:
         """Close the partial file before the end; it is left readable."""
-        if self._file is not None and not self._file.closed:
-            try:
-                self._file.write(self.tail())
-                self._file.close()
-            except OSError:
-                pass  # the disk that is full is why the run stops
-
-    def finish(self) -> None:
-        """Close the file and give it the name OUTPUT.
-
-        RAISES (PiiError): E512, if that fails; the partial file stays.
-        """
-        self.stop()
-        try:
-            os.replace(self.partial, self.out)
-        except OSError as err:
-            raise PiiError(Errors.E512, what=f"'{self.out}'", reason=reason_of(err)) from err
+        self.file.stop(self.tail())
 
 
 class TextWriter(Writer):
@@ -179,37 +201,47 @@ class TextWriter(Writer):
         return str(record.body[1][0])
 
 
+class CsvRows:
+    """Lines of a table, as Python's writer makes them."""
+
+    def __init__(self, delimiter: str, line_end: str, *, quote_all: bool = False) -> None:
+        self._buffer, self._line_end = io.StringIO(), line_end
+        # It only quotes a lone carriage return where that is part of the line end: so let it write both, cut one.
+        self._rows = csv.writer(
+            self._buffer,
+            delimiter=delimiter,
+            lineterminator="\r\n",
+            quoting=csv.QUOTE_ALL if quote_all else csv.QUOTE_MINIMAL,
+        )
+
+    def line(self, cells: list[str]) -> str:
+        """One row."""
+        self._buffer.seek(0)
+        self._buffer.truncate()
+        self._rows.writerow(cells)
+        return self._buffer.getvalue()[:-2] + self._line_end
+
+
 class CsvWriter(Writer):
     """A table with the delimiter, line ends and quoting of its source."""
 
     def __init__(self, source: CsvSource, out: Path) -> None:
         super().__init__(source, out)
-        self.line_end = source.line_end
         self._keep = [i for i, name in enumerate(source.header) if name not in source.drop]
         self._text_at = source.header.index(source.text_field)
         self._header = source.header
-        self._buffer = io.StringIO()
-        # Python's writer only quotes a lone carriage return where it is part of the line end: so write both, cut one.
-        self._rows = csv.writer(
-            self._buffer,
-            delimiter=source.delimiter,
-            lineterminator="\r\n",
-            quoting=csv.QUOTE_ALL if source.quote_all else csv.QUOTE_MINIMAL,
-        )
+        self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
 
     def head(self) -> bytes:
-        return self._row(self._header).encode(self.source.encoding, "surrogateescape")
+        return self._line(self._header).encode(self.source.encoding, "surrogateescape")
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         row = list(record.body)
         row[self._text_at] = text
-        return self._row(row)
+        return self._line(row)
 
-    def _row(self, cells: list[str]) -> str:
-        self._buffer.seek(0)
-        self._buffer.truncate()
-        self._rows.writerow([cells[i] for i in self._keep])
-        return self._buffer.getvalue()[:-2] + self.line_end
+    def _line(self, cells: list[str]) -> str:
+        return self._rows.line([cells[i] for i in self._keep])
 
 
 class JsonlWriter(Writer):
@@ -219,7 +251,7 @@ class JsonlWriter(Writer):
         return self.object(record, text, fields) + "\n"
 
     def object(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
-        """RETURNS (str): JSON of the record."""
+        """JSON of the record."""
         new = {self.source.text_field: text, **fields} if text != record.text else {}
         return splice(record.body, new, self.source.drop)
 
@@ -227,9 +259,7 @@ class JsonlWriter(Writer):
 class JsonWriter(JsonlWriter):
     """An array of objects. A comma comes before each but the first, so that the array can be closed anywhere."""
 
-    def __init__(self, source: JsonSource, out: Path) -> None:
-        super().__init__(source, out)
-        self._empty = True
+    _empty = True
 
     def start(self, done: int | None = None) -> None:
         super().start(done)
@@ -254,12 +284,10 @@ class FolderWriter(Writer):
     name there."""
 
     def start(self, done: int | None = None) -> None:
-        try:
+        with writing(self.partial):
             if done is None and self.partial.is_dir():
                 shutil.rmtree(self.partial)
             self.partial.mkdir(parents=True, exist_ok=True)
-        except OSError as err:
-            raise PiiError(Errors.E512, what=f"'{self.partial}'", reason=reason_of(err)) from err
 
     def encoding_of(self, record: Record) -> str:
         return str(record.body[1][0])
@@ -267,49 +295,68 @@ class FolderWriter(Writer):
     def put(self, record: Record, data: bytes) -> None:
         name, (_, bom) = record.body
         path = self.partial / name
-        try:
+        with writing(f"record {record.number}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             with open(path, "wb") as file:
                 file.write(bom + data)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as err:
-            raise PiiError(Errors.E512, what=f"record {record.number}", reason=reason_of(err)) from err
+                sync_file(file)
 
-    def finish(self) -> None:
-        try:
-            if not self.out.exists():
-                os.replace(self.partial, self.out)
-                return
-            for folder, _, names in os.walk(self.partial, topdown=False):
-                target = self.out / os.path.relpath(folder, self.partial)
-                target.mkdir(parents=True, exist_ok=True)
-                for name in names:
-                    os.replace(os.path.join(folder, name), target / name)
-                os.rmdir(folder)
-        except OSError as err:
-            raise PiiError(Errors.E512, what=f"'{self.out}'", reason=reason_of(err)) from err
+    def replace(self) -> None:
+        if not self.out.exists():
+            os.replace(self.partial, self.out)
+            return
+        for folder, _, names in os.walk(self.partial, topdown=False):
+            target = self.out / os.path.relpath(folder, self.partial)
+            target.mkdir(parents=True, exist_ok=True)
+            for name in names:
+                os.replace(os.path.join(folder, name), target / name)
+            os.rmdir(folder)
 
 
 def open_writer(source: Source, out: Path) -> Writer:
-    """The writer for the form of a source.
-
-    source (Source): The input. out (Path): OUTPUT.
-    RETURNS (Writer): Not started yet.
-    RAISES (PiiError): E511, if the name of OUTPUT belongs to another form.
-    """
-    suffix = out.suffix.lower()
-    same = source.path.suffix.lower()
+    """The writer for the form of a source, not started yet. RAISES (PiiError): E511, if OUTPUT's name is of another form."""
     if source.kind == "folder":
         if out.exists() and not out.is_dir():
             raise PiiError(Errors.E511, expected="a folder", got=out)
         return FolderWriter(source, out)
     if out.is_dir():
         raise PiiError(Errors.E511, expected="a file", got=out)
-    if suffix != same and source.path.name != "-":
-        raise PiiError(Errors.E511, expected=f"a {same} file", got=out.name)
+    suffix = source.path.suffix.lower()
+    if out.suffix.lower() != suffix and source.path.name != "-":
+        raise PiiError(Errors.E511, expected=f"a {suffix} file", got=out.name)
     if isinstance(source, CsvSource):
         return CsvWriter(source, out)
     if isinstance(source, JsonSource):
         return JsonWriter(source, out) if source.kind == "json" else JsonlWriter(source, out)
     return TextWriter(source, out)
+
+
+def as_line(record: Record, source: Source) -> str:
+    """A record of any source as one line of JSON Lines, as `corpus clean` and `corpus split` write it."""
+    if isinstance(record.body, JsonBody):
+        return _BREAKS.sub(" ", record.body.raw).strip()
+    if isinstance(source, CsvSource):
+        row: dict[str, Any] = {}
+        for i, (name, cell) in enumerate(zip(source.header, record.body, strict=True), 1):
+            row[name if name not in row else f"{name} ({i})"] = cell
+    else:
+        row = {"id": record.id, "text": record.text}
+        if isinstance(record.body, int):
+            row["pages"] = record.body
+    return json.dumps(row, ensure_ascii=False)
+
+
+def check_column(source: Source, name: str, option: str) -> None:
+    """Check that a source has a column. RAISES (PiiError): E651, if it has none at all; E652, if it has others."""
+    fields = source.header if isinstance(source, CsvSource) else [source.text_field, *source.others]
+    if source.kind not in ("csv", "json", "jsonl"):
+        raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind != "txt" else "a text")
+    if name not in fields:
+        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(fields))
+
+
+def value_of(record: Record, source: Source, name: str) -> Any:
+    """What stands in a column of a record; None if nothing does."""
+    if isinstance(record.body, JsonBody):
+        return record.body.value(name)
+    return record.body[source.header.index(name)] if isinstance(source, CsvSource) else None

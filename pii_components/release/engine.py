@@ -10,13 +10,14 @@ its original is never what comes out.
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError
-from ..files.formats.base import GoldSpan, from_tokens
+from ..files.formats.base import GoldSpan
+from ..files.formats.tokens import from_tokens
 from ..files.json_text import TOKEN_FIELDS, JsonBody, join_tokens
 from ..files.record import Record, Skip
 from ..offsets import OffsetMap
@@ -28,13 +29,15 @@ if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
-# Labels carried over to the new text: those that a record brought along, and those that were found.
+SURROGATES = "hips_surrogate"
+KEEP = "keep"
+# Says nothing about anyone. Components that build tables at their first document do so here, outside a memory zone.
+_WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
 
 
 def gold_of(record: Record) -> list[GoldSpan] | None:
-    """The labels that a record brought along, as spans of its text.
+    """The labels that a record brought along, as spans of its text; None if it has none, or if its tokens are not those of its text.
 
-    RETURNS (list[tuple[int, int, str]] | None): None if it has none, or if its tokens are not those of its text.
     RAISES (PiiError): E537 or E633, if they are not of the form.
     """
     body = record.body
@@ -48,12 +51,8 @@ def gold_of(record: Record) -> list[GoldSpan] | None:
 
 
 def moved(spans: Sequence[GoldSpan], offsets: OffsetMap) -> tuple[GoldSpan, ...]:
-    """Carry labels over to the new text.
-
-    spans (Sequence[tuple[int, int, str]]): Start, end, label in the old text. offsets (OffsetMap): From it to the new one.
-    RETURNS (tuple[tuple[int, int, str], ...]): Sorted. What was removed is gone; neighbours of one label that have become parts of
-    one surrogate are one.
-    """
+    """Carry labels over to the new text, sorted. What was removed is gone; neighbours of one label that have become parts of one
+    surrogate are one."""
     out: list[GoldSpan] = []
     for start, end, label in sorted((*offsets.span_to_new(start, end), label) for start, end, label in spans):
         if out and start < out[-1][1] and label == out[-1][2]:
@@ -64,19 +63,13 @@ def moved(spans: Sequence[GoldSpan], offsets: OffsetMap) -> tuple[GoldSpan, ...]
 
 
 def bio(spans: Sequence[GoldSpan], doc: "Doc") -> list[str]:
-    """RETURNS (list[str]): BIO, one per token: a token has the label of the last span that shares a character with it."""
+    """BIO, one per token: a token has the label of the last span that shares a character with it."""
     out = ["O"] * len(doc)
     for start, end, label in spans:
         inside = [token.i for token in doc if token.idx < end and token.idx + len(token) > start]
         for i in inside:
             out[i] = f"I-{label}" if i > inside[0] else f"B-{label}"
     return out
-
-
-SURROGATES = "hips_surrogate"
-KEEP = "keep"
-# Says nothing about anyone. Components that build tables at their first document do so here, outside a memory zone.
-_WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +112,10 @@ class Result:
     labels: tuple[tuple[int, int, str], ...] = ()
 
     def release(self, record: Record, scope: str) -> Release:
-        """RETURNS (Release): The document for the vault. record (Record): Its original. scope (str): Of the profile."""
+        """The document for the vault. record (Record): Its original. scope (str): Of the profile."""
         body = record.body
-        tokens = None
-        if self.fields and isinstance(body, JsonBody):
-            tokens = pack_tokens(*(body.value(name) for name in TOKEN_FIELDS))
+        has_tokens = self.fields and isinstance(body, JsonBody)
+        tokens = pack_tokens(*(body.value(name) for name in TOKEN_FIELDS)) if has_tokens else None
         return Release(record.id, record.text, self.text, self.hidden, scope, tokens)
 
 
@@ -147,17 +139,14 @@ class Engine:
         """Learn the names of some documents before any is processed: no surrogate will be one of them, and surnames that are
         hidden in one document are hidden in the others too. What is learnt stays in memory.
 
-        records (Sequence[Record]): A batch; one that cannot be processed is passed over, and will be skipped in `results`.
+        A record that cannot be processed is passed over, and will be skipped in `results`.
         """
         from ..labels import is_name
         from ..spans import read_spans
 
         self.surnames = self.surnames or Surnames()
         todo = [record for record in records if record.text.strip() and len(record.text) <= self.nlp.max_length]
-        zone = self.nlp.memory_zone() if self._has_zones() else nullcontext()
-        with zone, warnings.catch_warnings():
-            if not self.debug:
-                warnings.simplefilter("ignore")
+        with self._batch():
             for record, doc in self._docs(todo, self._find):
                 if isinstance(doc, Skip):
                     continue
@@ -168,51 +157,45 @@ class Engine:
                 del doc
 
     def results(self, records: Sequence[Record]) -> list[Result | Skip]:
-        """Process a batch.
-
-        records (Sequence[Record]): Texts of any length up to the pipeline's limit.
-        RETURNS (list[Result | Skip]): One for each record, in order.
-        """
+        """Process a batch of texts up to the pipeline's limit of length. RETURNS: One for each record, in order."""
         found: dict[int, Result | Skip] = {}
         todo = []
         for record in records:
+            length, limit = len(record.text), self.nlp.max_length
             if not record.text.strip():
                 found[record.number] = Result(text=record.text)
-            elif len(record.text) > self.nlp.max_length:
-                length = len(record.text)
-                found[record.number] = Skip.of(Errors.E528, number=record.number, length=length, limit=self.nlp.max_length)
+            elif length > limit:
+                found[record.number] = Skip.of(Errors.E528, number=record.number, length=length, limit=limit)
             else:
                 todo.append(record)
-        zone = self.nlp.memory_zone() if self._has_zones() else nullcontext()
-        # Warnings of libraries may quote a text; ours are counted as notes.
-        with zone, warnings.catch_warnings():
-            if not self.debug:
-                warnings.simplefilter("ignore")
+        with self._batch():
             for record, doc in self._docs(todo, self._pipe):
                 found[record.number] = doc if isinstance(doc, Skip) else self._result(record, doc)
                 del doc
         return [found[record.number] for record in records]
 
-    def _has_zones(self) -> bool:
-        """RETURNS (bool): Whether memory can be freed after a batch: another tokenizer may cache pointers into what is gone."""
+    @contextmanager
+    def _batch(self) -> Iterator[None]:
+        """Memory is freed afterwards, where the tokenizer allows it: another one may cache pointers into what is gone. Warnings of
+        libraries may quote a text; ours are counted as notes."""
         from spacy.tokenizer import Tokenizer
 
-        return type(self.nlp.tokenizer) is Tokenizer or hasattr(self.nlp.tokenizer, "memory_zone")
+        has_zones = type(self.nlp.tokenizer) is Tokenizer or hasattr(self.nlp.tokenizer, "memory_zone")
+        with self.nlp.memory_zone() if has_zones else nullcontext(), warnings.catch_warnings():
+            if not self.debug:
+                warnings.simplefilter("ignore")
+            yield
 
     @property
     def _component(self) -> Any:
-        """RETURNS (Any): The component that makes surrogates."""
-        return self.nlp.get_pipe(
-            [name for name in self.nlp.pipe_names if self.nlp.get_pipe_meta(name).factory == SURROGATES][-1]
-        )
+        return self.nlp.get_pipe(surrogate_pipes(self.nlp)[-1])
 
     def _find(self, texts: Sequence[str]) -> "list[Doc]":
-        """RETURNS (list[Doc]): Documents with what was found, and nothing replaced."""
-        names = [name for name in self.nlp.pipe_names if self.nlp.get_pipe_meta(name).factory == SURROGATES]
-        return list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=names))
+        """Documents with what was found, and nothing replaced."""
+        return list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp)))
 
     def _pipe(self, texts: Sequence[str]) -> "list[Doc]":
-        """RETURNS (list[Doc]): Documents that went through the pipeline; with surnames of the whole corpus, if they are known."""
+        """Documents that went through the pipeline; with surnames of the whole corpus, if they are known."""
         if self.surnames is None:
             return list(self.nlp.pipe(texts, batch_size=max(1, len(texts))))
         docs = self._find(texts)
@@ -287,7 +270,7 @@ class Engine:
         )
 
     def _fields(self, record: Record, text: str, gold: list[GoldSpan] | None, offsets: OffsetMap) -> dict[str, Any]:
-        """RETURNS (dict[str, Any]): Tokens of the new text, and the labels that the record had, on the new tokens."""
+        """Tokens of the new text, and the labels that the record had, on the new tokens."""
         body = record.body
         if not isinstance(body, JsonBody) or "tokens" not in body.at:
             return {}
@@ -302,7 +285,7 @@ class Engine:
 
 
 def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> bool:
-    """RETURNS (bool): Whether one of the values stands, as a whole word, where no span was found."""
+    """Whether one of the values stands, as a whole word, where no span was found."""
     for value in values:
         if len(value) < 3:
             continue
@@ -312,15 +295,9 @@ def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> boo
     return False
 
 
-def _set_up(component: Any, *, profile: str, key: bytes | None, scope: str) -> Profile:
-    """RETURNS (Profile): The profile that the component uses from now on, with the scope that it uses."""
-    if profile:
-        component.profile = profile
-    if scope:
-        component.scope = scope
-    if key is not None:
-        component.set_key(key)
-    return with_changes(component.profile, scope=component.scope)
+def surrogate_pipes(nlp: "Language") -> list[str]:
+    """Names of the components that make surrogates."""
+    return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == SURROGATES]
 
 
 def load_engine(
@@ -329,11 +306,8 @@ def load_engine(
     """Load a pipeline and set it up.
 
     model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
-    left out.
-    profile (str): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str): "document" or
-    "corpus".
-    debug (bool): Whether errors inside the pipeline are raised.
-    RETURNS (Engine): Ready.
+    left out. profile (str): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
+    "document" or "corpus". debug (bool): Whether errors inside the pipeline are raised.
     RAISES (PiiError): E516 to E518; what the profile raises.
     """
     import spacy
@@ -350,15 +324,21 @@ def load_engine(
         if debug:
             raise
         raise PiiError(Errors.E517, model=model, reason=type(err).__name__) from err
-    names = [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == SURROGATES]
-    meta = nlp.meta
+    meta, pipes = nlp.meta, surrogate_pipes(nlp)
     engine = Engine(nlp=nlp, name=f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}", replace=replace, debug=debug)
-    if replace and not names:
+    if replace and not pipes:
         raise PiiError(Errors.E518, model=model, factory=SURROGATES, what="make surrogates")
     if replace:
-        engine.profile = _set_up(nlp.get_pipe(names[-1]), profile=profile, key=key, scope=scope)
+        component: Any = nlp.get_pipe(pipes[-1])
+        if profile:
+            component.profile = profile
+        if scope:
+            component.scope = scope
+        if key is not None:
+            component.set_key(key)
+        engine.profile = with_changes(component.profile, scope=component.scope)
     else:
-        for name in names:
+        for name in pipes:
             nlp.remove_pipe(name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -36,7 +36,7 @@ _SWEPT = "swept: this surname is hidden in another text of the corpus"
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A surname that was found. start (int), end (int): Characters, exclusive. word (str): Its token. lower (bool): In small letters."""
+    """A surname that was found: characters, end exclusive; its token; whether it stands in small letters."""
 
     start: int
     end: int
@@ -45,11 +45,8 @@ class Hit:
 
 
 def people_in(text: str, names: Sequence[tuple[int, int]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Surnames and who bears them.
-
-    text (str): A document. names (Sequence[tuple[int, int]]): Start and end of each name, sorted.
-    YIELDS (tuple[str, tuple[str, ...]]): A folded surname, and the folded given names beside it.
-    """
+    """YIELDS (tuple[str, tuple[str, ...]]): Each folded surname of a text with names at these offsets (sorted), and the folded given
+    names of who bears it. The one place where the sweep asks who is who."""
     people, _ = link([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b in names])
     for person in people:
         given = tuple(w for w, kind in zip(person.words, person.kinds, strict=True) if kind == GIVEN and len(w) > 1)
@@ -59,17 +56,17 @@ def people_in(text: str, names: Sequence[tuple[int, int]]) -> Iterator[tuple[str
 
 
 def words_of(text: str, names: Sequence[tuple[int, int]]) -> set[str]:
-    """RETURNS (set[str]): The folded words of names, for those that stay."""
+    """The folded words of names, for those that stay."""
     return {w.norm for a, b in names for w in read_mention(text[a:b]).words}
 
 
 def is_common(word: str) -> bool:
-    """RETURNS (bool): Whether a surname says too little alone: an English word, or one of two letters. word (str): Folded."""
+    """Whether a folded surname says too little alone: an English word, or one of two letters."""
     return len(word) <= _SHORT or word in word_set("word_surnames") or words().is_common(word)
 
 
 def same(word: str) -> str:
-    """RETURNS (str): The word itself, where no digest is needed."""
+    """The word itself, where no digest is needed."""
     return word
 
 
@@ -90,9 +87,8 @@ class Surnames:
         return len(self.alone) + len(self.pairs)
 
     def add(self, text: str, names: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
-        """Remember the surnames of a document.
+        """Remember the surnames of a document in which the names at these offsets (sorted) are hidden.
 
-        text (str): The document. names (Sequence[tuple[int, int]]): Start and end of the names that are hidden, sorted.
         RETURNS (tuple[list[str], list[str]]): What was added to `alone` and to `pairs`.
         """
         alone: set[str] = set()
@@ -107,11 +103,10 @@ class Surnames:
         return sorted(alone), sorted(pairs)
 
     def find(self, text: str, *, spans: Sequence[tuple[int, int]] = (), exempt: Collection[str] = ()) -> list[Hit]:
-        """Look for what is protected.
+        """What is protected and stands in a text, sorted.
 
-        text (str): A document. spans (Sequence[tuple[int, int]]): Stretches that are known: surrogates, names that stay.
-        exempt (Collection[str]): Tokens of words that may stand here.
-        RETURNS (list[Hit]): Sorted.
+        spans (Sequence[tuple[int, int]]): Stretches that are known: surrogates, names that stay. exempt (Collection[str]): Tokens
+        of words that may stand here.
         """
         if not self:
             return []
@@ -147,10 +142,8 @@ class Surnames:
 
 
 def add_swept(doc: "Doc", surnames: Surnames, profile: Profile) -> None:
-    """Mark, as names of students, the surnames that are hidden in other documents of the corpus.
-
-    doc (Doc): With what was found in it. surnames (Surnames): Of the whole corpus. profile (Profile): Says which names stay here.
-    """
+    """Mark in a doc, as names of students, the surnames that are hidden in other documents of the corpus; the profile says which
+    names stay here."""
     from ..spans import Candidate, free_of, read_spans, write_spans
 
     spans = list(doc.spans["pii"]) if "pii" in doc.spans else []

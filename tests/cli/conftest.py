@@ -1,6 +1,7 @@
 """A small pipeline on disk, without a trained model: spaCy's span_ruler finds people, hips_surrogate hides them."""
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from pii_components.release import run as running
 from pii_components.surrogates import component as hips
 
 KEY = "a key for tests, of no other use"
+ESSAY = "I am Ina Sorel (20418837).\r\n\tBuzan (2006) says: map it.\nWrite to ina.sorel@example.edu "
 PATTERNS = [
     {"label": "NAME_STUDENT", "pattern": "Ina Sorel"},
     {"label": "NAME_STUDENT", "pattern": "Ina"},
@@ -28,6 +30,28 @@ PATTERNS = [
     {"label": "EMAIL", "pattern": [{"LIKE_EMAIL": True}]},
     {"label": "ID_NUM", "pattern": [{"TEXT": {"REGEX": r"^\d{8}$"}}]},
 ]
+
+
+def put(path: Path, content: str | bytes) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return path
+
+
+def table(n: int) -> str:
+    """CSV of n essays."""
+    return "id,essay\n" + "".join(f'd{i},"Number {i}: I am Ina Sorel, {20000000 + i}, and I read Buzan."\n' for i in range(n))
+
+
+def wait_for_items(state: Path, n: int) -> None:
+    """Until the state of a run says that so many records are done."""
+    end = time.monotonic() + 300
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError, ValueError):
+            if json.loads(state.read_text())["items"] >= n:
+                return
+        time.sleep(0.005)
+    raise AssertionError("the run did not get that far")
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.files.formats import jsonl
+from pii_components.files.formats import spans
 from pii_components.files.labelled import read_corpus
 
 ROWS = [
@@ -33,17 +33,10 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("out", "options", "form"),
-    [
-        ("a.spacy", (), "spacy"),
-        ("a.json", (), "kaggle"),
-        ("a.jsonl", ("--to", "kaggle-jsonl"), "kaggle-jsonl"),
-        ("a.csv", ("--from", "jsonl"), "csv"),
-        ("a.json", ("--to", "bio"), "bio"),
-        ("a", (), "brat"),
-    ],
-)
+@pytest.mark.parametrize(("out", "options", "form"), [
+    ("a.spacy", (), "spacy"), ("a.json", (), "kaggle"), ("a.jsonl", ("--to", "kaggle-jsonl"), "kaggle-jsonl"),
+    ("a.csv", ("--from", "jsonl"), "csv"), ("a.json", ("--to", "bio"), "bio"), ("a", (), "brat"),
+])
 def test_there_and_back(folder, out, options, form):
     run = corpus_convert("in.jsonl", out, *options)
     assert run.exit_code == 0, run.output
@@ -87,27 +80,17 @@ def test_entities_with_a_text_source(folder):
     assert "Sorel" not in run.output
 
 
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (("none.jsonl", "a.spacy"), "E501"),
-        (("in.jsonl", "a.docx"), "E621"),
-        (("in.jsonl", "a.spacy", "--to", "entities"), "E620"),
-        (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
-        (("in.jsonl", "in.jsonl"), "E638"),
-        (("in.jsonl", "bad.jsonl"), "E636"),
-        (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E636"),
-        (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E638"),
-        (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"),
-        (("bad.jsonl", "a.spacy", "--strict"), "E532"),
-        (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
-        (("in.jsonl", "a.spacy", "--from", "bio"), "E634"),
-        (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
-        (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
-        (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
-        (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
-    ],
-)
+@pytest.mark.parametrize(("args", "code"), [
+    (("none.jsonl", "a.spacy"), "E501"), (("in.jsonl", "a.docx"), "E621"),
+    (("in.jsonl", "a.spacy", "--to", "entities"), "E620"), (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
+    (("in.jsonl", "in.jsonl"), "E638"), (("in.jsonl", "bad.jsonl"), "E636"),
+    (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E636"), (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E638"),
+    (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"), (("bad.jsonl", "a.spacy", "--strict"), "E532"),
+    (("in.jsonl", "a.spacy", "--from", "csv"), "E506"), (("in.jsonl", "a.spacy", "--from", "bio"), "E634"),
+    (("in.jsonl", "a.spacy", "--from", "entities"), "E622"), (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
+    (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
+    (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
+])
 def test_what_is_refused_writes_nothing(folder, args, code):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     run = corpus_convert(*args)
@@ -122,20 +105,20 @@ def test_overwrite(folder):
 
 
 def test_interrupted_run_writes_nothing(folder, monkeypatch):
-    labelled = jsonl.labelled
+    settle = spans.settle
 
-    def stop(number, *args):
+    def stop(*args, number, tally):
         if number == 2:
             raise KeyboardInterrupt
-        return labelled(number, *args)
+        return settle(*args, number=number, tally=tally)
 
-    monkeypatch.setattr(jsonl, "labelled", stop)
+    monkeypatch.setattr(spans, "settle", stop)
     run = corpus_convert("in.jsonl", "a.json", "--from", "jsonl")
     assert run.exit_code == 130 and names(folder) == ["bad.jsonl", "in.jsonl"]
 
 
 def test_unexpected_error_shows_no_text(folder, monkeypatch):
-    monkeypatch.setattr(jsonl, "labelled", lambda *args: 1 / 0)
+    monkeypatch.setattr(spans, "settle", lambda *args, **options: 1 / 0)
     run = corpus_convert("in.jsonl", "a.json")
     assert run.exit_code == 3 and "E533" in run.output and names(folder) == ["bad.jsonl", "in.jsonl"]
 

@@ -51,15 +51,10 @@ def test_detect_writes_json_lines(essays, pii_edu):
     assert not (essays / "spans.jsonl.partial").exists()
 
 
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (["essays.jsonl", "--out", "essays.jsonl", "--overwrite"], "E509"),
-        (["essays.jsonl", "--out", "essay.txt"], "E541"),
-        (["missing.csv"], "E501"),
-        (["essay.txt", "--model", "no_such_model"], "E516"),
-    ],
-)
+@pytest.mark.parametrize(("args", "code"), [
+    (["essays.jsonl", "--out", "essays.jsonl", "--overwrite"], "E509"), (["essays.jsonl", "--out", "essay.txt"], "E541"),
+    (["missing.csv"], "E501"), (["essay.txt", "--model", "no_such_model"], "E516"),
+])
 def test_detect_refuses_with_a_code(essays, pii_edu, args, code):
     run = pii_edu("detect", *args)
     assert run.exit_code == 2 and run.stderr.startswith(f"[{code}]")

@@ -3,33 +3,19 @@
 import csv
 import json
 import os
-import pickle
 import signal
-import time
 from pathlib import Path
 
 import pytest
 
 from pii_components.files.labelled import read_corpus
-from pii_components.surrogates.component import HipsSurrogate
 from pii_components.vault.keys import VaultKey
 from pii_components.vault.vault import Vault
-from tests.cli.conftest import KEY
+from tests.cli.conftest import ESSAY, KEY, put, table, wait_for_items
 
 pytest.importorskip("cryptography")
-ESSAY = "I am Ina Sorel (20418837).\r\n\tBuzan (2006) says: map it.\nWrite to ina.sorel@example.edu "
 PLANTED = (b"Ina", b"Sorel", b"20418837", b"ina.sorel")
 VAULT_KEY = VaultKey(KEY.encode())
-
-
-def put(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
-    return path
-
-
-def table(n):
-    return "id,essay\n" + "".join(f'd{i},"Number {i}: I am Ina Sorel, {20000000 + i}, and I read Buzan."\n' for i in range(n))
 
 
 def rows_of(path):
@@ -104,15 +90,7 @@ def released(folder, pii_edu):
     """clean.csv with its vault `v`, of four essays."""
     put(folder / "essays.csv", table(4))
     run = pii_edu(
-        "deidentify",
-        "essays.csv",
-        "--out",
-        "clean.csv",
-        "--vault",
-        "v",
-        "--id-column",
-        "id",
-        "--key-file",
+        "deidentify", "essays.csv", "--out", "clean.csv", "--vault", "v", "--id-column", "id", "--key-file",
         put(folder / "k", KEY),
     )
     assert run.exit_code == 0, run.output
@@ -189,21 +167,16 @@ def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
     assert (folder / "c.txt").read_bytes() == ESSAY.encode()
 
 
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (["--out", "o.csv", "--vault", "o.csv"], "E472"),
-        (["--out", "o.csv", "--vault", "in.csv"], "E472"),
-        (["--out", "o.csv", "--vault", "v", "--labels-out", "v"], "E472"),
-        (["--out", "o.csv", "--labels-out", "in.csv"], "E472"),
-        (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
-        (["--out", "o.csv", "--labels-out", "l.xyz"], "E621"),
-        (["--out", "o.csv", "--labels-out", "l.jsonl", "--labels-to", "entities"], "E620"),
-        (["--out", "o.csv", "--labels-to", "bio"], "E473"),
-        (["--out", "o.csv", "--vault-key-file", "k"], "E473"),
-        (["--out", "o.csv", "--vault", "v", "--vault-key-file", "k", "--vault-passphrase"], "E465"),
-    ],
-)
+@pytest.mark.parametrize(("args", "code"), [
+    (["--out", "o.csv", "--vault", "o.csv"], "E472"), (["--out", "o.csv", "--vault", "in.csv"], "E472"),
+    (["--out", "o.csv", "--vault", "v", "--labels-out", "v"], "E472"),
+    (["--out", "o.csv", "--labels-out", "in.csv"], "E472"), (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
+    (["--out", "o.csv", "--labels-out", "l.xyz"], "E621"),
+    (["--out", "o.csv", "--labels-out", "l.jsonl", "--labels-to", "entities"], "E620"),
+    (["--out", "o.csv", "--labels-to", "bio"], "E473"),
+    (["--out", "o.csv", "--vault-key-file", "k"], "E473"),
+    (["--out", "o.csv", "--vault", "v", "--vault-key-file", "k", "--vault-passphrase"], "E465"),
+])
 def test_refused_before_anything_is_written(folder, pii_edu, args, code):
     put(folder / "in.csv", table(1))
     put(folder / "there.jsonl", "")
@@ -237,11 +210,7 @@ def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork,
     put(folder / "in.csv", table(60))
     args = ("deidentify", "in.csv", "--out", "o.csv", "--vault", "v", "--labels-out", "gold.jsonl", "--batch-size", "4", "-q")
     child = fork(*args)
-    for _ in range(2000):
-        state = folder / "o.csv.state.json"
-        if state.exists() and json.loads(state.read_text())["items"] >= 8:
-            break
-        time.sleep(0.01)
+    wait_for_items(folder / "o.csv.state.json", 8)
     os.kill(child, number)
     os.waitpid(child, 0)
     assert not (folder / "o.csv").exists() and not (folder / "gold.jsonl").exists()
@@ -263,12 +232,7 @@ def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork,
 
 
 FORMS = {
-    "kaggle": "l.json",
-    "kaggle-jsonl": "l.k.jsonl",
-    "jsonl": "l.jsonl",
-    "csv": "l.csv",
-    "brat": "l",
-    "spacy": "l.spacy",
+    "kaggle": "l.json", "kaggle-jsonl": "l.k.jsonl", "jsonl": "l.jsonl", "csv": "l.csv", "brat": "l", "spacy": "l.spacy",
     "bio": "b.json",
 }
 
@@ -278,13 +242,7 @@ def test_labels_in_every_form(folder, pii_edu):
     rows = {}
     for form, name in FORMS.items():
         run = pii_edu(
-            "deidentify",
-            "in.jsonl",
-            "--out",
-            "o.jsonl",
-            "--id-column",
-            "id",
-            "--labels-out",
+            "deidentify", "in.jsonl", "--out", "o.jsonl", "--id-column", "id", "--labels-out",
             name,
             "--labels-to",
             form,
@@ -339,27 +297,13 @@ def test_broken_labels_are_a_skip(folder, pii_edu):
 
 
 def test_nothing_sensitive_in_any_file_or_message(folder, process):
-    """In a process of its own; the input is the only file with a planted name in it."""
+    """In a process of its own, as a user runs it; the input is the only file with a planted name in it."""
     put(folder / "in/e.csv", table(30) + f'x,"{ESSAY}"\ny,"bad\n')
     run = process(
         "deidentify", "in/e.csv", "--out", "o.csv", "--vault", "v", "--labels-out", "gold.spacy", "--report", "r.json"
     )
-    assert run.returncode in (0, 1), run.stderr
+    assert run.returncode == 1 and run.stdout == "" and "31 documents, 1 skipped" in run.stderr
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "e.csv"]
     assert {path.name for path in files} >= {"o.csv", "v", "gold.spacy", "r.json"}
     for content in [*(path.read_bytes() for path in files), (run.stdout + run.stderr).encode()]:
         assert not any(word in content for word in (*PLANTED, KEY.encode()))
-
-
-def test_nothing_sensitive_stays_in_the_component(model):
-    import spacy
-
-    nlp = spacy.load(model)
-    component = nlp.get_pipe("hips_surrogate")
-    component.set_key(KEY.encode())
-    doc = nlp(ESSAY)
-    assert "Sorel" not in doc._.deidentified
-    assert isinstance(component, HipsSurrogate)
-    for data in (pickle.dumps(component), component.to_bytes()):
-        assert not any(word in data for word in PLANTED)
-    assert KEY.encode() not in component.to_bytes()

@@ -8,13 +8,9 @@ from pii_components.release.run import state_path
 
 # The small pipeline knows "Ina Sorel", "Ina", "Jörn Übel"; "Buzan" is cited, "Odile Prath" teaches.
 ROWS = [
-    "I am Ina Sorel. Buzan (2006) says: map it.",
-    "Sorel helped me, and my friend SOREL's dog. Übel too.",
-    "Nobody is here, says Buzan.",
-    "I am Jörn Übel, and I cite sorel twice: sorel.",
-    "A sorel is no person; a sorel runs.",
-    "One more sorel.",
-    "And one sorel at last.",
+    "I am Ina Sorel. Buzan (2006) says: map it.", "Sorel helped me, and my friend SOREL's dog. Übel too.",
+    "Nobody is here, says Buzan.", "I am Jörn Übel, and I cite sorel twice: sorel.", "A sorel is no person; a sorel runs.",
+    "One more sorel.", "And one sorel at last.",
 ]
 
 
@@ -100,15 +96,15 @@ def test_a_run_that_is_taken_up_sweeps_as_one_run_does(essays, pii_edu, monkeypa
     assert pii_edu("deidentify", "essays.jsonl", "--out", "whole.jsonl", "--report", "whole.json").exit_code == 0
     from pii_components.release import run as sweep_log
 
-    write = sweep_log.SweepLog.write
+    write = sweep_log.SweepLog.add
     monkeypatch.setattr(
-        sweep_log.SweepLog, "write", lambda self, record, result: _fail(record.number) or write(self, record, result)
+        sweep_log.SweepLog, "add", lambda self, record, result: _fail(record.number) or write(self, record, result)
     )
     broken = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", "--batch-size", "2", "--report", "r.json")
     assert broken.exit_code == 3
     rows = (essays / "out.jsonl.sweep.jsonl").read_text("ascii")
     assert not [name for name in ("orel", "bel", "Ina") if name in rows]
-    monkeypatch.setattr(sweep_log.SweepLog, "write", write)
+    monkeypatch.setattr(sweep_log.SweepLog, "add", write)
     again = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", "--batch-size", "2", "--report", "r.json", "--resume")
     assert again.exit_code == 0, again.output
     assert (

@@ -14,7 +14,7 @@ pymupdf = pytest.importorskip("pymupdf", reason="needs the extra 'corpus'")
 pytest.importorskip("pycld2", reason="needs the extra 'corpus'")
 pytest.importorskip("sklearn", reason="needs the extra 'corpus'")
 
-from pii_components.cli import corpus as clean_run  # noqa: E402
+from pii_components.cli import clean as clean_run  # noqa: E402
 from pii_components.cli.app import app  # noqa: E402
 from pii_components.corpus.clean import (  # noqa: E402  # noqa: E402
     COLUMNS,
@@ -29,8 +29,8 @@ from pii_components.corpus.clean import (  # noqa: E402  # noqa: E402
     step_of,
 )
 from pii_components.errors import PiiError  # noqa: E402
-from pii_components.files.pdf import open_submissions, read_pdf  # noqa: E402
 from pii_components.files.record import Record, Skip  # noqa: E402
+from pii_components.files.sources import open_submissions, read_pdf  # noqa: E402
 
 SUBJECTS = [
     "my team",

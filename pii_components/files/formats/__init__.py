@@ -1,1 +1,1 @@
-"""Forms of labelled corpora, one module per form. `corpus.labelled` is the way in."""
+"""Forms of labelled corpora: `read(path, options)` and a writer for each. `files.labelled` is the way in."""

@@ -11,21 +11,23 @@ end, and so do we. Stretches whose gold is not known have the type UNLABELLED. O
 import os
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from ...errors import Errors, PiiError
-from ..record import Skip, detect_encoding, has_half_pair, open_binary, reason_of
+from ..record import Skip, read_bytes, reason_of
+from ..sources import decode_text, files_below
 from .base import (
     MASKED_LABEL,
     TEXT,
     CorpusWriter,
     GoldSpan,
+    Items,
     LabelledText,
     ReadOptions,
     Stretch,
     Tally,
+    each,
     is_label,
     settle,
     within,
@@ -33,20 +35,14 @@ from .base import (
 
 SUFFIXES = (".txt", ".ann")
 _BOUND = re.compile(r"T\d+\t([^\t ]+) (-?\d{1,9} -?\d{1,9}(?:;-?\d{1,9} -?\d{1,9})*)\t(.*)", re.DOTALL)
-_IGNORED = {
-    "R": "relations",
-    "E": "events",
-    "A": "attributes",
-    "M": "attributes",
-    "N": "normalisations",
-    "*": "relations",
-    "#": "notes",
-}
+_IGNORED = {"R": "relations", "*": "relations", "E": "events", "A": "attributes", "M": "attributes"}
+_IGNORED |= {"N": "normalisations", "#": "notes"}
 _LINE_END = re.compile(r"[\r\n\u0085\u2028\u2029]+")
+_SPACE = re.compile(r"\s")
 _MARK = "\ufeff"
 
 
-def read(path: Path, options: ReadOptions) -> Iterator[tuple[int, LabelledText] | Skip]:
+def read_brat(path: Path, options: ReadOptions) -> Items:
     """YIELDS (tuple[int, LabelledText] | Skip): Each pair of files, sorted; E5xx and E6xx of those that cannot be used.
 
     RAISES (PiiError): E501, E504.
@@ -54,38 +50,31 @@ def read(path: Path, options: ReadOptions) -> Iterator[tuple[int, LabelledText] 
     if not path.is_dir():
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it is no folder")
     stems: dict[str, set[str]] = {}
-    for folder, _, names in os.walk(path):
-        for name in names:
-            stem, suffix = os.path.splitext(os.path.relpath(os.path.join(folder, name), path))
-            if suffix in SUFFIXES and not os.path.basename(stem).startswith("."):
-                stems.setdefault(stem, set()).add(suffix)
+    for name in files_below(path)[0]:
+        stem, suffix = os.path.splitext(name)
+        if suffix in SUFFIXES and not os.path.basename(stem).startswith("."):
+            stems.setdefault(stem, set()).add(suffix)
     if not stems:
         raise PiiError(Errors.E504)
-    for number, stem in enumerate(sorted(stems), 1):
+
+    def labelled(number: int, stem: str) -> LabelledText:
         if len(stems[stem]) < 2:
-            yield Skip.of(Errors.E630, number=number)
-            continue
-        try:
-            text, notes = (_decode(path / f"{stem}{suffix}", options.encoding, number) for suffix in SUFFIXES)
-            yield number, _labelled(number, _ident(stem), text, notes, options.tally)
-        except PiiError as err:
-            yield Skip(number=number, error=err)
+            raise PiiError(Errors.E630, number=number)
+        text, notes = (_decode(path / f"{stem}{suffix}", options.encoding, number) for suffix in SUFFIXES)
+        return _labelled(number, _ident(stem), text, notes, options.tally)
+
+    return each(enumerate(sorted(stems), 1), labelled)
 
 
 def _decode(path: Path, encoding: str, number: int) -> str:
-    with open_binary(path) as file:
-        try:
-            data = file.read()
-        except OSError as err:
-            raise PiiError(Errors.E641, number=number, reason=reason_of(err)) from err
-    codec, bom = detect_encoding(data[:4], encoding)
     try:
-        text = data[len(bom) :].decode(codec)
-    except UnicodeError as err:
-        raise PiiError(Errors.E520, number=number, encoding=codec) from err
-    if has_half_pair(text):
-        raise PiiError(Errors.E520, number=number, encoding=codec)
-    return text
+        data = read_bytes(path)
+    except OSError as err:
+        raise PiiError(Errors.E641, number=number, reason=reason_of(err)) from err
+    item = decode_text(data, number, path.name, encoding=encoding)
+    if isinstance(item, Skip):
+        raise item.error
+    return item.text
 
 
 def _labelled(number: int, ident: str, text: str, notes: str, tally: Tally) -> LabelledText:
@@ -130,7 +119,7 @@ def _join(text: str, parts: list[Stretch]) -> list[Stretch]:
 
 
 def plain(words: str) -> str:
-    """RETURNS (str): Words with one space for each run of white space, as .ann files cannot hold line ends."""
+    """Words with one space for each run of white space, as .ann files cannot hold line ends."""
     return " ".join(words.split())
 
 
@@ -140,7 +129,7 @@ def _ident(stem: str) -> str:
 
 
 def file_name(ident: str) -> str:
-    """RETURNS (str): An id as the name of a file, without suffix; `_ident` finds back."""
+    """An id as the name of a file, without suffix; `_ident` finds back."""
     name = quote(ident, safe=" ()+,;=@'~!&")
     return "%2E" + name[1:] if name.startswith(".") else name
 
@@ -154,7 +143,7 @@ class BratWriter(CorpusWriter):
         super().__init__(out, tally)
         self._names: set[str] = set()
 
-    def start(self) -> None:
+    def start(self, done: int | None = None) -> None:
         self.discard()
         self.partial.mkdir()
 
@@ -168,7 +157,7 @@ class BratWriter(CorpusWriter):
             self.tally.notes["other fields left out"] += len(essay.meta)
         marks = sorted([*essay.spans, *((start, end, MASKED_LABEL) for start, end in essay.masked)])
         lines = [
-            f"T{i}\t{label} {_fragments(essay.text, start, end)}\t{_words(essay.text[start:end])}\n"
+            f"T{i}\t{label} {_fragments(essay.text, start, end)}\t{_SPACE.sub(' ', essay.text[start:end])}\n"
             for i, (start, end, label) in enumerate(marks, 1)
         ]
         text = _MARK + essay.text if essay.text.startswith(_MARK) else essay.text  # readers take the first one for a mark
@@ -183,26 +172,18 @@ class BratWriter(CorpusWriter):
         for suffix, content in zip(SUFFIXES, data[1:], strict=True):
             (self.partial / f"{data[0]}{suffix}").write_bytes(content)
 
-    def end(self) -> None:
-        pass
-
     def replace(self) -> None:
         old = self.out.with_name(self.out.name + ".old")
         if self.out.is_dir():
-            if holds_others(self.out) or old.exists():
+            if old.exists() or any(not item.is_file() or item.suffix not in SUFFIXES for item in self.out.iterdir()):
                 raise PiiError(Errors.E637, what=f"'{self.out}'")
             os.replace(self.out, old)
         os.replace(self.partial, self.out)
         shutil.rmtree(old, ignore_errors=True)
 
 
-def holds_others(path: Path) -> bool:
-    """RETURNS (bool): Whether a folder holds anything but pairs of brat."""
-    return any(not item.is_file() or item.suffix not in SUFFIXES for item in path.iterdir())
-
-
 def _fragments(text: str, start: int, end: int) -> str:
-    """RETURNS (str): "5 8", or "5 8;9 14" where a line ends in between: brat refuses an annotation over a line end."""
+    """The offsets: "5 8", or "5 8;9 14" where a line ends in between: brat refuses an annotation over a line end."""
     parts, pos = [], start
     for match in _LINE_END.finditer(text, start, end):
         parts.append((pos, match.start()))
@@ -211,7 +192,3 @@ def _fragments(text: str, start: int, end: int) -> str:
     if any(s >= e for s, e in parts):  # a line end at an edge: the offsets come first
         parts = [(start, end)]
     return ";".join(f"{s} {e}" for s, e in parts)
-
-
-def _words(words: str) -> str:
-    return re.sub(r"\s", " ", words)

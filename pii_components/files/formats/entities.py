@@ -18,13 +18,26 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import Errors, PiiError
-from ..json_text import HALF_ESCAPE, JsonSource
-from ..record import Record, Skip, detect_encoding, has_half_pair, open_binary, open_text, reason_of
+from ..json_text import JsonSource
+from ..record import Record, Skip, has_half_pair, open_decoded
 from ..sources import FolderSource, open_source
-from .base import TEXT, GoldSpan, LabelledText, ReadOptions, Stretch, Tally, is_label, settle, within
-from .jsonl import USUAL_ID_FIELDS
-from .kaggle import ident_of
-from .table import open_table
+from ..tables import numbered_rows
+from .base import (
+    TEXT,
+    USUAL_ID_FIELDS,
+    GoldSpan,
+    Items,
+    LabelledText,
+    ReadOptions,
+    Stretch,
+    Tally,
+    id_of,
+    is_label,
+    settle,
+    whole,
+    within,
+)
+from .spans import open_table
 
 COLUMNS = ("file_idx", "entity_text", "type", "positions")
 # "A few characters", at least as many as an essay has white space to lose on a page.
@@ -34,8 +47,7 @@ _POSITIONS = re.compile(r"[(\[]\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*[)\]]")
 
 @dataclass(frozen=True, slots=True)
 class EntityRow:
-    """A row. number (int): Its position, from 1. document (str): Id of the text. start, end (int): Characters, end exclusive.
-    label (str): The type. words (str): The characters that should stand there."""
+    """A row: its position, from 1; the id of its text; characters, end exclusive; the type; the words that should stand there."""
 
     number: int
     document: str
@@ -46,43 +58,27 @@ class EntityRow:
 
 
 def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow | Skip]:
-    """The rows of an entity CSV.
+    """The rows of an entity CSV, streamed. encoding (str): A byte order mark overrules utf-8.
 
-    path (Path): The file; it is streamed. encoding (str): A byte order mark overrules utf-8.
     YIELDS (EntityRow | Skip): Each row; E520, E524, E639 of those that cannot be used.
     RAISES (PiiError): E501, E503, E625.
     """
-    with open_binary(path) as raw:
-        codec, bom = detect_encoding(raw.read(4), encoding)
-        with open_text(raw, encoding=codec, bom=bom) as stream:
-            rows = csv.reader(stream, strict=True)
-            number = 0
-            try:
-                header = next((row for row in rows if row), [])
-                if not header:
-                    raise PiiError(Errors.E503)
-                for name in COLUMNS:
-                    if header.count(name) != 1:
-                        raise PiiError(Errors.E625, what=path.name, name=name, needed=", ".join(COLUMNS))
-            except csv.Error as err:
-                raise PiiError(Errors.E524, number=0, start=1, line=rows.line_num, reason=str(err)) from err
-            while True:
-                number += 1
-                start = rows.line_num + 1
-                try:
-                    row = next(rows)
-                except StopIteration:
-                    return
-                except csv.Error as err:
-                    yield Skip.of(Errors.E524, number=number, start=start, line=rows.line_num, reason=str(err))
-                    continue
-                except (OSError, UnicodeError) as err:
-                    yield Skip.of(Errors.E531, number=number, reason=reason_of(err), last=True)
-                    return
-                if row:
-                    yield _row(number, dict(zip(header, row, strict=False)), codec, whole=len(row) == len(header))
-                else:
-                    number -= 1
+    with open_decoded(path, encoding) as (stream, codec, _):
+        rows = csv.reader(stream, strict=True)
+        try:
+            header = next((row for row in rows if row), [])
+        except csv.Error as err:
+            raise PiiError(Errors.E524, number=0, start=1, line=rows.line_num, reason=str(err)) from err
+        if not header:
+            raise PiiError(Errors.E503)
+        for name in COLUMNS:
+            if header.count(name) != 1:
+                raise PiiError(Errors.E625, what=path.name, name=name, needed=", ".join(COLUMNS))
+        for number, row in numbered_rows(rows):
+            if isinstance(row, Skip):
+                yield row
+            else:
+                yield _row(number, dict(zip(header, row, strict=False)), codec, whole=len(row) == len(header))
 
 
 def _row(number: int, cells: Mapping[str, str], codec: str, *, whole: bool) -> EntityRow | Skip:
@@ -94,7 +90,7 @@ def _row(number: int, cells: Mapping[str, str], codec: str, *, whole: bool) -> E
     return EntityRow(number, cells["file_idx"].strip(), int(at[1]), int(at[2]), cells["type"], cells["entity_text"])
 
 
-def read(path: Path, options: ReadOptions) -> Iterator[tuple[int, LabelledText] | Skip]:
+def read_joined(path: Path, options: ReadOptions) -> Items:
     """YIELDS (tuple[int, LabelledText] | Skip): Each text of the source with its entities; then rows whose text is missing.
 
     The rows are kept in memory (a line each), the texts are not.
@@ -118,10 +114,9 @@ def read(path: Path, options: ReadOptions) -> Iterator[tuple[int, LabelledText] 
             number, ident, text, meta = item
             seen.add(ident)
             found, lost = place(text, rows.get(ident, []), tally=options.tally, number=number)
-            spans, masked = settle(text, found, lost, number=number, tally=options.tally)
-            yield number, LabelledText(ident, text, spans, masked, meta)
-    for row in sorted((row for ident, group in rows.items() if ident not in seen for row in group), key=lambda row: row.number):
-        yield Skip.of(Errors.E628, number=row.number)
+            yield number, LabelledText(ident, text, *settle(text, found, lost, number=number, tally=options.tally), meta)
+    missing = [row.number for ident, group in rows.items() if ident not in seen for row in group]
+    yield from (Skip.of(Errors.E628, number=number) for number in sorted(missing))
 
 
 def read_texts(path: Path, options: ReadOptions) -> Iterator[tuple[int, str, str, dict[str, Any]] | Skip]:
@@ -144,10 +139,13 @@ def read_texts(path: Path, options: ReadOptions) -> Iterator[tuple[int, str, str
     source = open_source(path, text_field=options.text_field, id_field=options.id_field, encoding=options.encoding)
     if isinstance(source, JsonSource):
         for item in source.objects():
+            if isinstance(item, Skip):
+                yield item
+                continue
             try:
-                yield item if isinstance(item, Skip) else _text_of(item[0], item[2], source.text_field, options.id_field)
+                yield _text_of(item[0], item[2], source.text_field, options.id_field)
             except PiiError as err:
-                yield Skip(number=item.number if isinstance(item, Skip) else item[0], error=err)
+                yield Skip(number=item[0], error=err)
         return
     for found in source:
         if isinstance(found, Skip):
@@ -159,23 +157,15 @@ def read_texts(path: Path, options: ReadOptions) -> Iterator[tuple[int, str, str
 
 def _text_of(number: int, values: dict[str, Any], text_field: str, id_field: str) -> tuple[int, str, str, dict[str, Any]]:
     id_field = id_field or next((name for name in USUAL_ID_FIELDS if name in values), "")
-    text = values[text_field]
     if values.get(id_field) in (None, ""):
         raise PiiError(Errors.E626, number=number)
-    if not isinstance(text, str):
-        raise PiiError(Errors.E523, number=number, type=type(text).__name__)
-    if has_half_pair(text):
-        raise PiiError(Errors.E520, number=number, encoding=HALF_ESCAPE)
+    text = whole(values[text_field], number)
     hidden = {text_field, id_field, "tokens", "trailing_whitespace", "labels", "spans", "masked"}
-    return number, ident_of(values[id_field], number), text, {k: v for k, v in values.items() if k not in hidden}
+    return number, id_of(values[id_field], number), text, {k: v for k, v in values.items() if k not in hidden}
 
 
 def place(text: str, rows: list[EntityRow], *, number: int, tally: Tally) -> tuple[list[GoldSpan], list[Stretch]]:
-    """Find the words of each row in a text.
-
-    text (str): The document. rows (list[EntityRow]): Its entities. number (int), tally (Tally): For what is masked.
-    RETURNS (tuple[list[GoldSpan], list[Stretch]]): Spans, and stretches to mask.
-    """
+    """Find the words of each row of a text. RETURNS (tuple[list[GoldSpan], list[Stretch]]): Spans, and stretches to mask."""
     once = {(row.start, row.end, row.label, row.words): row for row in rows}
     if len(once) < len(rows):
         tally.notes["the same gold twice"] += len(rows) - len(once)
@@ -213,7 +203,7 @@ def place(text: str, rows: list[EntityRow], *, number: int, tally: Tally) -> tup
 
 
 def _nearest(text: str, row: EntityRow, start: int, taken: set[Stretch]) -> Stretch | None:
-    """RETURNS (Stretch | None): The words closest to `start`, not taken yet; None if there are none, or two as close."""
+    """The words closest to `start`, not taken yet; None if there are none, or two as close."""
     length = len(row.words)
     low, high = max(min(start, row.start) - NEAR, 0), max(start, row.start) + length + NEAR
     near = [at for at in occurrences(text, row.words, low, high) if at not in taken]
@@ -224,11 +214,8 @@ def _nearest(text: str, row: EntityRow, start: int, taken: set[Stretch]) -> Stre
 
 
 def occurrences(text: str, words: str, low: int = 0, high: int | None = None) -> list[Stretch]:
-    """Where words stand in a text, whatever the white space between them.
-
-    text (str): The document. words (str): What to look for. low, high (int): Characters to look in.
-    RETURNS (list[Stretch]): Whole words if there are any, else parts of words too.
-    """
+    """Where words stand in [low, high) of a text, whatever the white space between them: whole words if there are any, else
+    parts of words too."""
     pattern = r"\s+".join(map(re.escape, words.split()))
     if not pattern:
         return []
@@ -237,7 +224,7 @@ def occurrences(text: str, words: str, low: int = 0, high: int | None = None) ->
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
-    """RETURNS (bool): Whether no word runs over an edge of the stretch."""
+    """Whether no word runs over an edge of the stretch."""
     return not (
         (start and text[start - 1].isalnum() and text[start].isalnum())
         or (text[end - 1].isalnum() and text[end : end + 1].isalnum())

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
 from pii_components.files.json_text import scan_object, splice
+from pii_components.files.labelled import read_labelled
 from pii_components.files.record import Record, Skip, detect_encoding, show_fields
-from pii_components.files.sources import open_source, read_labelled
+from pii_components.files.sources import open_source
 from pii_components.files.writers import open_writer, partial_path
 
 
@@ -40,27 +41,16 @@ def copy(source_path: Path, out: Path, change=lambda text: text, **options) -> l
 
 
 OPENING_ERRORS = [
-    ("missing.txt", None, {}, "E501"),
-    ("essay.docx", "x", {}, "E502"),
-    ("essay", "x", {}, "E502"),
-    ("empty.txt", "", {}, "E503"),
-    ("only_bom.txt", codecs.BOM_UTF8, {}, "E503"),
-    ("empty.csv", "", {}, "E503"),
-    ("blank.csv", "\n\n  \n", {}, "E503"),
-    ("empty.jsonl", "", {}, "E503"),
-    ("blank.jsonl", " \n\t\n", {}, "E503"),
-    ("empty.json", "[ ]", {}, "E503"),
-    ("no_column.csv", "id,essay\n1,x\n", {"text_field": "body"}, "E505"),
+    ("missing.txt", None, {}, "E501"), ("essay.docx", "x", {}, "E502"), ("essay", "x", {}, "E502"),
+    ("empty.txt", "", {}, "E503"), ("only_bom.txt", codecs.BOM_UTF8, {}, "E503"), ("empty.csv", "", {}, "E503"),
+    ("blank.csv", "\n\n  \n", {}, "E503"), ("empty.jsonl", "", {}, "E503"), ("blank.jsonl", " \n\t\n", {}, "E503"),
+    ("empty.json", "[ ]", {}, "E503"), ("no_column.csv", "id,essay\n1,x\n", {"text_field": "body"}, "E505"),
     ("no_id.csv", "id,essay\n1,x\n", {"id_field": "number"}, "E505"),
-    ("no_drop.csv", "id,essay\n1,x\n", {"drop": ["name"]}, "E505"),
-    ("which.csv", "id,words\n1,x\n", {}, "E506"),
+    ("no_drop.csv", "id,essay\n1,x\n", {"drop": ["name"]}, "E505"), ("which.csv", "id,words\n1,x\n", {}, "E506"),
     ("no_field.jsonl", '{"a": 1, "b": "x"}\n', {"text_field": "c"}, "E505"),
-    ("which.jsonl", '{"a": 1, "b": "x"}\n', {}, "E506"),
-    ("twice.csv", "text,text\n1,x\n", {}, "E507"),
-    ("codec.csv", "id,text\n1,x\n", {"encoding": "utf-9"}, "E508"),
-    ("codec.txt", "x", {"encoding": "rot13"}, "E508"),
-    ("codec.jsonl", '{"text": "x"}\n', {"encoding": "base64"}, "E508"),
-    ("none_good.jsonl", "{a}\nb\n", {}, "E521"),
+    ("which.jsonl", '{"a": 1, "b": "x"}\n', {}, "E506"), ("twice.csv", "text,text\n1,x\n", {}, "E507"),
+    ("codec.csv", "id,text\n1,x\n", {"encoding": "utf-9"}, "E508"), ("codec.txt", "x", {"encoding": "rot13"}, "E508"),
+    ("codec.jsonl", '{"text": "x"}\n', {"encoding": "base64"}, "E508"), ("none_good.jsonl", "{a}\nb\n", {}, "E521"),
     ("broken.json", '[{"text": ', {}, "E521"),
 ]
 
@@ -155,19 +145,14 @@ def test_tsv_with_commas_in_its_header(tmp_path):
     assert [item.text for item in source] == ["fine"]
 
 
-@pytest.mark.parametrize(
-    ("head", "given_encoding", "expected"),
-    [
-        (b"id", "utf-8", ("utf-8", b"")),
-        (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
-        (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)),
-        (b"id", "utf-8-sig", ("utf-8", b"")),
-        (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
-        (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
-        (b"\xff\xfei", "cp1252", ("cp1252", b"")),
-        (b"id", "LATIN1", ("iso8859-1", b"")),
-    ],
-)
+@pytest.mark.parametrize(("head", "given_encoding", "expected"), [
+    (b"id", "utf-8", ("utf-8", b"")), (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
+    (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)), (b"id", "utf-8-sig", ("utf-8", b"")),
+    (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
+    (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
+    (b"\xff\xfei", "cp1252", ("cp1252", b"")),
+    (b"id", "LATIN1", ("iso8859-1", b"")),
+])
 def test_encoding_and_mark(head, given_encoding, expected):
     assert detect_encoding(head, given_encoding) == expected
 
@@ -353,52 +338,25 @@ ESSAY = {
 
 @pytest.mark.parametrize("form", ["array", "lines"])
 def test_labelled_essays(tmp_path, form):
-    rows = [ESSAY, {**ESSAY, "document": None, "full_text": ESSAY["full_text"]}]
+    rows = [ESSAY, {**ESSAY, "full_text": "I am Ino Sorel."}, {**ESSAY, "document": None}]
     content = json.dumps(rows) if form == "array" else "".join(json.dumps(row) + "\n" for row in rows)
-    essays = list(read_labelled(put(tmp_path / ("a.json" if form == "array" else "a.jsonl"), content)))
-    assert [essay.id for essay in essays] == ["7", "2"]
-    assert essays[0].text == ESSAY["full_text"]
-    assert essays[0].spans == ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL"))
+    path = put(tmp_path / ("a.json" if form == "array" else "a.jsonl"), content)
+    skips: list[Skip] = []
+    essays = list(read_labelled(path, on_skip=skips.append))
+    assert [essay.id for essay in essays] == ["7", "3"]
+    assert (essays[0].text, essays[0].spans) == (ESSAY["full_text"], ((5, 14, "NAME_STUDENT"), (22, 37, "EMAIL")))
+    assert [(skip.number, skip.code) for skip in skips] == [(2, "E536")] and "Sorel" not in str(skips[0].error)
+    with pytest.raises(PiiError) as err:
+        list(read_labelled(path))
+    assert err.value.code == "E536"
 
 
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))),
-        (["B-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["I-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
-        (["O", "I-X", "I-X"], ((2, 5, "X"),)),
-        (["O", "O", "O"], ()),
-    ],
-)
+@pytest.mark.parametrize(("labels", "expected"), [
+    (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))), (["B-X", "I-X", "O"], ((0, 3, "X"),)),
+    (["I-X", "I-X", "O"], ((0, 3, "X"),)), (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
+    (["O", "I-X", "I-X"], ((2, 5, "X"),)), (["O", "O", "O"], ()),
+])
 def test_bio_to_spans(tmp_path, labels, expected):
     row = {"tokens": ["a", "b", "c"], "trailing_whitespace": [True, True, False], "labels": labels}
     (essay,) = read_labelled(put(tmp_path / "a.jsonl", json.dumps(row)))
     assert (essay.text, essay.spans) == ("a b c", expected)
-
-
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        ({"full_text": "I am Ino Sorel."}, "E536"),
-        ({"full_text": 5}, "E536"),
-        ({"labels": ["O"]}, "E535"),
-        ({"labels": "O"}, "E522"),
-        ({"labels": ["O"] * 8 + ["EMAIL"]}, "E537"),
-        ({"labels": ["O"] * 8 + [None]}, "E537"),
-        ({"tokens": [1] * 9}, "E523"),
-        ({"trailing_whitespace": None}, "E522"),
-    ],
-)
-def test_labelled_essay_that_does_not_fit_is_a_coded_error(tmp_path, change, code):
-    path = put(
-        tmp_path / "a.jsonl", json.dumps(ESSAY) + "\n" + json.dumps({**ESSAY, **change}) + "\n" + json.dumps(ESSAY) + "\n"
-    )
-    skips: list[Skip] = []
-    assert len(list(read_labelled(path, on_skip=skips.append))) == 2
-    assert [(skip.number, skip.code) for skip in skips] == [(2, code)]
-    assert "Sorel" not in str(skips[0].error)
-    with pytest.raises(PiiError) as err:
-        list(read_labelled(path))
-    assert err.value.code == code

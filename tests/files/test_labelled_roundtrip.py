@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pii_components.files.formats.base import LabelledText, Tally, blank_pipeline
+from pii_components.files.formats.base import LabelledText, Tally
+from pii_components.files.formats.tokens import blank_pipeline
 from pii_components.files.labelled import FORMS, convert, read_corpus, write_corpus
 from pii_components.labels import DIRECT_LABELS, INDIRECT_LABELS, LABELS
 

@@ -1,0 +1,391 @@
+"""Forms that label tokens: Kaggle's and CRAPII's, Hugging Face's, spaCy's DocBin.
+
+Kaggle's PII task and CRAPII: an array of such objects, or one per line. `masked` is ours and stands only where it is needed:
+stretches of `full_text` (characters, end exclusive) whose tokens are labelled O because nobody knows what they are. Training and
+scoring must pass over them.
+
+    {"document": 7, "full_text": "I am Ina", "tokens": ["I", "am", "Ina"], "trailing_whitespace": [true, true, false],
+     "labels": ["O", "O", "B-NAME_STUDENT"], "masked": [[5, 8]]}
+
+Hugging Face's token classification: load_dataset("json", data_files="train.json", field="data"). `label_list` holds every label
+that we know, in the same order in every file, so that numbers made of it agree between train and test. `masked` holds stretches
+in characters of the text that tokens and marks of white space make; give their tokens -100.
+
+    {"data": [
+    {"id": "7", "tokens": ["I", "am", "Ina"], "ner_tags": ["O", "O", "B-NAME_STUDENT"],
+     "trailing_whitespace": [true, true, false], "masked": [[5, 8]]}
+    ],
+    "label_list": ["O", "B-NAME_STUDENT", "I-NAME_STUDENT", …]}
+
+DocBin, in which training reads a corpus: gold is in `doc.spans["pii"]`, or in `doc.ents` of documents that have no such group;
+stretches whose gold is not known are in `doc.spans["pii_unlabelled"]`, whose tokens take no part in training. A document with
+neither is not labelled, and skipped. Id and other fields are in `doc.user_data["pii_corpus"]`, as JSON.
+"""
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from ...errors import Errors, PiiError
+from ...labels import LABELS
+from ..json_text import HALF_ESCAPE, TOKEN_FIELDS, JsonBody, elements, join_tokens, open_json, scanned
+from ..record import Skip, has_half_pair, open_decoded, read_bytes, reason_of
+from .base import (
+    IN_MASK,
+    MASKED_LABEL,
+    TOKEN,
+    ArrayWriter,
+    CorpusWriter,
+    GoldSpan,
+    Items,
+    LabelledText,
+    LinesWriter,
+    ReadOptions,
+    Stretch,
+    Tally,
+    as_json,
+    each,
+    id_of,
+    is_label,
+    merge,
+    parse_masked,
+    settle,
+    touches,
+)
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+    from spacy.tokens import Doc, DocBin
+
+# Whole numbers that every reader of JSON keeps.
+_MAX_DIGITS = 15
+_HF_FIELDS = ("tokens", "trailing_whitespace", "ner_tags")
+_HF_HEAD = re.compile(r'\s*\{\s*"data"\s*:\s*(?=\[)')
+DATA_KEY = "pii_corpus"
+
+# Between offsets and tokens: BIO labels to spans, and spans to tokens of our own tokenizer.
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A text in tokens. spans: First token, end (exclusive), label. masked: Stretches of tokens. BIO is O there too."""
+
+    doc: "Doc"
+    spans: tuple[GoldSpan, ...]
+    masked: tuple[Stretch, ...]
+
+    def fields(self, labels_name: str) -> dict[str, Any]:
+        """Tokens, marks of white space and BIO labels, and masked stretches (characters, end exclusive) where there are any."""
+        labels = ["O"] * len(self.doc)
+        for start, end, label in self.spans:
+            labels[start:end] = [f"B-{label}", *[f"I-{label}"] * (end - start - 1)]
+        masked = [list(_characters(self.doc, *stretch)) for stretch in self.masked]
+        return {
+            "tokens": [token.text for token in self.doc],
+            "trailing_whitespace": [bool(token.whitespace_) for token in self.doc],
+            labels_name: labels,
+        } | ({"masked": masked} if masked else {})
+
+
+@cache
+def blank_pipeline() -> "Language":
+    """English with our tokenizer and nothing else; takes texts of any length."""
+    import spacy
+
+    from ...ruler import tokenizer as tokenization
+
+    assert tokenization.create_student_tokenizer  # registered also where the package runs from its folder, not installed
+    nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    nlp.max_length = 1 << 31  # the limit protects parsers, which are not there
+    return nlp
+
+
+def tokenize(essay: LabelledText, *, number: int, tally: Tally) -> Tokens:
+    """Lay gold on tokens. What begins or ends inside a token is masked (tally gets it); an edge in the space between two tokens
+    moves to the token. Spans and masked stretches do not overlap."""
+    doc = blank_pipeline().make_doc(essay.text)
+    found: list[GoldSpan] = []
+    masked = [stretch for start, end in essay.masked if (stretch := _touched(doc, start, end))[0] < stretch[1]]
+    rest = list(masked)
+    for span in essay.spans:
+        first, last = _touched(doc, span[0], span[1])
+        if first == last:
+            # Only a space between two tokens is labelled: the tokens beside it are masked.
+            rest.append((max(first - 1, 0), min(last + 1, len(doc))))
+            tally.mask(number, span, TOKEN)
+            continue
+        start, end = _characters(doc, first, last)
+        if start < span[0] or end > span[1]:
+            rest.append((first, last))
+            tally.mask(number, span, TOKEN)
+        else:
+            found.append((first, last, span[2]))
+            tally.notes["edge moved over a space"] += span[:2] != (start, end)
+    # A masked stretch that ends inside a token takes the whole of it, and with it a span that begins or ends there.
+    kept: list[GoldSpan] = []
+    for first, last, label in found:
+        if touches((first, last), rest):
+            reason = IN_MASK if touches((first, last), masked) else TOKEN
+            tally.mask(number, (*_characters(doc, first, last), label), reason)
+            rest.append((first, last))
+        else:
+            kept.append((first, last, label))
+    return Tokens(doc, tuple(kept), merge(rest))
+
+
+def _characters(doc: "Doc", first: int, last: int) -> Stretch:
+    return doc[first].idx, doc[last - 1].idx + len(doc[last - 1])
+
+
+def _touched(doc: "Doc", start: int, end: int) -> Stretch:
+    """First and last token (exclusive) that share a character with [start, end); empty if there is none."""
+    tokens = range(len(doc))
+    first = bisect_right(tokens, start, key=lambda i: doc[i].idx + len(doc[i]))
+    return first, bisect_left(tokens, end, lo=first, key=lambda i: doc[i].idx)
+
+
+def from_tokens(tokens: Any, spaces: Any, labels: Any, *, number: int, names: Sequence[str]) -> tuple[str, list[GoldSpan]]:
+    """A text and its spans from tokens, marks of trailing white space and BIO labels.
+
+    tokens, spaces, labels (Any): As they stand in the file, in fields of these `names`. number (int): Of the record.
+    RETURNS (tuple[str, list[GoldSpan]]): Offsets in characters; an I- without its B- begins a span, as in the Kaggle files.
+    RAISES (PiiError): E520, E522, E523, E535, E537, E633.
+    """
+    for name, value in zip(names, (tokens, spaces, labels), strict=True):
+        if not isinstance(value, list):
+            raise PiiError(Errors.E522, number=number, name=name)
+    if not len(tokens) == len(spaces) == len(labels):
+        raise PiiError(Errors.E535, number=number, n_tokens=len(tokens), n_spaces=len(spaces), n_labels=len(labels))
+    spans: list[GoldSpan] = []
+    pos, before = 0, "O"
+    for index, (token, space, label) in enumerate(zip(tokens, spaces, labels, strict=True)):
+        if not isinstance(token, str):
+            raise PiiError(Errors.E523, number=number, type=type(token).__name__)
+        if space not in (True, False):
+            raise PiiError(Errors.E633, number=number, index=index)
+        if label != "O" and not (isinstance(label, str) and label[:2] in ("B-", "I-") and is_label(label[2:])):
+            raise PiiError(Errors.E537, number=number, index=index)
+        end = pos + len(token)
+        if label.startswith("I-") and before[2:] == label[2:]:
+            spans[-1] = (spans[-1][0], end, label[2:])
+        elif label != "O":
+            spans.append((pos, end, label[2:]))
+        pos, before = end + (1 if space else 0), label
+    text = join_tokens(tokens, spaces)
+    if has_half_pair(text):
+        raise PiiError(Errors.E520, number=number, encoding=HALF_ESCAPE)
+    return text, [span for span in spans if span[0] < span[1]]
+
+
+def _from_fields(
+    values: dict[str, Any], number: int, tally: Tally, names: Sequence[str], id_name: str, text_name: str | None = None
+) -> LabelledText:
+    text, found = from_tokens(*(values.get(name) for name in names), number=number, names=names)
+    given = values.get(text_name, text) if text_name else text
+    if text != given:
+        shown = str(given)
+        start = next((i for i, (a, b) in enumerate(zip(text, shown, strict=False)) if a != b), min(len(text), len(shown)))
+        raise PiiError(Errors.E536, number=number, start=start)
+    spans, masked = settle(text, found, parse_masked(values.get("masked"), number), number=number, tally=tally)
+    own = {id_name, text_name, *names, "masked"}
+    meta = {name: value for name, value in values.items() if name not in own}
+    return LabelledText(id_of(values.get(id_name), number), text, spans, masked, meta)
+
+
+def kaggle_labelled(number: int, values: dict[str, Any], tally: Tally) -> LabelledText:
+    """One record of Kaggle's form, as decoded. The id is the number where `document` is missing or null; tally gets what is masked.
+
+    RAISES (PiiError): E520 to E523, E535 to E537, E624, E633.
+    """
+    return _from_fields(values, number, tally, TOKEN_FIELDS, "document", "full_text")
+
+
+def read_kaggle(path: Path, options: ReadOptions) -> Items:
+    """YIELDS (tuple[int, LabelledText] | Skip): Each record; E5xx and E6xx of those that cannot be used."""
+    objects = open_json(path, text_field="tokens", encoding=options.encoding).objects()
+    return each(objects, lambda number, _, values: kaggle_labelled(number, values, options.tally))
+
+
+class KaggleWriter(LinesWriter):
+    """One object per line. The id is a whole number where it comes back the same, as CRAPII's are."""
+
+    form = "kaggle-jsonl"
+
+    def row(self, essay: LabelledText, number: int) -> dict[str, Any]:
+        ident = essay.id
+        is_number = ident.isascii() and ident.isdigit() and len(ident) <= _MAX_DIGITS and str(int(ident)) == ident
+        fields = tokenize(essay, number=number, tally=self.tally).fields("labels")
+        return {"document": int(ident) if is_number else ident, "full_text": essay.text} | fields
+
+
+class KaggleArrayWriter(ArrayWriter, KaggleWriter):
+    """An array, as Kaggle's own files are."""
+
+    form = "kaggle"
+
+
+class _Rest:
+    """A stream that begins with text that was read already; `elements` reads no other way."""
+
+    def __init__(self, head: str, stream: TextIO) -> None:
+        self._head, self._stream = StringIO(head), stream
+
+    def read(self, size: int) -> str:
+        return self._head.read(size) or self._stream.read(size)
+
+
+def read_hugging_face(path: Path, options: ReadOptions) -> Items:
+    """YIELDS (tuple[int, LabelledText] | Skip): Each record; E5xx and E6xx of those that cannot be used.
+
+    RAISES (PiiError): E501, E503, E634.
+    """
+
+    def labelled(number: int, body: JsonBody, values: dict[str, Any], twice: set[str]) -> LabelledText:
+        for name in sorted(twice & {"id", *_HF_FIELDS, "masked"}):
+            raise PiiError(Errors.E522, number=number, name=name)
+        return _from_fields(values, number, options.tally, _HF_FIELDS, "id")
+
+    with open_decoded(path, options.encoding, "\n") as (stream, codec, _):
+        try:
+            head = stream.read(4096)
+        except (OSError, UnicodeError) as err:
+            yield Skip.of(Errors.E531, number=0, reason=reason_of(err), last=True)
+            return
+        start = _HF_HEAD.match(head)
+        if start is None:
+            raise PiiError(Errors.E634 if head.strip() else Errors.E503, what=path.name)
+        rest = cast(TextIO, _Rest(head[start.end() :], stream))
+        yield from each(scanned(elements(rest), codec), labelled)
+
+
+class HuggingFaceWriter(ArrayWriter):
+    """One JSON object: `data`, an array with an object per line, and `label_list`: O, then B- and I- of all our labels, then of
+    others that occur, sorted."""
+
+    form = "bio"
+
+    def __init__(self, out: Path, tally: Tally) -> None:
+        super().__init__(out, tally)
+        self._others: set[str] = set()
+
+    def head(self) -> bytes:
+        return b'{"data": ['
+
+    def tail(self) -> bytes:
+        labels = ["O", *(f"{bio}-{label}" for label in (*LABELS, *sorted(self._others)) for bio in "BI")]
+        return b'\n],\n"label_list": ' + as_json(labels, 0, self.form) + b"}\n"
+
+    def row(self, essay: LabelledText, number: int) -> dict[str, Any]:
+        tokens = tokenize(essay, number=number, tally=self.tally)
+        self._others.update(label for _, _, label in tokens.spans if label not in LABELS)
+        fields = tokens.fields("ner_tags")
+        names = ("tokens", "ner_tags", "trailing_whitespace", "masked")
+        return {"id": essay.id} | {name: fields[name] for name in names if name in fields}
+
+
+def read_docbin(path: Path, options: ReadOptions) -> Items:
+    """YIELDS (tuple[int, LabelledText] | Skip): Each document; E6xx of those that cannot be used.
+
+    RAISES (PiiError): E501, E503, E631.
+    """
+    from spacy.tokens import DocBin
+
+    try:
+        data = read_bytes(path)
+    except OSError as err:
+        raise PiiError(Errors.E501, what=path.name, reason=reason_of(err)) from err
+    if not data:
+        raise PiiError(Errors.E503)
+    try:
+        bin_ = DocBin(store_user_data=True).from_bytes(data)
+    except Exception as err:  # zlib, msgpack, numpy and spaCy each have their own
+        raise PiiError(Errors.E631, what=path.name, reason=type(err).__name__) from err
+    return each(_docs(bin_), lambda number, doc: from_doc(doc, number, options.tally))
+
+
+def _docs(bin_: "DocBin") -> "Iterator[tuple[int, Doc] | Skip]":
+    docs, gone = _after(bin_, 0), 0
+    for number in range(1, len(bin_) + 1):
+        try:
+            yield number, next(docs)
+        except Exception as err:
+            yield Skip.of(Errors.E641, number=number, reason=type(err).__name__)
+            docs, gone = _after(bin_, number - gone), number  # the error has ended the generator
+
+
+def _after(bin_: "DocBin", n: int) -> "Iterator[Doc]":
+    """The documents of a DocBin after the first n, which are let go."""
+    for name in ("tokens", "spaces", "cats", "flags", "span_groups", "user_data"):
+        setattr(bin_, name, list(getattr(bin_, name))[n:])
+    return bin_.get_docs(blank_pipeline().vocab)
+
+
+def from_doc(doc: "Doc", number: int, tally: Tally) -> LabelledText:
+    """A document with gold; the id is the number where it does not know its own. RAISES (PiiError): E520, E623, E632, E641."""
+    from ...ner.loss import UNLABELLED_KEY
+    from ...spans import SPANS_KEY
+
+    if SPANS_KEY not in doc.spans and not doc.has_annotation("ENT_IOB"):
+        raise PiiError(Errors.E632, number=number, key=SPANS_KEY)
+    found = list(doc.spans.get(SPANS_KEY, doc.ents))
+    for index, span in enumerate(found):
+        if not is_label(span.label_):
+            raise PiiError(Errors.E623, number=number, index=index)
+    if has_half_pair(doc.text):
+        raise PiiError(Errors.E520, number=number, encoding="text")
+    ident, meta = str(number), {}
+    if DATA_KEY in doc.user_data:
+        try:
+            ident, meta = json.loads(doc.user_data[DATA_KEY])
+        except (ValueError, TypeError) as err:
+            raise PiiError(Errors.E641, number=number, reason=type(err).__name__) from err
+    spans, masked = settle(
+        doc.text,
+        ((span.start_char, span.end_char, span.label_) for span in found),
+        ((span.start_char, span.end_char) for span in doc.spans.get(UNLABELLED_KEY, ())),
+        number=number,
+        tally=tally,
+    )
+    return LabelledText(ident, doc.text, spans, masked, meta)
+
+
+def to_doc(essay: LabelledText, *, number: int, tally: Tally) -> "Doc":
+    """A document for training, with `doc.spans["pii"]` and `doc.spans["pii_unlabelled"]`; tally gets what is masked."""
+    from spacy.tokens import Span
+
+    from ...ner.loss import UNLABELLED_KEY
+    from ...spans import SPANS_KEY
+
+    tokens = tokenize(essay, number=number, tally=tally)
+    doc = tokens.doc
+    doc.spans[SPANS_KEY] = [Span(doc, start, end, label=label) for start, end, label in tokens.spans]
+    doc.spans[UNLABELLED_KEY] = [Span(doc, start, end, label=MASKED_LABEL) for start, end in tokens.masked]
+    doc.user_data[DATA_KEY] = as_json([essay.id, dict(essay.meta)], number, DocBinWriter.form).decode("utf-8")
+    return doc
+
+
+class DocBinWriter(CorpusWriter):
+    """A DocBin. It is one compressed block, so its documents are kept until the end: about 9 bytes a token."""
+
+    form = "spacy"
+
+    def __init__(self, out: Path, tally: Tally) -> None:
+        from spacy.tokens import DocBin
+
+        super().__init__(out, tally)
+        self._bin = DocBin(attrs=["ORTH"], store_user_data=True)
+
+    def record(self, essay: LabelledText, number: int) -> "Doc":
+        return to_doc(essay, number=number, tally=self.tally)
+
+    def put(self, data: "Doc") -> None:
+        self._bin.add(data)
+
+    def tail(self) -> bytes:
+        return self._bin.to_bytes()
