@@ -17,7 +17,7 @@ from importlib import resources
 
 from ..labels import EMAIL, ID_NUM, NAME_CITED, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from ..spans import Candidate
-from .merge import Page
+from .shapes import Page
 
 SOURCE = "address-form"
 _SCORE = 0.85
@@ -81,9 +81,9 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
             )  # of "St." a token is one with its full stop anyway
             beside = not told.isdisjoint(near) or ((town or last > street) and not named.isdisjoint(near))
             known_here = any(a < end and start < b for a, b in inside)
-            where = page.tokens(start, end)
-            if where is not None and (cue or known_here or (begins and beside)):
-                found.append(_whole(Candidate(*where, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"), known))
+            if cue or known_here or (begins and beside):
+                here = page.found(start, end, STREET_ADDRESS, _SCORE, SOURCE, "form of an address")
+                found += [_whole(address, known) for address in here]
     return found
 
 

@@ -10,19 +10,17 @@ address or a number that stands inside them: those are cut out, and what is left
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from spacy.tokens import Doc
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, ROLES, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, label_for_role
-from ..names.normalize import NormalizedView, normalize_token
+from ..names.normalize import normalize_token
 from ..names.scripts import native_names
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
-from .shapes import Context, Hit, Intervals, is_date, is_dated, is_publication, is_years
+from .shapes import Context, Hit, Intervals, Page, count_digits, is_date, is_dated, is_publication, is_years, whole_tokens
 from .urls import Verdict
 from .validators import VALIDATORS, not_a_phone
-
-# Pieces that a detector saw of one number or one address, put together, as pure functions.
 
 # A number in groups: "880-817-110-Q", "204/4T1/770"; each group short, with a digit or a letter or two. "10-year-old" is none.
 _GROUPS = re.compile(
@@ -36,11 +34,10 @@ _IN_ADDRESS = frozenset(
 _ENDS = frozenset('!?;|:"“”')
 
 
-def join_torn(page: "Page", proposals: Sequence[Candidate]) -> list[Candidate]:
+def join_torn(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
     """Numbers of one kind with a line break between them are one number that was torn: neither half has the shape of any.
 
-    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted.
-    RETURNS (list[Candidate]): The same, halves joined.
+    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted. RETURNS (list[Candidate]): The same, halves joined.
     """
     found: list[Candidate] = []
     for cand in proposals:
@@ -55,12 +52,11 @@ def join_torn(page: "Page", proposals: Sequence[Candidate]) -> list[Candidate]:
     return found
 
 
-def join_address(page: "Page", proposals: Sequence[Candidate]) -> list[Candidate]:
+def join_address(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
     """Pieces of an address with a few words between them are one: "[Bramble Cott]., The Street, [Little Wenham] GL99".
 
-    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted.
-    RETURNS (list[Candidate]): The same, pieces joined where nothing but short gaps without words in small letters lies between, at most one
-        line end, and a name that was seen in the gap given up.
+    RETURNS (list[Candidate]): The sorted proposals, pieces joined where nothing but short gaps without words in small letters lies between,
+        at most one line end, and a name that was seen in the gap given up.
     """
     found: list[Candidate] = []
     for cand in proposals:
@@ -76,20 +72,21 @@ def join_address(page: "Page", proposals: Sequence[Candidate]) -> list[Candidate
     return found
 
 
-def whole_group(page: "Page", candidate: Candidate) -> Candidate:
-    """A number that is part of one in groups, as all of it.
+def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
+    """RETURNS (Candidate | None): The candidate on the tokens that these characters of the normalised text touch."""
+    tokens = page.tokens(start, end)
+    return replace(candidate, start=tokens[0], end=tokens[1]) if tokens else None
 
-    page (Page): The document. candidate (Candidate): A number.
-    RETURNS (Candidate): The same, or all of the group.
-    """
+
+def whole_group(page: Page, candidate: Candidate) -> Candidate:
+    """RETURNS (Candidate): A number that is part of one in groups, as all of it."""
     hit = page.hit(candidate)
     line = hit.text.rfind("\n", 0, hit.start) + 1
     for match in _GROUPS.finditer(hit.text, max(line, hit.start - 24), hit.end + 24):
         low, high = match.span()
         inside = low <= hit.start and hit.end <= high and high - low > hit.end - hit.start
-        if inside and high - low <= 28 and sum(c.isdigit() for c in match.group()) >= 5 and not is_date(match.group()):
-            tokens = page.tokens(low, high)
-            return replace(candidate, start=tokens[0], end=tokens[1]) if tokens else candidate
+        if inside and high - low <= 28 and count_digits(match.group()) >= 5 and not is_date(match.group()):
+            return _moved(page, candidate, low, high) or candidate
     return candidate
 
 
@@ -102,42 +99,8 @@ _JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
 _REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A document with its normalised view. Offsets of both are characters, end exclusive."""
-
-    doc: Doc
-    view: NormalizedView
-
-    def tokens(self, start: int, end: int) -> tuple[int, int] | None:
-        """RETURNS (tuple[int, int] | None): The tokens that a piece of the normalised text touches."""
-        first, last = self.view.to_original(start, end)
-        span = self.doc.char_span(first, last, alignment_mode="expand") if first < last else None
-        return (span.start, span.end) if span is not None and len(span) else None
-
-    def chars(self, start: int, end: int) -> tuple[int, int]:
-        """RETURNS (tuple[int, int]): Characters of the normalised text that tokens start to end cover."""
-        span = self.doc[start:end]
-        return self.view.from_original(span.start_char, span.end_char)
-
-    def hit(self, candidate: Candidate) -> Hit:
-        """RETURNS (Hit): A candidate as a piece of the normalised text."""
-        start, end = self.chars(candidate.start, candidate.end)
-        return Hit(self.view.text, start, end, candidate.score)
-
-
-def _seen(doc: Doc, i: int) -> str:
-    """RETURNS (str): A token as a reader sees it; empty, if it shows nothing."""
-    return normalize_token(doc[i].text)
-
-
 def trim(doc: Doc, candidate: Candidate, keep: str = "") -> Candidate | None:
-    """Take white space and punctuation off both ends.
-
-    doc (Doc): The document. candidate (Candidate): The span.
-    keep (str): Characters that may stand at the start.
-    RETURNS (Candidate | None): None, if nothing is left.
-    """
+    """RETURNS (Candidate | None): Without white space and punctuation at both ends; None, if nothing is left. keep (str): What may start it."""
 
     def idle(i: int, kept: str = "") -> bool:
         text = doc[i].text
@@ -156,10 +119,10 @@ def _clean_url(page: Page, candidate: Candidate, verdicts: Sequence[Verdict]) ->
     hit = page.hit(candidate)
     for verdict in verdicts:
         if verdict.hit.start < hit.end and hit.start < verdict.hit.end:
-            tokens = page.tokens(verdict.hit.start, verdict.hit.end)
-            if verdict.personal == "no" or tokens is None or (verdict.personal == "unlikely" and candidate.score < _VERY_SURE):
+            if verdict.personal == "no" or (verdict.personal == "unlikely" and candidate.score < _VERY_SURE):
                 return None
-            return replace(candidate, start=tokens[0], end=tokens[1], reason=candidate.reason or verdict.reason)
+            whole = _moved(page, candidate, verdict.hit.start, verdict.hit.end)
+            return replace(whole, reason=whole.reason or verdict.reason) if whole else None
     return trim(page.doc, candidate) if re.search(r"(?i)://\S|\bwww\.\w|\w\.[a-z]{2,}/", hit.value) else None
 
 
@@ -169,10 +132,10 @@ def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
     for match in _PHONE_RUN.finditer(hit.text, max(line, hit.start - 30), hit.end + 30):
         if match.start() < hit.end and hit.start < match.end():
             found = Hit(hit.text, match.start(), match.end())
-            if not 7 <= sum(c.isdigit() for c in match.group()) <= 20 or not_a_phone(found):
+            if not 7 <= count_digits(match.group()) <= 20 or not_a_phone(found):
                 return None
-            tokens = page.tokens(match.start(), match.end())
-            return trim(page.doc, replace(candidate, start=tokens[0], end=tokens[1]), keep="+(") if tokens else None
+            whole = _moved(page, candidate, *match.span())
+            return trim(page.doc, whole, keep="+(") if whole else None
     return None
 
 
@@ -186,7 +149,7 @@ def _longest_part(doc: Doc, candidate: Candidate) -> Candidate:
     if not parts:
         return candidate
     parts.append((start, candidate.end))
-    best = max((p for p in parts if p[0] < p[1]), key=lambda p: sum(c.isdigit() for c in doc[p[0] : p[1]].text), default=None)
+    best = max((p for p in parts if p[0] < p[1]), key=lambda p: count_digits(doc[p[0] : p[1]].text), default=None)
     return replace(candidate, start=best[0], end=best[1]) if best else candidate
 
 
@@ -198,7 +161,11 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     start = next((i for i in range(found.start, found.end) if any(c.isdigit() for c in page.doc[i].text)), None)
     if start is None:
         return None
-    while start > found.start and not page.doc[start - 1].whitespace_ and _JOINED.fullmatch(_seen(page.doc, start - 1)):
+    while (
+        start > found.start
+        and not page.doc[start - 1].whitespace_
+        and _JOINED.fullmatch(normalize_token(page.doc[start - 1].text))
+    ):
         start -= 1
     # "AB1-234" + "-56"
     end = found.end
@@ -217,7 +184,7 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     if start and page.doc[start - 1].text == "(" and ")" in (text := page.doc[start : found.end].text) and "(" not in text:
         found = replace(found, start=start - 1)  # "(11) 98765-4321"
     hit = page.hit(found)
-    if sum(c.isdigit() for c in hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit):
+    if count_digits(hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit):
         return None
     return found
 
@@ -230,7 +197,6 @@ def _is_torn(page: Page, candidate: Candidate) -> bool:
 def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
     """Correct the ends of one proposal of the model, or drop it.
 
-    page (Page): The document.
     candidate (Candidate): The proposal; one without a rule of its own only loses white space and punctuation at its ends.
     verdicts (Sequence[Verdict]): All web addresses of the document.
     RETURNS (Candidate | None): None, if it lacks the shape that its label demands.
@@ -240,7 +206,7 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
     if candidate.label == URL_PERSONAL:
         return _clean_url(page, candidate, verdicts)
     if candidate.label in (PHONE_NUM, ID_NUM) and _is_torn(page, candidate):
-        return candidate if sum(c.isdigit() for c in page.hit(candidate).value) >= 5 else None
+        return candidate if count_digits(page.hit(candidate).value) >= 5 else None
     if candidate.label == PHONE_NUM:
         phone = _clean_phone(page, candidate)
         return whole_group(page, phone) if phone else None
@@ -259,7 +225,7 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
 
 
 def _free(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Stretches of a candidate whose tokens are not taken, without white space and punctuation around them."""
+    """Stretches of a candidate whose tokens are not taken, without white space and punctuation around them."""
     ends = [i for i in range(cand.start, cand.end) if i in taken]
     stretches = zip([cand.start, *(i + 1 for i in ends)], [*ends, cand.end], strict=True)
     pieces = (trim(doc, replace(cand, start=start, end=end)) for start, end in stretches if start < end)
@@ -267,12 +233,7 @@ def _free(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
 
 
 def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candidate]) -> list[Candidate]:
-    """Cut the tokens of details out of names.
-
-    doc (Doc): The document. candidates (Iterable[Candidate]): The names.
-    details (Sequence[Candidate]): What stands inside or beside them.
-    RETURNS (list[Candidate]): A name that a detail covers is gone; of one that reaches further, what holds letters stays.
-    """
+    """RETURNS (list[Candidate]): Names without the tokens of details: one that a detail covers is gone, of a longer one what holds letters stays."""
     taken = {i for detail in details for i in range(detail.start, detail.end)}
     kept: list[Candidate] = []
     for cand in candidates:
@@ -288,9 +249,7 @@ def merge(
 ) -> list[Candidate]:
     """Names and cleaned proposals of the model together with what the rules found.
 
-    page (Page): The document.
-    model (Iterable[Candidate]): Cleaned proposals, names among them.
-    found (Sequence[Candidate]): What the rules found.
+    model (Iterable[Candidate]): Cleaned proposals, names among them. found (Sequence[Candidate]): What the rules found.
     cued (frozenset[str]): Ids of rules that had a word for what the value is: they stand against a mere shape.
     RETURNS (list[Candidate]): Sorted, without overlaps.
     """
@@ -321,7 +280,7 @@ def merge(
 
 
 def _remains(doc: Doc, addresses: Sequence[Candidate], whole: Sequence[Candidate]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Of each address that lost against others, stretches of two tokens or more that none of these covers."""
+    """Of each address that lost against others, stretches of two tokens or more that none of these covers."""
     taken = {token for c in whole for token in range(c.start, c.end)}
     return [piece for cand in addresses for piece in _free(doc, cand, taken) if piece.end - piece.start > 1]
 
@@ -349,8 +308,7 @@ def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Cand
 def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None) -> list[Candidate]:
     """The same values elsewhere in the document.
 
-    page (Page): The document. found (Sequence[Candidate]): What rules found.
-    blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
+    found (Sequence[Candidate]): What rules found. blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
     RETURNS (list[Candidate]): More candidates; values of fewer than 5 characters are not followed.
     """
     more: list[Candidate] = []
@@ -362,14 +320,11 @@ def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | Non
         for match in re.finditer(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", page.view.text):
             if blocked is not None and blocked.cover(*match.span()):
                 continue
-            tokens = page.tokens(*match.span())
-            if tokens is not None and taken.isdisjoint(range(*tokens)):
-                reason = f"same value as elsewhere: {first.reason}"
-                more.append(Candidate(*tokens, label, score=first.score, source=PROPAGATION, reason=reason))
+            reason = f"same value as elsewhere: {first.reason}"
+            again = page.found(*match.span(), label, first.score, PROPAGATION, reason)
+            more += [c for c in again if taken.isdisjoint(range(c.start, c.end))]
     return more
 
-
-# Names in scripts of their own, put together with what the model proposed.
 
 SOURCE = "native_name"
 _SCORE = 0.9
@@ -378,9 +333,8 @@ _DOUBT = 0.4
 
 
 def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Add names in scripts of their own.
+    """Add names in scripts of their own to what was found (sorted, without overlaps).
 
-    doc (Doc): The document. candidates (Sequence[Candidate]): What was found, sorted, without overlaps.
     RETURNS (list[Candidate]): The same, where a run of another script is a name with that name in the place of what lay inside of it; what
         reaches beyond the name, as "Ana 김지민" does, keeps its ends.
     """
@@ -390,17 +344,14 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     seen = [(doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in candidates if is_name(c.label)]
     out = list(candidates)
     for found in native_names(text, seen=seen):
-        span = doc.char_span(found.start, found.end, alignment_mode="expand")
-        if span is None or any(
-            char.isalnum() for char in text[span.start_char : found.start] + text[found.end : span.end_char]
-        ):
-            continue  # half of a token
+        span = whole_tokens(doc, found.start, found.end)
+        if span is None:
+            continue
         touched = [c for c in out if c.start < span.end and c.end > span.start]
         names = [c for c in touched if is_name(c.label)]
-        others = [c for c in touched if not is_name(c.label)]
         handle = text[span.start_char] == "@"
         # A detail that a rule found, or a handle, is no name.
-        if any(c.label != USERNAME or c.source != "model" or handle for c in others):
+        if any(c.label != USERNAME or c.source != "model" or handle for c in touched if not is_name(c.label)):
             continue
         best = max(names, key=lambda c: c.score, default=None)
         flat = (1 / len(ROLES),) * len(ROLES)
@@ -408,7 +359,7 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
         roles = tuple((1 - _DOUBT) * role + _DOUBT * even for role, even in zip(read, flat, strict=True))
         label = best.label if best is not None else label_for_role(STUDENT)
         start, end = min([span.start, *(c.start for c in names)]), max([span.end, *(c.end for c in names)])
-        score = max(_SCORE, *(c.score for c in names)) if names else _SCORE
+        score = max([_SCORE, *(c.score for c in names)])
         new = Candidate(start, end, label, score, SOURCE, f"a name in a script of its own: {found.reason}", roles)
         out = [c for c in out if c not in touched] + [new]
     return sorted(out, key=lambda c: c.start)

@@ -5,7 +5,7 @@
     (True, True, ('blog', 'uni', 'edu.in'))
 
 The plain questions behind validators.py and urls.py. The list of public suffixes is the one inside tldextract: no network, no
-cache folder, imported when first needed.
+cache folder, imported when first needed. All offsets are end exclusive.
 """
 
 import os
@@ -17,16 +17,21 @@ from datetime import date
 from functools import cache
 from typing import Any
 
+from spacy.tokens import Doc, Span
+
+from ..names.normalize import NormalizedView
+from ..spans import Candidate
+
 _PUBLICATION = re.compile(
     r"(?i)(?:isbn|issn|doi|arxiv|pmid|pmcid|asin|ean|issue|vol(?:ume)?|pp?\.)[\s:.#(-]*(?:1[03])?[\s:()-]*$"
 )
+_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha)\s?[:\-–=.]*\s*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A piece of the normalised text.
+    """Characters start to end of the normalised text.
 
-    text (str): The whole normalised text. start (int): First character. end (int): Character after the last one, exclusive.
     score (float): 0 to 1. cue (str): What the expression matched before the piece.
     """
 
@@ -55,14 +60,51 @@ class Context:
     """What a validator may know beside the hit.
 
     regions (tuple[str, ...]): Countries whose national numbers count, as two letters.
-    names (tuple[tuple[int, int], ...]): Where names were found: characters of the normalised text, end exclusive.
+    names (tuple[tuple[int, int], ...]): Characters of the normalised text where names were found.
     """
 
     regions: tuple[str, ...] = ("US",)
     names: tuple[tuple[int, int], ...] = ()
 
 
-_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha)\s?[:\-–=.]*\s*$")
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A document with its normalised view."""
+
+    doc: Doc
+    view: NormalizedView
+
+    def tokens(self, start: int, end: int) -> tuple[int, int] | None:
+        """RETURNS (tuple[int, int] | None): The tokens that a piece of the normalised text touches."""
+        first, last = self.view.to_original(start, end)
+        span = self.doc.char_span(first, last, alignment_mode="expand") if first < last else None
+        return (span.start, span.end) if span is not None and len(span) else None
+
+    def chars(self, start: int, end: int) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): Characters of the normalised text that tokens start to end cover."""
+        span = self.doc[start:end]
+        return self.view.from_original(span.start_char, span.end_char)
+
+    def hit(self, candidate: Candidate) -> Hit:
+        """RETURNS (Hit): A candidate as a piece of the normalised text."""
+        return Hit(self.view.text, *self.chars(candidate.start, candidate.end), candidate.score)
+
+    def found(self, start: int, end: int, label: str, score: float, source: str, reason: str) -> list[Candidate]:
+        """RETURNS (list[Candidate]): The tokens that characters of the normalised text touch, with a label; one, or none without tokens."""
+        tokens = self.tokens(start, end)
+        return [Candidate(*tokens, label, score, source, reason)] if tokens else []
+
+
+def whole_tokens(doc: Doc, start: int, end: int) -> Span | None:
+    """RETURNS (Span | None): The tokens of these characters of the document; None, if letters or digits of a token lie outside."""
+    span = doc.char_span(start, end, alignment_mode="expand")
+    beside = "" if span is None else doc.text[span.start_char : start] + doc.text[end : span.end_char]
+    return None if any(char.isalnum() for char in beside) else span
+
+
+def count_digits(text: str) -> int:
+    """RETURNS (int): Number of digits of any script."""
+    return sum(char.isdigit() for char in text)
 
 
 @cache
@@ -140,10 +182,7 @@ def is_amount(hit: Hit) -> bool:
 
 
 class Intervals:
-    """Stretches of text, asked quickly. Overlapping ones become one.
-
-    ranges (Iterable[tuple[int, int]]): Characters, end exclusive, in any order.
-    """
+    """Stretches of text in any order, asked quickly. Overlapping ones become one."""
 
     __slots__ = ("_ends", "_starts")
 

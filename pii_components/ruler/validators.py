@@ -12,18 +12,17 @@ lower score: unsure means protect.
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
-from .shapes import Context, Hit, is_amount, is_date, is_dated, is_publication, is_years, split_host
+from ..names.table import name_table
+from ..names.wordlists import words
+from .shapes import Context, Hit, count_digits, is_amount, is_date, is_dated, is_publication, is_years, split_host
 
-# Validators of e-mail addresses: plain, with spaces, in words ("ana at uni dot edu"), with capitals for the sign ("ana7 A
-
+Validator = Callable[[Hit, Context], Hit | None]
 MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
 
 
 def email(hit: Hit, _: Context) -> Hit | None:
-    """RETURNS (Hit | None): An address without what is glued to it, its host cut where one with a public suffix ends."""
+    """An address without what is glued to it, its host cut where one with a public suffix ends."""
     local, _at, host = hit.value.partition("@")
     lead = len(local) - len(re.sub(r"(?i)^(?:[.'-]+|e?-?mail[-_.:])+", "", local))
     local = local[lead:]
@@ -32,43 +31,28 @@ def email(hit: Hit, _: Context) -> Hit | None:
         return None
     # "ana@x.org.Then": the longest host with a public suffix
     for n in range(len(labels), 1, -1):
-        if split_host(".".join(labels[:n]))[2] and split_host(".".join(labels[:n]))[1]:
-            return hit.cut(lead, lead + len(local) + 1 + len(".".join(labels[:n])))
+        known = ".".join(labels[:n])
+        _sub, domain, suffix = split_host(known)
+        if suffix and domain:
+            return hit.cut(lead, lead + len(local) + 1 + len(known))
     if not re.search(r"[A-Za-z]", labels[-1]):
         return None
     return replace(hit.cut(lead, len(hit.value)), score=min(hit.score, 0.7))
 
 
 def email_spaced(hit: Hit, _: Context) -> Hit | None:
-    """RETURNS (Hit | None): An address with spaces, if its host exists."""
+    """An address with spaces, if its host exists."""
     _local, _at, host = hit.value.partition("@")
     return hit if split_host(re.sub(r"\s", "", host))[2] else None
 
 
 _WORDED_AT = re.compile(r"(?i)\s*[\[({<]\s?(?:at|@)\s?[\])}>]\s*|\s+at\s+|_at_")
 _WORDED_DOT = re.compile(r"(?i)\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s|_dot_")
-
-
 # Where many people have their address, without endings; beside MAIL_HOSTS.
-_PROVIDERS = frozenset(
-    [
-        "aol",
-        "comcast",
-        "gmx",
-        "live",
-        "libero",
-        "mail",
-        "mailru",
-        "msn",
-        "naver",
-        "orange",
-        "outlook",
-        "proton",
-        "qq",
-        "rediffmail",
-    ]
-    + ["tutanota", "uol", "ukr", "verizon", "web", "wp", "yandex", "zoho"]
-)
+_PROVIDERS = frozenset((
+    "aol", "comcast", "gmx", "live", "libero", "mail", "mailru", "msn", "naver", "orange", "outlook", "proton", "qq", "rediffmail",
+    "tutanota", "uol", "ukr", "verizon", "web", "wp", "yandex", "zoho",
+))  # fmt: skip
 
 
 def _is_handle(local: str, hit: Hit, context: Context) -> bool:
@@ -81,14 +65,10 @@ def _is_handle(local: str, hit: Hit, context: Context) -> bool:
     return any(word in local.lower() for word in words)
 
 
-_PROSE = re.compile(r"(?i).*(?:ed|ing|ly|able|ible)")
-
-
 def _is_prose(word: str) -> bool:
     """Whether a word may stand before "at" in a sentence."""
-    from ..names.wordlists import words
-
-    return len(word) < 4 or words().is_common(word) or words().is_common(word.removesuffix("s")) or bool(_PROSE.fullmatch(word))
+    common = len(word) < 4 or words().is_common(word) or words().is_common(word.removesuffix("s"))
+    return common or re.fullmatch(r"(?i).*(?:ed|ing|ly|able|ible)", word) is not None
 
 
 def email_capital(hit: Hit, context: Context) -> Hit | None:
@@ -125,44 +105,30 @@ def email_worded(hit: Hit, context: Context) -> Hit | None:
     return hit if _WORDED_DOT.search(host) and known and (called or handle or not _is_prose(name)) else None
 
 
-__all__ = ["VALIDATORS", "Context", "Hit", "Validator", "not_a_phone"]
-
-Validator = Callable[[Hit, Context], Hit | None]
-
-
 def _accept(hit: Hit, _: Context) -> Hit | None:
     return hit
 
 
-@cache
-def _phonenumbers() -> Any:
-    import phonenumbers
-
-    return phonenumbers
-
-
 def _parsed(value: str, region: str | None) -> tuple[bool, bool]:
     """Whether a number is possible and valid there."""
-    library = _phonenumbers()
+    import phonenumbers
+
     try:
-        number = library.parse(value, region)
-    except library.NumberParseException:
+        number = phonenumbers.parse(value, region)
+    except phonenumbers.NumberParseException:
         return False, False
-    return library.is_possible_number(number), library.is_valid_number(number)
+    return phonenumbers.is_possible_number(number), phonenumbers.is_valid_number(number)
 
 
 def _trim_phone(hit: Hit) -> Hit:
     """Take off what is not part of the number: closing signs, a bracket without its partner."""
     value = hit.value
     end = len(value.rstrip(" \t\n\r().-/"))
-    start = 0
-    if value[start] == "(" and ")" not in value[:end]:
-        start = 1
-    return hit.cut(start, end)
+    return hit.cut(int(value[0] == "(" and ")" not in value[:end]), end)
 
 
 def not_a_phone(hit: Hit) -> bool:
-    """RETURNS (bool): Whether the digits are years, a date, a publication, an amount or an address of a computer."""
+    """Whether the digits are years, a date, a publication, an amount or an address of a computer."""
     value = hit.value
     return (
         "\n" in value
@@ -201,7 +167,7 @@ def _phone_shape(hit: Hit, context: Context) -> Hit | None:
 
 def _phone_cued(hit: Hit, _: Context) -> Hit | None:
     hit = _trim_phone(hit)
-    if "/" in hit.value and sum(char.isdigit() for char in hit.value) > 15:
+    if "/" in hit.value and count_digits(hit.value) > 15:
         hit = _trim_phone(hit.cut(0, hit.value.index("/")))  # "07700 900128 / 07700 900830"
     digits = re.sub(r"\D", "", re.sub(r"(?i)\s?(?:x|ext\.?)\s?\d+$", "", hit.value))
     return hit if 7 <= len(digits) <= 15 and not not_a_phone(hit) else None
@@ -282,56 +248,11 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
     return hit if called and len(digits) >= 6 else None
 
 
-_NO_USERNAME = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "but",
-        "by",
-        "for",
-        "from",
-        "here",
-        "how",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "my",
-        "name",
-        "none",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "password",
-        "that",
-        "the",
-        "their",
-        "there",
-        "this",
-        "to",
-        "unique",
-        "user",
-        "username",
-        "we",
-        "what",
-        "which",
-        "who",
-        "will",
-        "with",
-        "you",
-        "your",
-        "email",
-        "e-mail",
-        "mail",
-        "id",
-    ]
-)
+_NO_USERNAME = frozenset((
+    "a", "an", "and", "as", "at", "but", "by", "for", "from", "here", "how", "i", "if", "in", "is", "it", "my", "name", "none", "not",
+    "of", "on", "or", "our", "password", "that", "the", "their", "there", "this", "to", "unique", "user", "username", "we", "what",
+    "which", "who", "will", "with", "you", "your", "email", "e-mail", "mail", "id",
+))  # fmt: skip
 
 
 def _username(hit: Hit, _: Context) -> Hit | None:
@@ -349,9 +270,6 @@ def _username(hit: Hit, _: Context) -> Hit | None:
 
 def _name_handle(hit: Hit, _: Context) -> Hit | None:
     """An "@" before a given name, as threads and forums call somebody; with an initial or a surname behind it."""
-    from ..names.table import name_table
-    from ..names.wordlists import words
-
     first, *rest = hit.value.lstrip("@").split(" ")
     second = "".join(rest)
     if not name_table().is_given(re.split(r"[._]", first)[0]):
@@ -361,22 +279,18 @@ def _name_handle(hit: Hit, _: Context) -> Hit | None:
 
 
 # "url" is decided by urls.py, which knows the table of web sites; here it only passes.
+_BY_NAME = (
+    _phone, _phone_shape, _phone_cued, _id_number, _id_mixed, _id_unless_date, _id_beside_name, _id_groups_beside_name,
+    _spread, _username, _name_handle,
+)  # fmt: skip
 VALIDATORS: dict[str, Validator] = {
-    "accept": _accept,
-    "email": email,
-    "email_spaced": email_spaced,
-    "email_worded": email_worded,
-    "email_capital": email_capital,
-    "phone": _phone,
-    "phone_shape": _phone_shape,
-    "phone_cued": _phone_cued,
-    "id_number": _id_number,
-    "id_mixed": _id_mixed,
-    "id_unless_date": _id_unless_date,
-    "id_beside_name": _id_beside_name,
-    "id_groups_beside_name": _id_groups_beside_name,
-    "spread": _spread,
-    "username": _username,
-    "name_handle": _name_handle,
+    **{
+        "accept": _accept,
+        "email": email,
+        "email_spaced": email_spaced,
+        "email_worded": email_worded,
+        "email_capital": email_capital,
+    },
+    **{function.__name__.removeprefix("_"): function for function in _BY_NAME},
     "url": _accept,
 }
