@@ -29,7 +29,7 @@ from ..names.normalize import NormalizedView
 from ..spans import SPANS_KEY, Candidate, read_spans, write_spans
 from .addresses import addresses
 from .finders import find_torn, in_contact_lines, with_hidden
-from .merge import clean_candidate, join_address, join_torn, merge, repeated, with_native
+from .merge import clean_candidate, join_pieces, merge, repeated, with_native
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
 from .shapes import Context, Intervals, Page
 from .urls import Verdict, judge_url
@@ -133,7 +133,7 @@ class PiiRuler(SpanRuler):
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
         found += find_torn(page, self.rules.regexes, proposals, regions=regions)
-        whole = join_address(page, join_torn(page, proposals))
+        whole = join_pieces(page, proposals)
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
         found += addresses(page, [*cleaned, *found])
         found += in_contact_lines(page, [*cleaned, *found])

@@ -17,6 +17,7 @@ from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
 from .patterns import RegexRule
 from .shapes import Context, Hit, Intervals, Page, count_digits, is_amount, is_date, is_publication, is_years, whole_tokens
+from .tokenizer import INVISIBLE
 from .validators import VALIDATORS
 
 SOURCE = "username-contact-line"
@@ -110,7 +111,7 @@ def _value_in(part: str, *, dense: bool) -> tuple[int, int, str]:
 # Details that were hidden from programs on purpose: nothing that shows between all their letters, or full-width digits.
 
 SOURCE_HIDDEN = "hidden"
-_NOTHING = "\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\u3164\ufe00-\ufe0f\ufeff"
+_NOTHING = INVISIBLE + r"\u115f\u3164"
 # Nothing between all characters, four in a row at least.
 _BETWEEN = re.compile(rf"[^\s{_NOTHING}](?:[{_NOTHING}]{{1,3}}[^{_NOTHING}]){{4,}}")
 _WIDE = re.compile(r"[\uff01-\uff5e](?:\u3000?[\uff01-\uff5e]){3,40}")

@@ -28,48 +28,41 @@ _GROUPS = re.compile(
     r"(?:[-/](?:[A-Za-z]{0,3}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,2})){1,6}(?![\w/@-])"
 )
 _ADDRESS_GAP, _ADDRESS_CHARS = 6, 20  # tokens and characters between two pieces of one address
-_IN_ADDRESS = frozenset(
-    ["apt", "de", "del", "di", "do", "dos", "flat", "la", "no", "of", "room", "st", "the", "unit", "van", "von"]
-)
+_IN_ADDRESS = frozenset("apt de del di do dos flat la no of room st the unit van von".split())  # noqa: SIM905
 _ENDS = frozenset('!?;|:"“”')
 
 
-def join_torn(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
-    """Numbers of one kind with a line break between them are one number that was torn: neither half has the shape of any.
+def join_pieces(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
+    """Put together what the model saw in pieces.
 
-    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted. RETURNS (list[Candidate]): The same, halves joined.
+    Numbers of one kind with a line break between them are one number that was torn. Pieces of an address with short gaps between them, without
+    words in small letters and with at most one line end, are one ("[Bramble Cott]., The Street, [Little Wenham] GL99"); a name that was seen
+    in the gap is given up.
     """
     found: list[Candidate] = []
     for cand in proposals:
-        last = found[-1] if found else None
-        if last is not None and cand.label in (PHONE_NUM, ID_NUM) and last.label == cand.label:
-            between = page.doc[last.end : cand.start].text if last.end < cand.start else "?"
-            halves = page.hit(last).value[-1:], page.hit(cand).value[:1]
-            if between.count("\n") == 1 and between.isspace() and all(half.isdigit() for half in halves):
-                found[-1] = replace(last, end=cand.end, score=max(last.score, cand.score))
-                continue
-        found.append(cand)
+        last = len(found) - 1
+        if cand.label == STREET_ADDRESS:
+            last = next((i for i in range(last, -1, -1) if found[i].label == STREET_ADDRESS), -1)
+        if last >= 0 and found[last].label == cand.label and _is_one(page, found[last], cand):
+            found[last:] = [replace(found[last], end=cand.end, score=max(found[last].score, cand.score))]
+        else:
+            found.append(cand)
     return found
 
 
-def join_address(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
-    """Pieces of an address with a few words between them are one: "[Bramble Cott]., The Street, [Little Wenham] GL99".
-
-    RETURNS (list[Candidate]): The sorted proposals, pieces joined where nothing but short gaps without words in small letters lies between,
-        at most one line end, and a name that was seen in the gap given up.
-    """
-    found: list[Candidate] = []
-    for cand in proposals:
-        at = next((i for i in range(len(found) - 1, -1, -1) if found[i].label == STREET_ADDRESS), None)
-        if cand.label == STREET_ADDRESS and at is not None and cand.start - found[at].end <= _ADDRESS_GAP:
-            last, between = found[at], [page.doc[i].text for i in range(found[at].end, cand.start)]
-            text = "".join(between)
-            small = [word for word in between if word.islower() and word not in _IN_ADDRESS]
-            if len(text) <= _ADDRESS_CHARS and text.count("\n") <= 1 and not small and not set(text) & _ENDS:
-                found[at:] = [replace(last, end=cand.end, score=max(last.score, cand.score))]
-                continue
-        found.append(cand)
-    return found
+def _is_one(page: Page, first: Candidate, second: Candidate) -> bool:
+    """Whether two neighbours of one label are halves of one number, or pieces of one address."""
+    between = [page.doc[i].text for i in range(first.end, second.start)]
+    if first.label in (PHONE_NUM, ID_NUM):
+        gap = page.doc[first.end : second.start].text if between else ""
+        ends = page.hit(first).value[-1:], page.hit(second).value[:1]
+        return gap.isspace() and gap.count("\n") == 1 and all(end.isdigit() for end in ends)
+    if first.label != STREET_ADDRESS or len(between) > _ADDRESS_GAP:
+        return False
+    text = "".join(between)
+    small = any(word.islower() and word not in _IN_ADDRESS for word in between)
+    return len(text) <= _ADDRESS_CHARS and text.count("\n") <= 1 and not small and not set(text) & _ENDS
 
 
 def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
@@ -94,6 +87,7 @@ RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
 _PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
 _VERY_SURE = 0.98  # of a model about an address that by its form is unlikely to be anybody's
 _PARTING = frozenset('"“”„«»|;')
+_TORN = re.compile(r"[\w+() ./-]*\d[ \t]*\n[ \t]*\d[\w() ./-]*")
 _JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
 # A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.
 _REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
@@ -141,20 +135,20 @@ def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
 
 def _longest_part(doc: Doc, candidate: Candidate) -> Candidate:
     """The part with most digits of what a quote or a bar parts: '2 ” 123456789' is no one number."""
-    parts, start = [], candidate.start
-    for i in range(candidate.start, candidate.end):
-        if doc[i].text in _PARTING:
-            parts.append((start, i))
-            start = i + 1
-    if not parts:
-        return candidate
-    parts.append((start, candidate.end))
-    best = max((p for p in parts if p[0] < p[1]), key=lambda p: count_digits(doc[p[0] : p[1]].text), default=None)
-    return replace(candidate, start=best[0], end=best[1]) if best else candidate
+    parts = _between(candidate, [i for i in range(candidate.start, candidate.end) if doc[i].text in _PARTING])
+    return max(parts, key=lambda part: count_digits(doc[part.start : part.end].text), default=candidate)
+
+
+def _between(cand: Candidate, taken: Iterable[int]) -> list[Candidate]:
+    """Stretches of a candidate between tokens of it that are taken, sorted."""
+    taken = list(taken)
+    stretches = zip([cand.start, *(i + 1 for i in taken)], [*taken, cand.end], strict=True)
+    return [replace(cand, start=start, end=end) for start, end in stretches if start < end]
 
 
 def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
-    found = trim(page.doc, _longest_part(page.doc, candidate))
+    doc = page.doc
+    found = trim(doc, _longest_part(doc, candidate))
     if found is None:
         return None
     # Words before the number ("Student ID No") are no part of it, unless they are joined to it ("AB-1234").
@@ -189,11 +183,6 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     return found
 
 
-def _is_torn(page: Page, candidate: Candidate) -> bool:
-    value = page.hit(candidate).value
-    return "\n" in value and re.fullmatch(r"[\w+() ./-]*\d[ \t]*\n[ \t]*\d[\w() ./-]*", value) is not None
-
-
 def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
     """Correct the ends of one proposal of the model, or drop it.
 
@@ -205,8 +194,9 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
         return candidate
     if candidate.label == URL_PERSONAL:
         return _clean_url(page, candidate, verdicts)
-    if candidate.label in (PHONE_NUM, ID_NUM) and _is_torn(page, candidate):
-        return candidate if count_digits(page.hit(candidate).value) >= 5 else None
+    value = page.hit(candidate).value
+    if candidate.label in (PHONE_NUM, ID_NUM) and "\n" in value and _TORN.fullmatch(value):
+        return candidate if count_digits(value) >= 5 else None
     if candidate.label == PHONE_NUM:
         phone = _clean_phone(page, candidate)
         return whole_group(page, phone) if phone else None
@@ -226,9 +216,7 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
 
 def _free(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
     """Stretches of a candidate whose tokens are not taken, without white space and punctuation around them."""
-    ends = [i for i in range(cand.start, cand.end) if i in taken]
-    stretches = zip([cand.start, *(i + 1 for i in ends)], [*ends, cand.end], strict=True)
-    pieces = (trim(doc, replace(cand, start=start, end=end)) for start, end in stretches if start < end)
+    pieces = (trim(doc, piece) for piece in _between(cand, [i for i in range(cand.start, cand.end) if i in taken]))
     return [piece for piece in pieces if piece is not None]
 
 
@@ -239,8 +227,8 @@ def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candi
     for cand in candidates:
         if taken.isdisjoint(range(cand.start, cand.end)):
             kept.append(cand)
-            continue
-        kept += [p for p in _free(doc, cand, taken) if any(c.isalpha() for i in range(p.start, p.end) for c in doc[i].text)]
+        else:
+            kept += [piece for piece in _free(doc, cand, taken) if any(c.isalpha() for c in doc[piece.start : piece.end].text)]
     return kept
 
 
@@ -275,14 +263,11 @@ def merge(
             rule = rules[partners[0]]
             kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
     whole = resolve_overlaps([*kept, *rules])
-    whole = resolve_overlaps([*whole, *_remains(page.doc, [c for c in (*kept, *rules) if c.label == STREET_ADDRESS], whole)])
-    return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
-
-
-def _remains(doc: Doc, addresses: Sequence[Candidate], whole: Sequence[Candidate]) -> list[Candidate]:
-    """Of each address that lost against others, stretches of two tokens or more that none of these covers."""
+    # Of each address that lost against others, stretches of two tokens or more that none of these covers.
     taken = {token for c in whole for token in range(c.start, c.end)}
-    return [piece for cand in addresses for piece in _free(doc, cand, taken) if piece.end - piece.start > 1]
+    left = [piece for c in (*kept, *rules) if c.label == STREET_ADDRESS for piece in _free(page.doc, c, taken)]
+    whole = resolve_overlaps([*whole, *(piece for piece in left if piece.end - piece.start > 1)])
+    return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
 
 
 def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:
@@ -292,15 +277,13 @@ def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Cand
     url_at = {token: c for c in found if c.label == URL_PERSONAL for token in range(c.start, c.end)}
     rest: list[Candidate] = []
     for cand in found:
-        if cand.source in cued:
-            continue
         if cand.label == EMAIL:
             # An e-mail address inside a personal web address goes with it.
             url = url_at.get(cand.start)
             covered = url is not None and cand.end <= url.end and url.end - url.start > cand.end - cand.start
         else:
             covered = cand.label != URL_PERSONAL and not called_tokens.isdisjoint(range(cand.start, cand.end))
-        if not covered:
+        if not covered and cand.source not in cued:
             rest.append(cand)
     return resolve_overlaps([*called, *rest])
 

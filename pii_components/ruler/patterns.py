@@ -14,10 +14,9 @@ it finds, and a reason that a data steward can read.
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS
@@ -31,8 +30,7 @@ MEANS = ("own", "cited")
 PATTERN_FILES = ("email.toml", "phone.toml", "id_num.toml", "username.toml", "url.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class RegexRule:
+class RegexRule(NamedTuple):
     """A regular expression with a validator. `cue`: a word in the match says what the value is. `only_if`: must be found in the text first."""
 
     id: str
@@ -56,9 +54,8 @@ class RegexRule:
                 yield valid
 
 
-@dataclass(frozen=True, slots=True)
-class SiteRule:
-    """A line of the table of web sites. `personal`: one of `PERSONAL`; see resources/patterns/url.toml."""
+class SiteRule(NamedTuple):
+    """A line of the table of web sites; see resources/patterns/url.toml. `personal`: one of `PERSONAL`."""
 
     id: str
     host: str
@@ -84,8 +81,7 @@ class SiteRule:
         return len(self.host.strip("*.")), int(self.path is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class NearRule:
+class NearRule(NamedTuple):
     """Words before a web address. `means`: "own" or "cited"."""
 
     id: str
@@ -94,8 +90,7 @@ class NearRule:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(NamedTuple):
     """Compiled patterns, apart from those that spaCy matches."""
 
     regexes: tuple[RegexRule, ...] = ()
@@ -149,9 +144,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
     RETURNS (RuleSet): The sites sorted, the most exact first.
     RAISES (PiiError): E201 to E205, E002.
     """
-    regexes: list[RegexRule] = []
-    sites: list[SiteRule] = []
-    nears: list[NearRule] = []
+    regexes, sites, nears = list[RegexRule](), list[SiteRule](), list[NearRule]()
     for entry in entries:
         kind = kind_of(entry)
         name, reason = str(entry.get("id", "")), str(entry.get("reason", ""))
@@ -159,17 +152,9 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
             validate = entry.get("validate", "accept")
             if validate not in VALIDATORS:
                 raise PiiError(Errors.E202, id=name, validate=validate, allowed=", ".join(VALIDATORS))
-            rule = RegexRule(
-                id=name,
-                label=entry["label"],
-                find=_compile(entry, "regex"),
-                validate=validate,
-                score=_score(entry),
-                reason=reason or f"pattern {name}",
-                cue=bool(entry.get("cue", False)),
-                only_if=_compile(entry, "only_if") if entry.get("only_if") else None,
-            )
-            regexes.append(rule)
+            only_if = _compile(entry, "only_if") if entry.get("only_if") else None
+            found = (entry["label"], _compile(entry, "regex"), validate, _score(entry), reason or f"pattern {name}")
+            regexes.append(RegexRule(name, *found, bool(entry.get("cue", False)), only_if))
         elif kind == "host":
             path = _compile(entry, "path") if entry.get("path") else None
             personal = _one_of(entry, "personal", PERSONAL)

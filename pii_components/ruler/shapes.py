@@ -11,9 +11,9 @@ cache folder, imported when first needed. All offsets are end exclusive.
 import os
 import re
 from bisect import bisect_right
+from calendar import monthrange
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import cache
 from typing import Any
 
@@ -60,7 +60,7 @@ class Context:
     """What a validator may know beside the hit.
 
     regions (tuple[str, ...]): Countries whose national numbers count, as two letters.
-    names (tuple[tuple[int, int], ...]): Characters of the normalised text where names were found.
+    names (tuple[tuple[int, int], ...]): Where names were found in the normalised text.
     """
 
     regions: tuple[str, ...] = ("US",)
@@ -135,15 +135,11 @@ def is_date(value: str) -> bool:
         orders = [(a, b, c), (c, b, a), (c, a, b)]
     else:
         return False
-    for year, month, day in orders:
-        if len(year) == 2:
-            year = "20" + year
-        try:
-            if 1900 <= date(int(year), int(month), int(day)).year <= 2099:
-                return True
-        except ValueError:
-            continue
-    return False
+    return any(_is_day(int("20" + year if len(year) == 2 else year), int(month), int(day)) for year, month, day in orders)
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    return 1900 <= year <= 2099 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
 
 
 def is_dated(hit: Hit) -> bool:
@@ -161,9 +157,7 @@ def is_years(value: str) -> bool:
 
 def is_publication(hit: Hit) -> bool:
     """RETURNS (bool): Whether an ISBN, ISSN, DOI or another number of a publication is meant."""
-    if _PUBLICATION.search(hit.before()):
-        return True
-    if re.search(r"10\.\d{4,9}/\S*$", hit.before(80)):
+    if _PUBLICATION.search(hit.before()) or re.search(r"10\.\d{4,9}/\S*$", hit.before(80)):
         return True
     digits = re.sub(r"\D", "", hit.value)
     if len(digits) == 13 and digits[:3] in ("978", "979"):

@@ -59,9 +59,8 @@ def _is_handle(local: str, hit: Hit, context: Context) -> bool:
     """Whether the first part of an address looks like one: digits or signs in it, or a name of the document (a word of it, 4 letters)."""
     if re.search(r"[._\d+-]", local):
         return True
-    words = {
-        word for start, end in context.names for word in re.split(r"[\W\d_]+", hit.text[start:end].lower()) if len(word) >= 4
-    }
+    named = " ".join(hit.text[start:end].lower() for start, end in context.names)
+    words = {word for word in re.split(r"[\W\d_]+", named) if len(word) >= 4}
     return any(word in local.lower() for word in words)
 
 
@@ -183,15 +182,13 @@ def _id_number(hit: Hit, _: Context) -> Hit | None:
     value = hit.value
     digits = re.sub(r"\D", "", value)
     strong = _STRONG_ID.search(hit.cue) is not None
-    if len(digits) < 3 or len(value) > 24 or is_publication(hit):
+    numbered = _NUMBER_WORD.search(hit.cue) is not None
+    least = 4 if re.search(r"[:#=]|\b(?:no|number|code)\b", hit.cue.lower()) else 5
+    if len(digits) < 3 or len(value) > 24 or is_publication(hit) or (re.search(r"[-/]", value) and is_date(value)):
         return None
-    if re.search(r"[-/]", value) and is_date(value):
+    if (is_years(value) and not (strong and value.isdigit() and numbered)) or (not strong and len(digits) < least):
         return None
-    if is_years(value) and not (strong and value.isdigit() and _NUMBER_WORD.search(hit.cue)):
-        return None
-    if not strong and len(digits) < (4 if re.search(r"[:#=]|\b(?:no|number|code)\b", hit.cue.lower()) else 5):
-        return None
-    return hit if _NUMBER_WORD.search(hit.cue) or len(digits) >= 5 else None
+    return hit if numbered or len(digits) >= 5 else None
 
 
 def _id_mixed(hit: Hit, _: Context) -> Hit | None:
