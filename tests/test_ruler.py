@@ -19,7 +19,7 @@ from pii_components.errors import PiiError
 from pii_components.labels import LABELS
 from pii_components.ruler.component import PiiRuler
 from pii_components.ruler.patterns import compile_patterns, shipped_patterns
-from pii_components.ruler.shapes import Hit
+from pii_components.ruler.validators import Hit
 from pii_components.ruler.tokenizer import create_student_tokenizer
 from pii_components.ruler.urls import judge_url
 from pii_components.spans import Candidate, read_spans, write_spans

@@ -17,7 +17,7 @@ from importlib import resources
 
 from ..labels import EMAIL, ID_NUM, NAME_CITED, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from ..spans import Candidate
-from .shapes import Page
+from .merge import Page
 
 SOURCE = "address-form"
 _SCORE = 0.85

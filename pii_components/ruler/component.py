@@ -29,10 +29,10 @@ from ..names.normalize import NormalizedView
 from ..spans import SPANS_KEY, Candidate, read_spans, write_spans
 from .addresses import addresses
 from .finders import find_torn, in_contact_lines, with_hidden
-from .merge import clean_candidate, join_pieces, merge, repeated, with_native
+from .merge import Intervals, Page, clean_candidate, join_pieces, merge, repeated, with_native
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
-from .shapes import Context, Intervals, Page
 from .urls import Verdict, judge_url
+from .validators import Context
 
 _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 

@@ -15,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
+from .merge import Intervals, Page, whole_tokens
 from .patterns import RegexRule
-from .shapes import Context, Hit, Intervals, Page, count_digits, is_amount, is_date, is_publication, is_years, whole_tokens
 from .tokenizer import INVISIBLE
-from .validators import VALIDATORS
+from .validators import VALIDATORS, Context, Hit, count_digits, is_amount, is_date, is_publication, is_years
 
 SOURCE = "username-contact-line"
 ID_SOURCE = "id-contact-line"
@@ -213,11 +213,13 @@ def find_torn(
     RETURNS (list[Candidate]): What a rule finds over a line end, or the model on one side of it, of the labels EMAIL, PHONE_NUM and ID_NUM.
     """
     text = page.view.text
-    chosen = [rule for rule in rules if rule.label in (EMAIL, PHONE_NUM, ID_NUM) and (rule.cue or rule.id in _FORMS)]
     found: list[Candidate] = []
     breaks = list(_breaks(text))
-    names = [page.chars(c.start, c.end) for c in proposals if is_name(c.label)] if breaks else []
-    halves = [(c, *page.chars(c.start, c.end)) for c in proposals if c.label in (PHONE_NUM, ID_NUM)] if breaks else []
+    if not breaks:
+        return found
+    chosen = [rule for rule in rules if rule.label in (EMAIL, PHONE_NUM, ID_NUM) and (rule.cue or rule.id in _FORMS)]
+    names = [page.chars(c.start, c.end) for c in proposals if is_name(c.label)]
+    halves = [(c, *page.chars(c.start, c.end)) for c in proposals if c.label in (PHONE_NUM, ID_NUM)]
     for low, at, to, high in breaks:
         # As one line; a blank at the break may be one of the value.
         blank = " " if to - at > 1 else ""
@@ -227,7 +229,8 @@ def find_torn(
         before = len(found)
         for rule in chosen:
             for hit in rule.hits(line, context):
-                hit = _grouped(hit) if rule.label == ID_NUM else hit
+                more = _MORE.match(line, hit.end) if rule.label == ID_NUM else None
+                hit = hit.cut(0, more.end() - hit.start) if more else hit  # "880-817" and "-Q"
                 if not hit.start < joint < hit.end - len(blank):
                     continue
                 if _is_whole(rule, line[:joint], hit.start, context) or not _is_rest(rule, line, joint + len(blank), hit):
@@ -243,12 +246,6 @@ def find_torn(
     return found
 
 
-def _grouped(hit: Hit) -> Hit:
-    """A number with the groups that a hyphen joins to it: "880-817" and "-Q"."""
-    more = _MORE.match(hit.text, hit.end)
-    return hit.cut(0, more.end() - hit.start) if more else hit
-
-
 def _is_number(text: str, head: str, rest: re.Match[str]) -> bool:
     """Whether two pieces with a break between them are one number."""
     tail = rest.group()
@@ -259,8 +256,6 @@ def _is_number(text: str, head: str, rest: re.Match[str]) -> bool:
 
 def _breaks(text: str) -> Iterator[tuple[int, int, int, int]]:
     """Start of a line, its end, start and end of the next, for each break worth a look."""
-    if "\n" not in text:
-        return
     for match in _BREAK.finditer(text):
         at, to = match.span(match.lastgroup or 0)
         if match.lastgroup == "point" and "@" not in text[max(0, at - 64) : at]:
@@ -274,10 +269,8 @@ def _is_whole(rule: RegexRule, head: str, start: int, context: Context) -> bool:
     """Whether the first half is such a value by itself; an ID of a few digits may be half of one."""
     if rule.label == ID_NUM:
         return not rule.cue and is_years(head[start:])
-    return any(
-        hit.start == start and (rule.label == EMAIL or count_digits(hit.value) >= _MOST_DIGITS)
-        for hit in rule.hits(head, context)
-    )
+    hits = (hit for hit in rule.hits(head, context) if hit.start == start)
+    return any(rule.label == EMAIL or count_digits(hit.value) >= _MOST_DIGITS for hit in hits)
 
 
 def _is_rest(rule: RegexRule, line: str, joint: int, hit: Hit) -> bool:

@@ -1,7 +1,8 @@
 """Put together what the model proposed and what the rules found, label by label, as pure functions.
 
-    cleaned = clean_candidate(page, candidate, found)    # ends corrected, or None
-    merged = merge(page, model, found)                   # without overlaps
+    page = Page(doc, NormalizedView(doc.text))
+    cleaned = clean_candidate(page, candidate, verdicts)    # ends corrected, or None
+    merged = merge(page, model, found)                      # without overlaps
 
 The model is good at "there is something here", rules are good at where it begins and ends. So a rule's ends win, the higher
 score stays, and a proposal without the shape that its label demands is dropped. Names are left alone, but for the tokens of an
@@ -9,18 +10,80 @@ address or a number that stands inside them: those are cut out, and what is left
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, ROLES, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, label_for_role
-from ..names.normalize import normalize_token
+from ..names.normalize import NormalizedView, normalize_token
 from ..names.scripts import native_names
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
-from .shapes import Context, Hit, Intervals, Page, count_digits, is_date, is_dated, is_publication, is_years, whole_tokens
 from .urls import Verdict
-from .validators import VALIDATORS, not_a_phone
+from .validators import VALIDATORS, Context, Hit, count_digits, is_date, is_dated, is_publication, is_years, not_a_phone
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A document with its normalised view."""
+
+    doc: Doc
+    view: NormalizedView
+
+    def tokens(self, start: int, end: int) -> tuple[int, int] | None:
+        """RETURNS (tuple[int, int] | None): The tokens that a piece of the normalised text touches."""
+        first, last = self.view.to_original(start, end)
+        span = self.doc.char_span(first, last, alignment_mode="expand") if first < last else None
+        return (span.start, span.end) if span is not None and len(span) else None
+
+    def chars(self, start: int, end: int) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): Characters of the normalised text that tokens start to end cover."""
+        span = self.doc[start:end]
+        return self.view.from_original(span.start_char, span.end_char)
+
+    def hit(self, candidate: Candidate) -> Hit:
+        """RETURNS (Hit): A candidate as a piece of the normalised text."""
+        return Hit(self.view.text, *self.chars(candidate.start, candidate.end), candidate.score)
+
+    def found(self, start: int, end: int, label: str, score: float, source: str, reason: str) -> list[Candidate]:
+        """RETURNS (list[Candidate]): The tokens that characters of the normalised text touch, with a label; one, or none without tokens."""
+        tokens = self.tokens(start, end)
+        return [Candidate(*tokens, label, score, source, reason)] if tokens else []
+
+
+def whole_tokens(doc: Doc, start: int, end: int) -> Span | None:
+    """RETURNS (Span | None): The tokens of these characters of the document; None, if letters or digits of a token lie outside."""
+    span = doc.char_span(start, end, alignment_mode="expand")
+    beside = "" if span is None else doc.text[span.start_char : start] + doc.text[end : span.end_char]
+    return None if any(char.isalnum() for char in beside) else span
+
+
+class Intervals:
+    """Stretches of text in any order, asked quickly. Overlapping ones become one."""
+
+    __slots__ = ("_ends", "_starts")
+
+    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(ranges):
+            if self._ends and start < self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def cover(self, start: int, end: int) -> bool:
+        """RETURNS (bool): Whether one stretch holds all of start to end (exclusive)."""
+        i = bisect_right(self._starts, start) - 1
+        return i >= 0 and end <= self._ends[i]
+
+    def touch(self, start: int, end: int) -> bool:
+        """RETURNS (bool): Whether one stretch holds any of start to end (exclusive)."""
+        i = bisect_right(self._ends, start)
+        return i < len(self._starts) and self._starts[i] < end
+
 
 # A number in groups: "880-817-110-Q", "204/4T1/770"; each group short, with a digit or a letter or two. "10-year-old" is none.
 _GROUPS = re.compile(

@@ -20,8 +20,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS
-from .shapes import Context, Hit
-from .validators import VALIDATORS
+from .validators import VALIDATORS, Context, Hit
 
 Pattern = dict[str, Any]
 KINDS = ("pattern", "regex", "host", "near")

@@ -2,7 +2,7 @@
 
     >>> from pii_components.ruler.patterns import compile_patterns, shipped_patterns
     >>> from pii_components.ruler.urls import judge_url
-    >>> from pii_components.ruler.shapes import Hit
+    >>> from pii_components.ruler.validators import Hit
     >>> judge_url(Hit("see linkedin.com/in/ana.", 4, 23), compile_patterns(shipped_patterns())).source
     'url-linkedin-profile'
 
@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from ..names.wordlists import in_table, is_glued
 from .patterns import RuleSet
-from .shapes import Hit, split_host
 from .tokenizer import SURE_TLD
+from .validators import Hit, split_host
 
 _SURE = frozenset(SURE_TLD.split("|"))
 _WINDOW = 160

@@ -1,21 +1,140 @@
-"""Validators: is what an expression found really an e-mail address, a telephone number, an ID, a user name?
+"""What the digits, the host or the letters of a piece of text may be: is it an e-mail address, a telephone number, an ID, a user name?
 
-    >>> from pii_components.ruler.validators import VALIDATORS, Context, Hit
+    >>> from pii_components.ruler.validators import VALIDATORS, Context, Hit, is_date, is_years, split_host
     >>> VALIDATORS["email"](Hit("to e-mail:ana@x.org.Then", 3, 24), Context()).value
     'ana@x.org'
+    >>> is_years("2018-2019"), is_date("20190512"), split_host("blog.uni.edu.in")
+    (True, True, ('blog', 'uni', 'edu.in'))
 
-A validator gets a Hit and returns it, with corrected ends or another score, or None. phonenumbers and tldextract do the work,
-offline; they are imported when first needed. Where a library does not know a thing but its shape is clear, it is kept with a
-lower score: unsure means protect.
+A validator gets a Hit and returns it, with corrected ends or another score, or None. phonenumbers and tldextract do the work, offline; they
+are imported when first needed. Where a library does not know a thing but its shape is clear, it is kept with a lower score: unsure means
+protect. All offsets are end exclusive.
 """
 
+import os
 import re
+from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 from ..names.table import name_table
 from ..names.wordlists import words
-from .shapes import Context, Hit, count_digits, is_amount, is_date, is_dated, is_publication, is_years, split_host
+
+_PUBLICATION = re.compile(
+    r"(?i)(?:isbn|issn|doi|arxiv|pmid|pmcid|asin|ean|issue|vol(?:ume)?|pp?\.)[\s:.#(-]*(?:1[03])?[\s:()-]*$"
+)
+_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha)\s?[:\-–=.]*\s*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Characters start to end of the normalised text.
+
+    score (float): 0 to 1. cue (str): What the expression matched before the piece.
+    """
+
+    text: str
+    start: int
+    end: int
+    score: float = 1.0
+    cue: str = ""
+
+    @property
+    def value(self) -> str:
+        """RETURNS (str): The piece itself."""
+        return self.text[self.start : self.end]
+
+    def before(self, n: int = 40) -> str:
+        """RETURNS (str): At most n characters before the piece."""
+        return self.text[max(0, self.start - n) : self.start]
+
+    def cut(self, start: int, end: int) -> "Hit":
+        """RETURNS (Hit): A part of the piece, by offsets within it."""
+        return replace(self, start=self.start + start, end=self.start + end)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a validator may know beside the hit: whose national numbers count, and where names were found in the normalised text."""
+
+    regions: tuple[str, ...] = ("US",)
+    names: tuple[tuple[int, int], ...] = ()
+
+
+def count_digits(text: str) -> int:
+    """RETURNS (int): Number of digits of any script."""
+    return sum(char.isdigit() for char in text)
+
+
+@cache
+def _suffixes() -> Callable[[str], Any]:
+    """The list of public suffixes as tldextract ships it, and those of RFC 2606 that examples have: no network, no cache folder."""
+    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+    import tldextract
+
+    return tldextract.TLDExtract(
+        cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True, extra_suffixes=("example", "test", "invalid")
+    )
+
+
+def split_host(host: str) -> tuple[str, str, str]:
+    """RETURNS (tuple[str, str, str]): Subdomain, domain and public suffix; an empty suffix means that there is none such."""
+    found = _suffixes()(host)
+    return found.subdomain, found.domain, found.suffix
+
+
+def is_date(value: str) -> bool:
+    """RETURNS (bool): Whether the digits can be read as a day between 1900 and 2099, in any order."""
+    groups = re.findall(r"\d+", value)
+    if len(groups) == 1 and len(groups[0]) == 8:
+        d = groups[0]
+        orders = [(d[:4], d[4:6], d[6:]), (d[4:], d[2:4], d[:2]), (d[4:], d[:2], d[2:4])]
+    elif len(groups) == 3 and {len(g) for g in groups} <= {1, 2, 4}:
+        a, b, c = groups
+        orders = [(a, b, c), (c, b, a), (c, a, b)]
+    else:
+        return False
+    return any(_is_day(int("20" + year if len(year) == 2 else year), int(month), int(day)) for year, month, day in orders)
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    return 1900 <= year <= 2099 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
+
+
+def is_dated(hit: Hit) -> bool:
+    """RETURNS (bool): Whether six or eight digits in a row are a day, since a word right before them says so: "Date: 140319"."""
+    value = hit.value
+    if not re.fullmatch(r"\d{6}(?:\d\d)?", value) or not _DATE_WORD.search(hit.before(16)):
+        return False
+    return is_date(value) if len(value) == 8 else is_date(" ".join(re.findall("..", value)))
+
+
+def is_years(value: str) -> bool:
+    """RETURNS (bool): Whether the piece is a year or a range of years."""
+    return re.fullmatch(r"\(?(?:1[5-9]|20)\d\d\s?(?:[-/,]\s?(?:(?:1[5-9]|20)\d\d|\d\d)\)?)?\s?\.?", value.strip()) is not None
+
+
+def is_publication(hit: Hit) -> bool:
+    """RETURNS (bool): Whether an ISBN, ISSN, DOI or another number of a publication is meant."""
+    if _PUBLICATION.search(hit.before()) or re.search(r"10\.\d{4,9}/\S*$", hit.before(80)):
+        return True
+    digits = re.sub(r"\D", "", hit.value)
+    if len(digits) == 13 and digits[:3] in ("978", "979"):
+        return sum(int(d) * (3 if i % 2 else 1) for i, d in enumerate(digits)) % 10 == 0
+    return False
+
+
+def is_amount(hit: Hit) -> bool:
+    """RETURNS (bool): Whether money, a share or a formula is meant."""
+    after = hit.text[hit.end : hit.end + 12]
+    before = hit.before(6)
+    return bool(
+        re.search(r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$", before)
+        or re.match(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after)
+    )
+
 
 Validator = Callable[[Hit, Context], Hit | None]
 MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
@@ -87,9 +206,8 @@ def email_worded(hit: Hit, context: Context) -> Hit | None:
     at = _WORDED_AT.search(hit.value)
     if at is None:
         return None
-    local, host = hit.value[: at.start()], hit.value[at.end() :]
-    name = _WORDED_DOT.sub(".", local)
-    address = _WORDED_DOT.sub(".", host)
+    host = hit.value[at.end() :]
+    name, address = _WORDED_DOT.sub(".", hit.value[: at.start()]), _WORDED_DOT.sub(".", host)
     bracketed = not re.fullmatch(r"(?i)\s+at\s+", at.group())
     called = re.search(r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$", hit.before())
     handle = bool(re.search(r"[._\d+]", name))
@@ -129,39 +247,31 @@ def _trim_phone(hit: Hit) -> Hit:
 def not_a_phone(hit: Hit) -> bool:
     """Whether the digits are years, a date, a publication, an amount or an address of a computer."""
     value = hit.value
-    return (
-        "\n" in value
-        or is_years(value)
-        or is_date(value)
-        or is_publication(hit)
-        or is_amount(hit)
-        or re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}", value) is not None
-        or re.fullmatch(r"\d+\.\d+", value) is not None
-        or re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) is not None
-        and all(1500 <= int(year) < 2100 for year in re.findall(r"\d{4}", value))
-    )
+    if "\n" in value or is_years(value) or is_date(value) or is_publication(hit) or is_amount(hit):
+        return True
+    if re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) and all(1500 <= int(y) < 2100 for y in re.findall(r"\d{4}", value)):
+        return True
+    return re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}|\d+\.\d+", value) is not None
 
 
 def _phone(hit: Hit, context: Context) -> Hit | None:
     hit = _trim_phone(hit)
+    value = hit.value.lstrip("(")
     if not_a_phone(hit):
         return None
-    value = hit.value.lstrip("(")
-    if value.startswith("00"):
-        return hit if _parsed("+" + value[2:].lstrip(), None)[1] else None
     if value.startswith("+"):
         possible, valid = _parsed(value, None)
         return hit if valid else replace(hit, score=min(hit.score, 0.8)) if possible else None
+    if value.startswith("00"):
+        return hit if _parsed("+" + value[2:].lstrip(), None)[1] else None
     return hit if any(_parsed(value, region)[1] for region in context.regions) else None
 
 
 def _phone_shape(hit: Hit, context: Context) -> Hit | None:
     """The American shape is kept even where no such area exists: made-up numbers stand for real ones."""
     hit = _trim_phone(hit)
-    if not_a_phone(hit):
-        return None
     valid = any(_parsed(hit.value, region)[1] for region in context.regions)
-    return hit if valid else replace(hit, score=min(hit.score, 0.85))
+    return None if not_a_phone(hit) else hit if valid else replace(hit, score=min(hit.score, 0.85))
 
 
 def _phone_cued(hit: Hit, _: Context) -> Hit | None:
@@ -276,18 +386,8 @@ def _name_handle(hit: Hit, _: Context) -> Hit | None:
 
 
 # "url" is decided by urls.py, which knows the table of web sites; here it only passes.
-_BY_NAME = (
-    _phone, _phone_shape, _phone_cued, _id_number, _id_mixed, _id_unless_date, _id_beside_name, _id_groups_beside_name,
-    _spread, _username, _name_handle,
+_FUNCTIONS = (
+    _accept, email, email_spaced, email_worded, email_capital, _phone, _phone_shape, _phone_cued, _id_number, _id_mixed, _id_unless_date,
+    _id_beside_name, _id_groups_beside_name, _spread, _username, _name_handle,
 )  # fmt: skip
-VALIDATORS: dict[str, Validator] = {
-    **{
-        "accept": _accept,
-        "email": email,
-        "email_spaced": email_spaced,
-        "email_worded": email_worded,
-        "email_capital": email_capital,
-    },
-    **{function.__name__.removeprefix("_"): function for function in _BY_NAME},
-    "url": _accept,
-}
+VALIDATORS: dict[str, Validator] = {**{function.__name__.lstrip("_"): function for function in _FUNCTIONS}, "url": _accept}
