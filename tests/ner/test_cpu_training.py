@@ -9,12 +9,7 @@ torch = pytest.importorskip("torch")
 from curated_transformers.models.attention import AttentionMask, ScaledDotProductAttention  # noqa: E402
 from curated_transformers.models.bert import BertConfig, BertEncoder  # noqa: E402
 
-from pii_components.ner.cpu_training import (  # noqa: E402
-    FusedAttention,
-    SequenceDropout,
-    compute_in_bfloat16,
-    quicken,
-)
+from pii_components.ner.cpu_training import FusedAttention, SequenceDropout, compute_in_bfloat16, quicken  # noqa: E402
 from pii_components.ner.layers import make_quick_encoder  # noqa: E402
 
 

@@ -1,6 +1,7 @@
 """`pii_ruler`: what it keeps of the model's proposals, properties, its patterns, and how it is saved. Texts as data: test_cases.py."""
 
 import doctest
+import gc
 import importlib
 import json
 import socket
@@ -193,8 +194,11 @@ def test_a_class_list_is_read_in_linear_time(nlp):
     def seconds(n):
         doc = nlp("".join(f"Ana Reyes | ana{k}@example.org | anar{k} | 4b\n" for k in range(n)))
         page, known = Page(doc, NormalizedView(doc.text)), [c for c in read_spans(doc) if c.label != USERNAME]
+        gc.collect()
+        gc.disable()  # else what other tests left is counted
         began = time.process_time()
         assert len(in_contact_lines(page, known)) == n
+        gc.enable()
         return time.process_time() - began
 
     seconds(50)
