@@ -327,11 +327,7 @@ class Warnings(metaclass=_Codes):
 
 
 class PiiError(ValueError):
-    """An error with a code.
-
-    template (str): One of `Errors`.
-    values: What the template names; numbers, labels, file names; no text of a person.
-    """
+    """An error with a code. values: What the template (one of `Errors`) names; numbers, labels, file names; no text of a person."""
 
     def __init__(self, template: str, **values: object) -> None:
         self.code = template[1 : template.index("]")]

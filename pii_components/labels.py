@@ -10,6 +10,8 @@ Sources: CRAPII (seeds/crapii_paper.txt, section 2.2) for the direct and indirec
 connected people.
 """
 
+from .errors import Errors, PiiError
+
 ROLES = STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER = ("STUDENT", "INSTRUCTOR", "CONNECTED", "CITED", "CHARACTER")
 NAME_LABELS = NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, NAME_CITED, NAME_CHARACTER = (
     "NAME_STUDENT", "NAME_INSTRUCTOR", "NAME_CONNECTED", "NAME_CITED", "NAME_CHARACTER",
@@ -47,8 +49,6 @@ PRESIDIO_ENTITIES: dict[str, str] = {
 
 def label_for_role(role: str) -> str:
     """RETURNS (str): `NAME_<role>`, the label of a person's name with one of `ROLES`. RAISES (PiiError): E003, if the role is unknown."""
-    from .errors import Errors, PiiError
-
     if role not in ROLES:
         raise PiiError(Errors.E003, role=role, allowed=", ".join(ROLES))
     return f"NAME_{role}"

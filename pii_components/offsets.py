@@ -21,8 +21,6 @@ from typing import NamedTuple
 
 from .errors import Errors, PiiError
 
-_PLACE = itemgetter(0, 1)
-
 
 class _Replacement(NamedTuple):
     start: int
@@ -99,18 +97,13 @@ class OffsetMap:
             return edit.new_end if end else edit.new_start
         return edit.new_end + offset - edit.end
 
-    def to_old(self, offset: int, *, end: bool = False) -> int:
-        """RETURNS (int): Where a place in the new text lies in the old one; see `to_new`."""
-        return self.inverse().to_new(offset, end=end)
-
     def span_to_new(self, start: int, end: int) -> tuple[int, int]:
         """RETURNS (tuple[int, int]): The stretch of the new text that holds what `[start, end)` of the old one became."""
         if start == end:
             # What appeared from nothing: the empty stretch has no inside, so look the edits themselves up.
             here = [edit for edit in self.edits if edit.start == edit.end == start]
-            if here:
-                return here[0].new_start, here[-1].new_end
-            return self.to_new(start, end=True), self.to_new(start, end=True)
+            at = self.to_new(start, end=True)
+            return (here[0].new_start, here[-1].new_end) if here else (at, at)
         return self.to_new(start), self.to_new(end, end=True)
 
     def span_to_old(self, start: int, end: int) -> tuple[int, int]:
@@ -139,13 +132,11 @@ def apply_replacements(text: str, replacements: Iterable[Replacement]) -> tuple[
     RETURNS (tuple[str, OffsetMap]): The new text, and where everything went.
     RAISES (PiiError): E411 for a stretch outside the text, E412 for an overlap.
     """
-    pieces: list[str] = []
-    edits: list[Edit] = []
-    last = length = 0
-    size = len(text)
-    for start, end, inserted, _, _, _ in sorted(replacements, key=_PLACE):
+    pieces, edits = list[str](), list[Edit]()
+    last, length, size = 0, 0, len(text)
+    for start, end, inserted, _, _, _ in sorted(replacements, key=itemgetter(0, 1)):
         if end > size:
-            raise PiiError(Errors.E411, start=start, end=end, length=len(text))
+            raise PiiError(Errors.E411, start=start, end=end, length=size)
         if start < last:
             raise PiiError(Errors.E412, start=start, end=end)
         pieces += text[last:start], inserted

@@ -4,8 +4,8 @@
     cands = resolve_overlaps(cands + more)        # no overlaps, the higher priority stays
     write_spans(doc, cands)                       # doc.spans["pii"], its scores, span._.pii_*
 
-Every component reads with `read_spans`, computes with records, and writes once with `write_spans`. A `Span` cannot carry the
-record: `span._.x` is keyed by offsets only and `label_` is fixed, so records are what components pass around.
+Every component reads with `read_spans`, computes with records, and writes once with `write_spans`. A `Span` cannot carry the record:
+`span._.x` is keyed by offsets only and `label_` is fixed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -101,15 +101,11 @@ def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
     scores, roles = group.attrs.get("scores") or (), group.attrs.get("roles") or ()
     found = []
     for i, span in enumerate(group):
-        score = float(scores[i]) if i < len(scores) else 1.0
-        about = (score, span._.pii_source, span._.pii_reason, tuple(roles[i]) if i < len(roles) else (), _likely(span))
+        score, role = float(scores[i]) if i < len(scores) else 1.0, span._.pii_role
+        likely = role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
+        about = (score, span._.pii_source, span._.pii_reason, tuple(roles[i]) if i < len(roles) else (), likely)
         found.append(Candidate(span.start, span.end, span.label_, *about))
     return sorted(found, key=lambda c: (c.start, c.end))
-
-
-def _likely(span: Span) -> str:
-    role = span._.pii_role
-    return role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
 
 
 def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY) -> None:
@@ -127,11 +123,10 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
         span = Span(doc, cand.start, cand.end, label=cand.label)
         span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
         spans.append(span)
-    kept = dict(doc.spans[key].attrs) if key in doc.spans else {}  # what a component noted for those after it
+    attrs = dict(doc.spans[key].attrs) if key in doc.spans else {}  # what a component noted for those after it
     doc.spans[key] = spans
-    doc.spans[key].attrs.update(kept)
-    doc.spans[key].attrs["scores"] = [float(c.score) for c in ordered]
-    doc.spans[key].attrs["roles"] = [[float(p) for p in c.roles] for c in ordered]
+    attrs["scores"] = [float(c.score) for c in ordered]
+    doc.spans[key].attrs.update(attrs, roles=[[float(p) for p in c.roles] for c in ordered])
 
 
 def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
