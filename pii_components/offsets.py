@@ -97,6 +97,10 @@ class OffsetMap:
             return edit.new_end if end else edit.new_start
         return edit.new_end + offset - edit.end
 
+    def to_old(self, offset: int, *, end: bool = False) -> int:
+        """RETURNS (int): Where a place in the new text lies in the old one; see `to_new`."""
+        return self.inverse().to_new(offset, end=end)
+
     def span_to_new(self, start: int, end: int) -> tuple[int, int]:
         """RETURNS (tuple[int, int]): The stretch of the new text that holds what `[start, end)` of the old one became."""
         if start == end:

@@ -6,7 +6,7 @@ Gold and predictions live in `doc.spans["pii"]`; a name's role is part of its la
 `doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see loss.py.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -14,10 +14,10 @@ from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
-from spacy.util import SimpleFrozenDict, minibatch
+from spacy.training import Example, validate_get_examples
+from spacy.util import SimpleFrozenDict
 from spacy.vocab import Vocab
-from thinc.api import Config, Model, Optimizer, set_dropout_rate
+from thinc.api import Config, Model
 from thinc.types import Floats2d
 
 from ..errors import Errors, PiiError
@@ -201,64 +201,21 @@ class PiiTokenClassifier(TrainablePipe):
         docs = list(docs)
         width = len(output_labels(self.labels))
         filled = [doc for doc in docs if len(doc)]
-        scores = iter(self.model.predict(filled) if filled else ())
-        return [next(scores) if len(doc) else self.model.ops.alloc2f(0, width) for doc in docs]
-
-    def set_annotations(self, docs: Iterable[Doc], scores: list[Floats2d]) -> None:
-        """Write `doc.spans[spans_key]` with scores and role probabilities. scores (list[Floats2d]): What `predict` returned."""
-        thresholds = thresholds_at(self.operating_point, self.cfg["thresholds"])
-        for doc, probs in zip(docs, scores, strict=True):
-            found = decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds)
-            write_spans(doc, found, self.cfg["spans_key"])
-            doc.spans[self.cfg["spans_key"]].attrs[OPERATING_POINT] = self.operating_point
-
-    def __call__(self, doc: Doc) -> Doc:
-        """Process one document."""
         try:
-            return super().__call__(doc)
+            scores = iter(self.model.predict(filled) if filled else ())
+            return [next(scores) if len(doc) else self.model.ops.alloc2f(0, width) for doc in docs]
         finally:
             forget()
 
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
-        """YIELDS (Doc): The documents in order, processed in batches, with the pipeline's error handler per batch."""
-        install_extensions()
-        handle = self.get_error_handler()
-        for batch in minibatch(stream, size=batch_size):
-            docs = list(batch)
-            try:
-                self.set_annotations(docs, self.predict(docs))
-                yield from docs
-            except Exception as e:  # noqa: BLE001  (the handler decides, as in spaCy's own pipes)
-                handle(self.name, self, docs, e)
-            finally:
-                forget()
-
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optimizer | None = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """One step of training.
-
-        drop (float): Dropout rate. sgd (Optimizer | None): Applied if given. losses (dict | None): Added to, and returned.
-        """
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "PiiTokenClassifier.update")
-        if not any(len(eg.predicted) for eg in examples):
-            return losses
-        set_dropout_rate(self.model, drop)
-        scores, backprop = self.model.begin_update([eg.predicted for eg in examples])
-        loss, d_scores = self.get_loss(examples, scores)
-        backprop(d_scores)
-        if sgd is not None:
-            self.finish_update(sgd)
-        losses[self.name] += loss
-        return losses
+    def set_annotations(self, docs: Iterable[Doc], scores: list[Floats2d]) -> None:
+        """Write `doc.spans[spans_key]` with scores and role probabilities. scores (list[Floats2d]): What `predict` returned."""
+        thresholds, key = thresholds_at(self.operating_point, self.cfg["thresholds"]), self.cfg["spans_key"]
+        try:
+            for doc, probs in zip(docs, scores, strict=True):
+                write_spans(doc, decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds), key)
+                doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
+        finally:
+            forget()
 
     def get_loss(self, examples: Iterable[Example], scores: list[Floats2d]) -> tuple[float, list[Floats2d]]:
         """Weighted cross entropy, the mean over the batch's weights.
