@@ -27,7 +27,7 @@ from ..spans import SPANS_KEY, install_extensions, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
 from .loss import targets, weighted_loss
 
-default_model_config = """
+DEFAULT_MODEL = Config().from_str("""
 [model]
 @architectures = "pii_edu.TokenClassifier.v1"
 
@@ -40,11 +40,7 @@ embed_size = 2000
 window_size = 1
 maxout_pieces = 3
 subword_features = true
-"""
-DEFAULT_MODEL = Config().from_str(default_model_config)["model"]
-# The loss of a token without personal information counts a tenth; .05 to .10 won on CRAPII (Kaggle 2024, first and fifth place).
-DEFAULT_WEIGHTS = {"O": 0.1}
-DEFAULT_THRESHOLDS = {NAME: 0.5}
+""")["model"]
 
 
 @Language.factory(
@@ -53,9 +49,10 @@ DEFAULT_THRESHOLDS = {NAME: 0.5}
     default_config={
         "model": DEFAULT_MODEL,
         "spans_key": SPANS_KEY,
-        "thresholds": DEFAULT_THRESHOLDS,
+        "thresholds": {NAME: 0.5},
         "operating_point": BALANCED,
-        "class_weights": DEFAULT_WEIGHTS,
+        # The loss of a token without personal information counts a tenth; .05 to .10 won on CRAPII (Kaggle 2024, first and fifth place).
+        "class_weights": {"O": 0.1},
         "scorer": {"@scorers": "pii_edu.pii_scorer.v1"},
     },
     default_score_weights={"pii_f5": 1.0, "pii_p": 0.0, "pii_r": 0.0, "pii_f": 0.0, "pii_per_type": None},

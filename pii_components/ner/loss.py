@@ -38,9 +38,8 @@ ALPHA, TEMPERATURE = 0.5, 3.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taught:
-    """Soft targets of a document.
+    """Soft targets of a document: logarithms of probabilities, `(n_tokens, n_outputs)`, and a weight per token, `(n_tokens,)`.
 
-    logits (numpy.ndarray): Logarithms of probabilities, shape `(n_tokens, n_outputs)`. weights (numpy.ndarray): Per token, `(n_tokens,)`.
     alpha (float): Share of the loss, 0 to 1. temperature (float): By which logits are divided, above 0.
     """
 

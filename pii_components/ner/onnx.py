@@ -1,12 +1,5 @@
 """The encoder without torch: `pii_edu.OnnxEncoder.v1` stands in for the curated transformer when a trained pipeline is used.
 
-    [components.transformer]
-    factory = "tok2vec"
-
-    [components.transformer.model]
-    @architectures = "pii_edu.OnnxEncoder.v1"
-    hidden_width = 384
-
 Same pieces, same windows, same pooling, and the same names in the config; only what runs a window is onnxruntime. A vector per token goes
 into `doc.tensor`, where `pii_edu.EncoderVectors.v1` and `pii_context` find it. `pii_components.training.package` makes it from a trained
 pipeline. Its weights do not change in training: train with a curated transformer.

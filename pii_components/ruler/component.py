@@ -76,11 +76,7 @@ class PiiRuler(SpanRuler):
         shipped (bool): Whether to start with the patterns that ship. validate (bool): Whether spaCy checks token patterns.
         native_names (bool): Whether names in scripts of their own are looked for, too (names/scripts.py).
         """
-        self.cfg: dict[str, Any] = {
-            "spans_key": spans_key,
-            "phone_regions": list(phone_regions),
-            "native_names": native_names,
-        }
+        self.cfg: dict[str, Any] = {"spans_key": spans_key, "phone_regions": list(phone_regions), "native_names": native_names}
         self._compiled: RuleSet | None = None
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
         if shipped:
@@ -106,18 +102,7 @@ class PiiRuler(SpanRuler):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """YIELDS (Doc): The documents, in order; one that failed goes to the error handler and is left out."""
-        error_handler = self.get_error_handler()
-        for docs in util.minibatch(stream, size=batch_size):
-            try:
-                for doc in docs:
-                    try:
-                        self.set_annotations(doc, self.find_spans(doc))
-                    except Exception as err:
-                        error_handler(self.name, self, [doc], err)
-                    else:
-                        yield doc
-            finally:
-                forget()
+        yield from (doc for doc in map(self, stream) if doc is not None)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
         """What `doc.spans[spans_key]` should hold. Changes nothing.
@@ -174,21 +159,15 @@ class PiiRuler(SpanRuler):
         """What spaCy's matchers find: token patterns and phrases that a user added."""
         if not len(self.matcher) and not len(self.phrase_matcher):
             return []
-        by_id: dict[tuple[str, str], Any] = {(str(e["label"]), str(e.get("id", ""))): e for e in self._patterns}
-        found = []
-        for span in self.match(doc):
-            entry = by_id[span.label_, span.id_]
-            reason = entry.get("reason", "") or f"pattern {span.id_}".strip()
-            score = float(entry.get("score", 1.0))
-            found.append(Candidate(span.start, span.end, span.label_, score, span.id_ or self.name, reason))
-        return found
+        entries: dict[tuple[str, str], Any] = {(str(e["label"]), str(e.get("id", ""))): e for e in self._patterns}
+        found = [(span, entries[span.label_, span.id_]) for span in self.match(doc)]
+        return [
+            Candidate(span.start, span.end, span.label_, float(entry.get("score", 1.0)), span.id_ or self.name,
+                      entry.get("reason", "") or f"pattern {span.id_}".strip())
+            for span, entry in found
+        ]  # fmt: skip
 
     # --- patterns ---
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): Labels that the patterns give, sorted."""
-        return tuple(sorted({str(entry["label"]) for entry in self._patterns}))
 
     def add_patterns(self, patterns: Iterable[Pattern]) -> None:  # type: ignore[override]
         """Add patterns; see patterns.py for the kinds. All are checked before one is added.

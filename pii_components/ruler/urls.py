@@ -12,7 +12,7 @@ What is public stays, since a reader needs it: course pages, encyclopedias, news
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ..names.wordlists import in_table, is_glued
@@ -37,8 +37,7 @@ _OF_A_SITE = frozenset((
 _OWN_ENDINGS = frozenset(("me", "name", "blog", "page", "bio", "tel"))
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What is known about one web address.
 
     personal (str): "yes" (protect), "unsure" (no rule speaks: what the model says counts), "unlikely" (the home page, or what is

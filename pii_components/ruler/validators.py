@@ -17,7 +17,7 @@ from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..names.table import name_table
 from ..names.wordlists import words
@@ -30,10 +30,7 @@ _DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha)\s?[:\-–=.]
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """Characters start to end of the normalised text.
-
-    score (float): 0 to 1. cue (str): What the expression matched before the piece.
-    """
+    """Characters start to end of the normalised text, with a score, and `cue`: what the expression matched before the piece."""
 
     text: str
     start: int
@@ -55,8 +52,7 @@ class Hit:
         return replace(self, start=self.start + start, end=self.start + end)
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """What a validator may know beside the hit: whose national numbers count, and where names were found in the normalised text."""
 
     regions: tuple[str, ...] = ("US",)
@@ -121,19 +117,16 @@ def is_publication(hit: Hit) -> bool:
     if _PUBLICATION.search(hit.before()) or re.search(r"10\.\d{4,9}/\S*$", hit.before(80)):
         return True
     digits = re.sub(r"\D", "", hit.value)
-    if len(digits) == 13 and digits[:3] in ("978", "979"):
-        return sum(int(d) * (3 if i % 2 else 1) for i, d in enumerate(digits)) % 10 == 0
-    return False
+    checksum = sum(int(d) * (3 if i % 2 else 1) for i, d in enumerate(digits))
+    return len(digits) == 13 and digits[:3] in ("978", "979") and checksum % 10 == 0
 
 
 def is_amount(hit: Hit) -> bool:
     """RETURNS (bool): Whether money, a share or a formula is meant."""
+    if re.search(r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$", hit.before(6)):
+        return True
     after = hit.text[hit.end : hit.end + 12]
-    before = hit.before(6)
-    return bool(
-        re.search(r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$", before)
-        or re.match(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after)
-    )
+    return re.match(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after) is not None
 
 
 Validator = Callable[[Hit, Context], Hit | None]
