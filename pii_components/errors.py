@@ -53,7 +53,6 @@ class Errors(metaclass=_Codes):
     E305 = "pii_context got {got} numbers for a person and its classifier reads {wanted}; the encoder is not the one that it was trained on."
     E306 = "There is no person to train pii_context's classifier on; give essays with labelled names."
     E307 = "The reader of pii_context cannot be used: its file is broken or its pieces lack placeholders. Train one: `weasel run train-reader`."
-    E308 = "Readers of pii_context can be averaged only if there are some, and all have one form and one vocabulary: go on from one to get another."
     E309 = "Detectors can be averaged only if there are some, and all have the same components and models of one form: go on from one to get another."
     E310 = (
         "Gold holds {size} probabilities of others for {held} labels; the model has {n} tokens here and {labels} labels: write it anew with "
@@ -267,8 +266,6 @@ class Errors(metaclass=_Codes):
     E784 = "Entry {number} of the registry of encoders is not of the form ({problem}); see resources/encoders/encoders.toml."
     E785 = "{path} is not there; make it with: weasel run fill-slots"
     E786 = "No encoder could be trained; see the reasons above, or: pii-edu evaluate encoders --list"
-    E787 = "Experiment {file} is not of the form ({problem}); see docs/experiments.md, or write it with: pii-edu evaluate experiments --add"
-    E788 = "{file} holds no system '{name}' with the labels '{view}'; it holds: {allowed}."
     E789 = "Encoder '{name}' is not there: its folder needs {files}; {how}"
     E791 = "The probabilities in {file} are of other essays; delete the file, and run again."
     # 8 Presidio
@@ -315,11 +312,6 @@ class Errors(metaclass=_Codes):
 
 
 class Warnings(metaclass=_Codes):
-    # 0 core
-    # 1 pii_ner
-    W101 = "{n} gold spans do not lie on token boundaries in {docs} documents; their tokens take no part in training."
-    # 2 pii_ruler
-    # 3 pii_context
     # 4 surrogates
     W401 = (
         "No key: surrogates are made with a random key for this run, so another run gives other surrogates. "
@@ -330,18 +322,12 @@ class Warnings(metaclass=_Codes):
         "The last record of vault {path} was cut off in the middle and is dropped; {documents} documents before it are whole."
     )
     W451 = "Vault {path} was not closed: a run was broken off, or its end was removed. It holds {documents} documents."
-    # 5 command line and files
     # 6 corpus
     W620 = "{n} gold labels in {docs} documents cannot be used; the stretches they may stand in are masked. Pass a Tally to see where."
-    # 7 measuring
 
 
 class PiiError(ValueError):
-    """An error with a code.
-
-    template (str): One of `Errors`.
-    values: What the template names; numbers, labels, file names; no text of a person.
-    """
+    """An error with a code. values: What the template (one of `Errors`) names; numbers, labels, file names; no text of a person."""
 
     def __init__(self, template: str, **values: object) -> None:
         self.code = template[1 : template.index("]")]

@@ -10,38 +10,21 @@ Sources: CRAPII (seeds/crapii_paper.txt, section 2.2) for the direct and indirec
 connected people.
 """
 
-STUDENT = "STUDENT"
-INSTRUCTOR = "INSTRUCTOR"
-CONNECTED = "CONNECTED"
-CITED = "CITED"
-CHARACTER = "CHARACTER"
-ROLES: tuple[str, ...] = (STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER)
+from .errors import Errors, PiiError
 
-NAME_STUDENT = "NAME_STUDENT"
-NAME_INSTRUCTOR = "NAME_INSTRUCTOR"
-NAME_CONNECTED = "NAME_CONNECTED"
-NAME_CITED = "NAME_CITED"
-NAME_CHARACTER = "NAME_CHARACTER"
-NAME_LABELS: tuple[str, ...] = (NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, NAME_CITED, NAME_CHARACTER)
-
-EMAIL = "EMAIL"
-USERNAME = "USERNAME"
-ID_NUM = "ID_NUM"
-PHONE_NUM = "PHONE_NUM"
-URL_PERSONAL = "URL_PERSONAL"
-STREET_ADDRESS = "STREET_ADDRESS"
-DETAIL_LABELS: tuple[str, ...] = (EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS)
-
+ROLES = STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER = ("STUDENT", "INSTRUCTOR", "CONNECTED", "CITED", "CHARACTER")
+NAME_LABELS = NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, NAME_CITED, NAME_CHARACTER = (
+    "NAME_STUDENT", "NAME_INSTRUCTOR", "NAME_CONNECTED", "NAME_CITED", "NAME_CHARACTER",
+)  # fmt: skip
+DETAIL_LABELS = EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS = (
+    "EMAIL", "USERNAME", "ID_NUM", "PHONE_NUM", "URL_PERSONAL", "STREET_ADDRESS",
+)  # fmt: skip
 # CRAPII's direct identifiers; what its Kaggle task scores, with instructors beside it.
 DIRECT_LABELS: tuple[str, ...] = (NAME_STUDENT, NAME_INSTRUCTOR, *DETAIL_LABELS)
 
-AGE = "AGE"
-DATE = "DATE"
-LOCATION = "LOCATION"
-EDUCATION = "EDUCATION"
-EMPLOYER = "EMPLOYER"
-OTHER = "OTHER"
-INDIRECT_LABELS: tuple[str, ...] = (AGE, DATE, LOCATION, EDUCATION, EMPLOYER, OTHER)
+INDIRECT_LABELS = AGE, DATE, LOCATION, EDUCATION, EMPLOYER, OTHER = (
+    "AGE", "DATE", "LOCATION", "EDUCATION", "EMPLOYER", "OTHER",
+)  # fmt: skip
 
 LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS, *INDIRECT_LABELS)
 # What the token classifier that ships predicts; the order is the order of its output columns.
@@ -65,14 +48,7 @@ PRESIDIO_ENTITIES: dict[str, str] = {
 
 
 def label_for_role(role: str) -> str:
-    """The label of a person's name with this role.
-
-    role (str): One of `ROLES`.
-    RETURNS (str): `NAME_<role>`.
-    RAISES (PiiError): E003, if the role is unknown.
-    """
-    from .errors import Errors, PiiError
-
+    """RETURNS (str): `NAME_<role>`, the label of a person's name with one of `ROLES`. RAISES (PiiError): E003, if the role is unknown."""
     if role not in ROLES:
         raise PiiError(Errors.E003, role=role, allowed=", ".join(ROLES))
     return f"NAME_{role}"

@@ -21,8 +21,6 @@ from typing import NamedTuple
 
 from .errors import Errors, PiiError
 
-_PLACE = itemgetter(0, 1)
-
 
 class _Replacement(NamedTuple):
     start: int
@@ -34,12 +32,9 @@ class _Replacement(NamedTuple):
 
 
 class Replacement(_Replacement):
-    """New text for a stretch of the old one.
+    """New text for a stretch of the old one; an empty stretch is an insertion, an empty text a removal.
 
-    start (int): First character. end (int): Character after the last one, exclusive; equal to start for an insertion.
-    new (str): What comes in its place; empty for a removal.
-    label (str): A label, for who needs it later.
-    action (str): What was done, one of `profiles.ACTIONS`.
+    label (str): A label, for who needs it later. action (str): What was done, one of `profiles.ACTIONS`.
     note (str): What a data steward should know ("gender unknown"); no text of a person.
     """
 
@@ -64,7 +59,7 @@ class Edit(NamedTuple):
 class OffsetMap:
     """Old offsets to new ones and back.
 
-    old_length (int): Characters of the old text. new_length (int): Characters of the new text.
+    old_length, new_length (int): Characters of the texts.
     edits (tuple[Edit, ...]): Sorted, without overlaps; text between them is the same in both.
     """
 
@@ -86,11 +81,9 @@ class OffsetMap:
         return [e.start for e in self.edits]
 
     def to_new(self, offset: int, *, end: bool = False) -> int:
-        """Where a place in the old text lies in the new one.
+        """RETURNS (int): Where a place in the old text lies in the new one; the edge of the edit, if it lies inside one.
 
-        offset (int): 0 to `old_length`.
         end (bool): Whether it is the end of a span (exclusive) rather than its start.
-        RETURNS (int): The place in the new text; the edge of the edit, if it lies inside one.
         RAISES (PiiError): E411, if it lies outside the text.
         """
         if not 0 <= offset <= self.old_length:
@@ -113,9 +106,8 @@ class OffsetMap:
         if start == end:
             # What appeared from nothing: the empty stretch has no inside, so look the edits themselves up.
             here = [edit for edit in self.edits if edit.start == edit.end == start]
-            if here:
-                return here[0].new_start, here[-1].new_end
-            return self.to_new(start, end=True), self.to_new(start, end=True)
+            at = self.to_new(start, end=True)
+            return (here[0].new_start, here[-1].new_end) if here else (at, at)
         return self.to_new(start), self.to_new(end, end=True)
 
     def span_to_old(self, start: int, end: int) -> tuple[int, int]:
@@ -124,14 +116,12 @@ class OffsetMap:
 
     def inverse(self) -> "OffsetMap":
         """RETURNS (OffsetMap): The map the other way round."""
-        return OffsetMap(
-            self.new_length, self.old_length, tuple(Edit(e.new_start, e.new_end, e.start, e.end) for e in self.edits)
-        )
+        edits = tuple(Edit(e.new_start, e.new_end, e.start, e.end) for e in self.edits)
+        return OffsetMap(self.new_length, self.old_length, edits)
 
     def to_dict(self) -> dict[str, object]:
         """RETURNS (dict): Plain numbers, for JSON and msgpack."""
-        edits = [list(edit) for edit in self.edits]
-        return {"old_length": self.old_length, "new_length": self.new_length, "edits": edits}
+        return {"old_length": self.old_length, "new_length": self.new_length, "edits": [list(edit) for edit in self.edits]}
 
     @classmethod
     def from_dict(cls, data: dict) -> "OffsetMap":
@@ -142,18 +132,15 @@ class OffsetMap:
 def apply_replacements(text: str, replacements: Iterable[Replacement]) -> tuple[str, OffsetMap]:
     """Replace stretches of a text; everything else stays, byte for byte.
 
-    text (str): The old text.
     replacements (Iterable[Replacement]): In any order, without overlaps.
     RETURNS (tuple[str, OffsetMap]): The new text, and where everything went.
     RAISES (PiiError): E411 for a stretch outside the text, E412 for an overlap.
     """
-    pieces: list[str] = []
-    edits: list[Edit] = []
-    last = length = 0
-    size = len(text)
-    for start, end, inserted, _, _, _ in sorted(replacements, key=_PLACE):
+    pieces, edits = list[str](), list[Edit]()
+    last, length, size = 0, 0, len(text)
+    for start, end, inserted, _, _, _ in sorted(replacements, key=itemgetter(0, 1)):
         if end > size:
-            raise PiiError(Errors.E411, start=start, end=end, length=len(text))
+            raise PiiError(Errors.E411, start=start, end=end, length=size)
         if start < last:
             raise PiiError(Errors.E412, start=start, end=end)
         pieces += text[last:start], inserted

@@ -1,11 +1,11 @@
-"""What can stand in the place of personal information, other than a surrogate. Pure functions of the text and its label.
+"""What happens to each label: a profile, from a TOML file, and what can stand in the place of personal information beside a surrogate.
 
     >>> from pii_components.profiles import mask, redact, tag
     >>> tag("EMAIL"), redact("EMAIL"), mask("Ana Lopez")
     ('[EMAIL]', '[REDACTED]', 'Axx Lxxxx')
 
-A profile chooses among them: see profiles.py. Tags can be put back into training: they hold the label. Redaction tells a reader
-least; masking keeps length, spaces and initials, and so tells a little about the original.
+Tags can be put back into training: they hold the label. Redaction tells a reader least; masking keeps length, spaces and initials, and so
+tells a little about the original.
 """
 
 import hashlib
@@ -40,30 +40,27 @@ def redact(label: str = "") -> str:
 def mask(text: str, *, char: str = "x", first: bool = True) -> str:
     """Blank every character but white space and the first letter of a word (two_layer_framework's fourth mode, for every entity).
 
-    text (str): The original. char (str): What to put instead.
     first (bool): Whether the first character of a word stays, if it is a letter and not the whole word.
     RETURNS (str): As long as the original, with its spaces and line breaks.
     """
-    out, before, lone = [], " ", True
-    for i, ch in enumerate(text):
-        lone = i + 1 == len(text) or text[i + 1].isspace()
-        kept = first and before.isspace() and ch.isalpha() and not lone
+    out, before = [], " "
+    for ch, after in zip(text, [*text[1:], " "], strict=False):
+        kept = first and before.isspace() and ch.isalpha() and not after.isspace()
         out.append(ch if ch.isspace() or kept else char)
         before = ch
     return "".join(out)
 
 
 def pseudonym(label: str, ident: str | int) -> str:
-    """RETURNS (str): A tag with something to tell people apart, `[STUDENT_5c1f09ab3e]`: a keyed token (`keys.Chance.token`)."""
+    """RETURNS (str): A tag with a keyed token to tell people apart, `[STUDENT_5c1f09ab3e]`."""
     return f"[{label.removeprefix('NAME_')}_{ident}]"
 
 
 def legacy_sha256(text: str) -> str:
-    """The unsalted SHA-256 of a value, as the paper's "reversible encryption" has it (two_layer_framework, algorithm 1).
+    """RETURNS (str): The unsalted SHA-256 of a value in hexadecimal, the paper's "reversible encryption" (two_layer_framework, algorithm 1).
 
     For comparison only. It has no key: whoever has a list of names, or can count through all phone numbers, hashes them and
     looks the values up (a dictionary attack). No profile that ships uses it; "pseudonym" is the keyed form.
-    RETURNS (str): 64 hexadecimal digits.
     """
     return hashlib.sha256(text.encode("utf8", "surrogatepass")).hexdigest()
 
@@ -90,15 +87,12 @@ def generic(noun: str | Sequence[str], *, before: str = "", original: str = "") 
     return noun[:1].upper() + noun[1:] if _SENTENCE_START.search(before[-20:]) else noun
 
 
-# What happens to each label: a profile, from a TOML file.
-
 KEEP, SURROGATE, TAG, REDACT, MASK, PSEUDONYM, GENERIC, REMOVE, LEGACY_SHA256 = ACTIONS = (
     "keep", "surrogate", "tag", "redact", "mask", "pseudonym", "generic", "remove", "legacy_sha256",
 )  # fmt: skip
 # Another name for an action: hiding in plain sight.
 ALIASES = {"hips": SURROGATE}
-# Within what the same value gets the same surrogate: one document, all documents, or those of one thread or author
-# (`doc._.pii_scope`).
+# Within what the same value gets the same surrogate: one document, all, or those of one thread or author (`doc._.pii_scope`).
 SCOPES = ("document", "corpus", "thread")
 HEADERS = ("keep", "remove")
 # What a value that comes again becomes: the same, another one each time, or the same as before with a probability.
@@ -107,30 +101,31 @@ STRATEGIES = CONSISTENT, RANDOM, MARKOV = ("consistent", "random", "markov")
 POOLS = ("invented", "corpus")
 # How long surrogates are: as chance has it, or about as long as their originals.
 LENGTHS = FREE, NEAR = ("free", "near")
-# Besides labels, what a list of pseudonyms may be for: any protected name that is no student's, a profile on LinkedIn, a
-# county.
+_CHOICES = {"scope": SCOPES, "header": HEADERS, "strategy": STRATEGIES, "pool": POOLS, "length": LENGTHS}
+_RANGES = {"repeat": (0, 1), "age_spread": (1, 10), "age_border": (0, 100)}
+# Besides labels, what a list of pseudonyms may be for: any protected name that is no student's, a profile on LinkedIn, a county.
 PSEUDONYM_KEYS = (*LABELS, "NAME_OTHER", "LINKEDIN", "COUNTY")
+
+
+def _is_texts(value: Any) -> bool:
+    """Whether a value is a text, or a list of some; none of them empty."""
+    texts = value if isinstance(value, list) else [value]
+    return bool(texts) and all(isinstance(text, str) and text for text in texts)
 
 
 @dataclass(frozen=True)
 class Profile:
     """What to do with each label.
 
-    name (str): Its name. description (str): One line.
     actions (Mapping[str, str]): Label -> one of `ACTIONS`; a label that is missing gets "tag".
-    scope (str): One of `SCOPES`.
+    scope, header, strategy, pool, length (str): One of `SCOPES`, `HEADERS` and so on; ages and dates always move together.
     locale (str): Language and country of phones and addresses, as Faker writes it.
-    header (str): "keep" or "remove": lines at the start that hold names, courses, dates; told in `doc._.surrogate_spans`.
-    reserved (bool): Whether surrogates use values that can belong to nobody (example.edu, 555-01xx) rather than fully realistic
-        ones.
-    pseudonyms (Mapping[str, str | list[str]]): For the action "pseudonym": one fixed value, or one for each person or place in
-        order.
-    generic (Mapping[str, str | list[str]]): For the action "generic": a noun with its determiner, or several, by what they hold.
-    strategy (str): One of `STRATEGIES`, for surrogates; ages and dates always move together.
+    header (str): "remove" takes lines at the start that hold names, courses, dates out; told in `doc._.surrogate_spans`.
+    reserved (bool): Whether surrogates are values that can belong to nobody (example.edu, 555-01xx) rather than fully realistic ones.
+    pseudonyms (Mapping[str, str | list[str]]): For that action: one fixed value, or one for each person or place in order.
+    generic (Mapping[str, str | list[str]]): For that action: a noun with its determiner, or several, by what they hold.
     repeat (float): For "markov": probability, 0 to 1, that a value keeps its last surrogate.
     age_spread (int): Years that an age moves at most. age_border (int): An age that nobody crosses, 18 say; 0 for none.
-    pool (str): One of `POOLS`.
-    length (str): One of `LENGTHS`; "near" takes of several surrogates the one whose length is nearest.
     other (Mapping[str, str]): Value -> what to put there, for OTHER. It holds originals, so it is not saved with a pipeline.
     RAISES (PiiError): E421 to E424, E430, E431 for values that are not allowed.
     """
@@ -160,31 +155,19 @@ class Profile:
                 raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
             if action not in ACTIONS:
                 raise PiiError(Errors.E421, label=label, action=action, profile=self.name, allowed=", ".join(ACTIONS))
-        for setting, value, allowed in (
-            ("scope", self.scope, SCOPES),
-            ("header", self.header, HEADERS),
-            ("strategy", self.strategy, STRATEGIES),
-            ("pool", self.pool, POOLS),
-            ("length", self.length, LENGTHS),
-        ):
-            if value not in allowed:
+        for setting, allowed in _CHOICES.items():
+            if (value := getattr(self, setting)) not in allowed:
                 raise PiiError(Errors.E422, setting=setting, value=value, profile=self.name, allowed=", ".join(allowed))
-        for setting, number, least, most in (
-            ("repeat", self.repeat, 0, 1),
-            ("age_spread", self.age_spread, 1, 10),
-            ("age_border", self.age_border, 0, 100),
-        ):
-            if not least <= number <= most:
+        for setting, (least, most) in _RANGES.items():
+            if not least <= (number := getattr(self, setting)) <= most:
                 raise PiiError(Errors.E430, setting=setting, value=number, profile=self.name, least=least, most=most)
         if not all(isinstance(v, str) and v and v.casefold() != k.casefold() for k, v in self.other.items()):
             raise PiiError(Errors.E431, profile=self.name)
-        for label, noun in self.generic.items():
-            nouns = [noun] if isinstance(noun, str) else noun
-            if not isinstance(nouns, list) or not nouns or not all(isinstance(n, str) and n for n in nouns):
+        for label, nouns in self.generic.items():
+            if not _is_texts(nouns):
                 raise PiiError(Errors.E432, label=label, profile=self.name)
         for label, fixed in self.pseudonyms.items():
-            texts = fixed if isinstance(fixed, list) else [fixed]
-            if label not in PSEUDONYM_KEYS or not texts or not all(isinstance(t, str) and t for t in texts):
+            if label not in PSEUDONYM_KEYS or not _is_texts(fixed):
                 raise PiiError(Errors.E424, label=label, profile=self.name, allowed=", ".join(PSEUDONYM_KEYS))
 
     def action(self, label: str, role: str = "") -> str:
@@ -212,29 +195,22 @@ class Profile:
         allowed = list(cls.__dataclass_fields__)
         wrong = sorted(set(data) - set(allowed))
         if wrong or not isinstance(data.get("name"), str):
-            raise PiiError(
-                Errors.E423,
-                setting=wrong[0] if wrong else "name",
-                profile=where or data.get("name"),
-                allowed=", ".join(allowed),
-            )
+            setting, profile = wrong[0] if wrong else "name", where or data.get("name")
+            raise PiiError(Errors.E423, setting=setting, profile=profile, allowed=", ".join(allowed))
         kinds: dict[str, type] = dict.fromkeys(allowed, str) | {
             "reserved": bool, "actions": Mapping, "pseudonyms": Mapping, "generic": Mapping, "other": Mapping,
             "repeat": Real, "age_spread": int, "age_border": int,
         }  # fmt: skip
         for key, value in data.items():
-            if not isinstance(value, kinds[key]) or (isinstance(value, bool) and kinds[key] is not bool):
-                raise PiiError(
-                    Errors.E422, setting=key, value=type(value).__name__, profile=data["name"], allowed=kinds[key].__name__
-                )
+            kind, got = kinds[key], type(value).__name__
+            if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+                raise PiiError(Errors.E422, setting=key, value=got, profile=data["name"], allowed=kind.__name__)
         return cls(**data)
 
     @classmethod
     def load(cls, name_or_path: str | Path) -> "Profile":
-        """Read a profile.
+        """RETURNS (Profile): The shipped profile of that name, or that of a TOML file, checked.
 
-        name_or_path (str | Path): The name of a shipped profile, or a TOML file.
-        RETURNS (Profile): The profile, checked.
         RAISES (PiiError): E425 if there is none, E426 if the file is no TOML in UTF-8.
         """
         shipped = resources.files("pii_components") / "resources" / "profiles" / f"{name_or_path}.toml"
@@ -249,7 +225,7 @@ class Profile:
 
 
 def make_profile(name: str) -> Profile:
-    """RETURNS (Profile): For configs: `{"@misc": "pii_edu.profile.v1", "name": "crapii"}`. name (str): As in `Profile.load`."""
+    """RETURNS (Profile): For configs: `{"@misc": "pii_edu.profile.v1", "name": "crapii"}`."""
     return Profile.load(name)
 
 

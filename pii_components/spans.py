@@ -4,8 +4,8 @@
     cands = resolve_overlaps(cands + more)        # no overlaps, the higher priority stays
     write_spans(doc, cands)                       # doc.spans["pii"], its scores, span._.pii_*
 
-Every component reads with `read_spans`, computes with records, and writes once with `write_spans`. A `Span` cannot carry the
-record: `span._.x` is keyed by offsets only and `label_` is fixed, so records are what components pass around.
+Every component reads with `read_spans`, computes with records, and writes once with `write_spans`. A `Span` cannot carry the record:
+`span._.x` is keyed by offsets only and `label_` is fixed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,13 +25,10 @@ PROPAGATION = "propagation"
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One piece of personal information that was found.
+    """One piece of personal information that was found: tokens start to end (exclusive) with one of `labels.LABELS`.
 
-    start (int): First token. end (int): Token after the last one, exclusive.
-    label (str): One of `labels.LABELS`.
     score (float): Probability, 0 to 1.
-    source (str): "model", a rule's id, "roster" or "propagation".
-    reason (str): One short line that a data steward can read.
+    source (str): "model", a rule's id, "roster" or "propagation". reason (str): One short line that a data steward can read.
     roles (tuple[float, ...]): For names, one probability per role in the order of `labels.ROLES`; else empty.
     likely (str): Of a name that is hidden since nobody is sure, the likeliest role; empty if it is the one in the label.
     """
@@ -76,8 +73,8 @@ def install_extensions() -> None:
         Doc.set_extension("surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans)
 
 
+# Both are kept as plain data, so that Doc.to_bytes and worker processes can carry them.
 def _get_offsets(doc: Doc) -> OffsetMap | None:
-    # Kept as plain numbers, so that Doc.to_bytes and worker processes can carry them.
     data = doc.user_data.get("pii_offsets")
     return OffsetMap.from_dict(data) if data is not None else None
 
@@ -87,8 +84,7 @@ def _set_offsets(doc: Doc, offsets: OffsetMap) -> None:
 
 
 def _get_surrogate_spans(doc: Doc) -> list[dict[str, Any]] | None:
-    # A document that was saved brings tuples back.
-    data = doc.user_data.get("surrogate_spans")
+    data = doc.user_data.get("surrogate_spans")  # a document that was saved brings tuples back
     return [dict(record) for record in data] if data is not None else None
 
 
@@ -97,42 +93,24 @@ def _set_surrogate_spans(doc: Doc, records: list[dict[str, Any]]) -> None:
 
 
 def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
-    """The records behind `doc.spans[key]`.
-
-    doc (Doc): A document; a missing group reads as empty.
-    RETURNS (list[Candidate]): Sorted by position.
-    """
+    """RETURNS (list[Candidate]): The records behind `doc.spans[key]`, sorted by position; a missing group reads as empty."""
     install_extensions()
     if key not in doc.spans:
         return []
     group = doc.spans[key]
-    scores = group.attrs.get("scores")
-    roles = group.attrs.get("roles")
-    found = [
-        Candidate(
-            start=span.start,
-            end=span.end,
-            label=span.label_,
-            score=float(scores[i]) if scores is not None and i < len(scores) else 1.0,
-            source=span._.pii_source,
-            reason=span._.pii_reason,
-            roles=tuple(roles[i]) if roles is not None and i < len(roles) else (),
-            likely=_likely(span),
-        )
-        for i, span in enumerate(group)
-    ]
+    scores, roles = group.attrs.get("scores") or (), group.attrs.get("roles") or ()
+    found = []
+    for i, span in enumerate(group):
+        score, role = float(scores[i]) if i < len(scores) else 1.0, span._.pii_role
+        likely = role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
+        about = (score, span._.pii_source, span._.pii_reason, tuple(roles[i]) if i < len(roles) else (), likely)
+        found.append(Candidate(span.start, span.end, span.label_, *about))
     return sorted(found, key=lambda c: (c.start, c.end))
-
-
-def _likely(span: Span) -> str:
-    role = span._.pii_role
-    return role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
 
 
 def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY) -> None:
     """Write records to `doc.spans[key]`, sorted, with `attrs["scores"]`, `attrs["roles"]` and `span._.pii_*`.
 
-    doc (Doc): The document; its text and entities stay as they are.
     candidates (Iterable[Candidate]): Without overlaps: see `resolve_overlaps`. Other attributes of the group stay.
     RAISES (PiiError): E001, if a span ends past the document.
     """
@@ -145,26 +123,24 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
         span = Span(doc, cand.start, cand.end, label=cand.label)
         span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
         spans.append(span)
-    kept = dict(doc.spans[key].attrs) if key in doc.spans else {}  # what a component noted for those after it
+    attrs = dict(doc.spans[key].attrs) if key in doc.spans else {}  # what a component noted for those after it
     doc.spans[key] = spans
-    doc.spans[key].attrs.update(kept)
-    doc.spans[key].attrs["scores"] = [float(c.score) for c in ordered]
-    doc.spans[key].attrs["roles"] = [[float(p) for p in c.roles] for c in ordered]
+    attrs["scores"] = [float(c.score) for c in ordered]
+    doc.spans[key].attrs.update(attrs, roles=[[float(p) for p in c.roles] for c in ordered])
 
 
 def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Keep one span where several overlap: higher priority of the label, then longer, then higher score, then earlier.
 
-    candidates (Iterable[Candidate]): In any order.
     RETURNS (list[Candidate]): Sorted, without overlaps. The same set in another order gives the same result.
     """
-    ranked = sorted(
-        candidates,
-        key=lambda c: (-PRIORITY[c.label], c.start - c.end, -c.score, c.start, c.label, c.source, c.reason),
-    )
+
+    def rank(c: Candidate) -> tuple:
+        return -PRIORITY[c.label], c.start - c.end, -c.score, c.start, c.label, c.source, c.reason
+
     taken: set[int] = set()
     kept = []
-    for cand in ranked:
+    for cand in sorted(candidates, key=rank):
         tokens = range(cand.start, cand.end)
         if taken.isdisjoint(tokens):
             taken.update(tokens)

@@ -3,11 +3,10 @@
     nlp.add_pipe("pii_ner", config={"thresholds": {"NAME": 0.4}})
 
 Gold and predictions live in `doc.spans["pii"]`; a name's role is part of its label. Text that nobody has labelled can be marked in
-`doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see
-ner_loss.py.
+`doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see loss.py.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -15,19 +14,20 @@ from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
-from spacy.training import Example, validate_examples, validate_get_examples
-from spacy.util import SimpleFrozenDict, minibatch, registry
+from spacy.training import Example, validate_get_examples
+from spacy.util import SimpleFrozenDict
 from spacy.vocab import Vocab
-from thinc.api import Config, Model, Optimizer, set_dropout_rate
+from thinc.api import Config, Model
 from thinc.types import Floats2d
 
-from ..errors import Errors, PiiError, PiiWarning, Warnings
+from ..errors import Errors, PiiError
 from ..labels import LABELS
+from ..names.memo import forget
 from ..spans import SPANS_KEY, install_extensions, write_spans
-from .decode import BALANCED, NAME, OPERATING_POINT, check_point, decode, output_labels, thresholds_at
-from .loss import Target, targets, weighted_loss
+from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
+from .loss import targets, weighted_loss
 
-default_model_config = """
+DEFAULT_MODEL = Config().from_str("""
 [model]
 @architectures = "pii_edu.TokenClassifier.v1"
 
@@ -40,11 +40,7 @@ embed_size = 2000
 window_size = 1
 maxout_pieces = 3
 subword_features = true
-"""
-DEFAULT_MODEL = Config().from_str(default_model_config)["model"]
-# The loss of a token without personal information counts a tenth; .05 to .10 won on CRAPII (Kaggle 2024, first and fifth place).
-DEFAULT_WEIGHTS = {"O": 0.1}
-DEFAULT_THRESHOLDS = {NAME: 0.5}
+""")["model"]
 
 
 @Language.factory(
@@ -53,9 +49,10 @@ DEFAULT_THRESHOLDS = {NAME: 0.5}
     default_config={
         "model": DEFAULT_MODEL,
         "spans_key": SPANS_KEY,
-        "thresholds": DEFAULT_THRESHOLDS,
+        "thresholds": {NAME: 0.5},
         "operating_point": BALANCED,
-        "class_weights": DEFAULT_WEIGHTS,
+        # The loss of a token without personal information counts a tenth; .05 to .10 won on CRAPII (Kaggle 2024, first and fifth place).
+        "class_weights": {"O": 0.1},
         "scorer": {"@scorers": "pii_edu.pii_scorer.v1"},
     },
     default_score_weights={"pii_f5": 1.0, "pii_p": 0.0, "pii_r": 0.0, "pii_f": 0.0, "pii_per_type": None},
@@ -71,17 +68,9 @@ def make_pii_ner(
     class_weights: dict[str, float],
     scorer: Callable | None,
 ) -> "PiiTokenClassifier":
-    """Make a `pii_ner`. See `PiiTokenClassifier` for the settings."""
-    return PiiTokenClassifier(
-        nlp.vocab,
-        model,
-        name,
-        spans_key=spans_key,
-        thresholds=thresholds,
-        operating_point=operating_point,
-        class_weights=class_weights,
-        scorer=scorer,
-    )
+    """Make a `pii_ner`; see `PiiTokenClassifier` for the settings."""
+    settings: dict[str, Any] = {"spans_key": spans_key, "thresholds": thresholds, "class_weights": class_weights}
+    return PiiTokenClassifier(nlp.vocab, model, name, **settings, operating_point=operating_point, scorer=scorer)
 
 
 def score_pii(
@@ -89,8 +78,6 @@ def score_pii(
 ) -> dict[str, Any]:
     """Precision, recall, F1 and F5 of spans by position and label.
 
-    examples (Iterable[Example]): Predicted and gold documents.
-    spans_key (str): The span group.
     labels (Sequence[str]): The labels that count, for gold that holds more than a model was made for; empty for all.
     RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` (beta 5, as CRAPII's task weighs recall), `pii_per_type`; None
         where nothing was annotated.
@@ -104,18 +91,11 @@ def score_pii(
         allow_overlap=True,
         labeled=True,
     )
-    prefix = f"spans_{spans_key}"
-    p, r = scores.get(f"{prefix}_p"), scores.get(f"{prefix}_r")
-    f5 = None
+    found = {f"pii_{kind}": scores.get(f"spans_{spans_key}_{kind}") for kind in ("p", "r", "f", "f5", "per_type")}
+    p, r = found["pii_p"], found["pii_r"]
     if p is not None and r is not None:
-        f5 = 26 * p * r / (25 * p + r) if p + r else 0.0
-    return {
-        "pii_p": p,
-        "pii_r": r,
-        "pii_f": scores.get(f"{prefix}_f"),
-        "pii_f5": f5,
-        "pii_per_type": scores.get(f"{prefix}_per_type"),
-    }
+        found["pii_f5"] = 26 * p * r / (25 * p + r) if p + r else 0.0
+    return found
 
 
 def make_pii_scorer() -> Callable:
@@ -138,14 +118,11 @@ class PiiTokenClassifier(TrainablePipe):
         class_weights: dict[str, float] = SimpleFrozenDict(),  # noqa: B008
         scorer: Callable | None = score_pii,
     ) -> None:
-        """
-        vocab (Vocab): The shared vocabulary.
-        model (Model): Documents to probabilities, see `pii_edu.TokenClassifier.v1`.
-        name (str): The component's name in the pipeline.
+        """model (Model): Documents to probabilities, see `pii_edu.TokenClassifier.v1`.
         spans_key (str): The span group that is written, and read as gold.
         thresholds (dict[str, float]): Least probability of a span per label, 0 to 1; `NAME` stands for all roles together; .5
             where a label is missing.
-        operating_point (str): `recall`, `balanced` or `precision`. Not saved: it is the one who loads that chooses (operating.py).
+        operating_point (str): `recall`, `balanced` or `precision`. Not saved: it is the one who loads that chooses.
         class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; 1 where missing.
         scorer (Callable | None): See `score_pii`.
         RAISES (PiiError): E101, E104, E107, E002 for settings out of range.
@@ -158,29 +135,20 @@ class PiiTokenClassifier(TrainablePipe):
         for label, value in class_weights.items():
             if value <= 0:
                 raise PiiError(Errors.E104, label=label, value=value)
-        check_point(operating_point)
+        if operating_point not in POINTS:
+            raise PiiError(Errors.E107, point=operating_point, allowed=", ".join(POINTS))
         install_extensions()
         self.operating_point = operating_point
-        self.vocab = vocab
-        self.model = model
-        self.name = name
-        self.cfg: dict[str, Any] = {
-            "labels": [],
-            "spans_key": spans_key,
-            "thresholds": dict(thresholds),
-            "class_weights": dict(class_weights),
-        }
-        self.scorer = scorer
+        self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
+        self.cfg: dict[str, Any] = {"labels": [], "spans_key": spans_key}
+        self.cfg |= {"thresholds": dict(thresholds), "class_weights": dict(class_weights)}
 
     @property
     def labels(self) -> tuple[str, ...]:
         """RETURNS (tuple[str, ...]): Entity labels, in the order of the model's columns."""
         return tuple(self.cfg["labels"])
 
-    @property
-    def label_data(self) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): What `initialize` takes as labels."""
-        return self.labels
+    label_data = labels  # what `initialize` takes as labels
 
     @property
     def thresholds(self) -> dict[str, float]:
@@ -188,11 +156,9 @@ class PiiTokenClassifier(TrainablePipe):
         return self.cfg["thresholds"]
 
     def add_label(self, label: str) -> int:
-        """Add a label before the model is initialized.
+        """Add one of `labels.LABELS` before the model is initialized.
 
-        label (str): One of `labels.LABELS`.
-        RETURNS (int): 1 if it is new, 0 if not.
-        RAISES (PiiError): E002 for an unknown label, E103 once the model has its outputs.
+        RETURNS (int): 1 if it is new, 0 if not. RAISES (PiiError): E002 for an unknown label, E103 once the model has its outputs.
         """
         if label not in LABELS:
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
@@ -206,17 +172,11 @@ class PiiTokenClassifier(TrainablePipe):
         return 1
 
     def initialize(
-        self,
-        get_examples: Callable[[], Iterable[Example]],
-        *,
-        nlp: Language | None = None,
-        labels: list[str] | None = None,
+        self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None, labels: list[str] | None = None
     ) -> None:
         """Set the labels and the model's shapes.
 
-        get_examples (Callable): Returns gold examples.
-        nlp (Language | None): The pipeline.
-        labels (list[str] | None): Labels in the order of the columns; read from the examples if missing.
+        labels (list[str] | None): Labels in the order of the columns; read from the gold examples if missing.
         RAISES (PiiError): E102, if there is none.
         """
         validate_get_examples(get_examples, "PiiTokenClassifier.initialize")
@@ -228,115 +188,38 @@ class PiiTokenClassifier(TrainablePipe):
             self.add_label(label)
         if not self.labels:
             raise PiiError(Errors.E102, key=self.cfg["spans_key"])
-        sample = [eg.x for eg in islice(get_examples(), 10)]
         output = self.model.get_ref("output_layer")
         if not output.has_dim("nO"):
             output.set_dim("nO", len(output_labels(self.labels)))
-        self.model.initialize(X=sample)
+        self.model.initialize(X=[eg.x for eg in islice(get_examples(), 10)])
 
     def predict(self, docs: Iterable[Doc]) -> list[Floats2d]:
-        """Probabilities per token.
-
-        docs (Iterable[Doc]): Documents; empty ones are fine.
-        RETURNS (list[Floats2d]): One `(n_tokens, 1 + 2 * n_labels)` array per document.
-        """
+        """RETURNS (list[Floats2d]): Probabilities, one `(n_tokens, 1 + 2 * n_labels)` array per document; empty documents are fine."""
         docs = list(docs)
         width = len(output_labels(self.labels))
         filled = [doc for doc in docs if len(doc)]
-        scores = iter(self.model.predict(filled) if filled else ())
-        return [next(scores) if len(doc) else self.model.ops.alloc2f(0, width) for doc in docs]
+        try:
+            scores = iter(self.model.predict(filled) if filled else ())
+            return [next(scores) if len(doc) else self.model.ops.alloc2f(0, width) for doc in docs]
+        finally:
+            forget()
 
     def set_annotations(self, docs: Iterable[Doc], scores: list[Floats2d]) -> None:
-        """Write `doc.spans[spans_key]` with scores and role probabilities.
-
-        docs (Iterable[Doc]): The documents.
-        scores (list[Floats2d]): What `predict` returned for them.
-        """
-        thresholds = thresholds_at(self.operating_point, self.cfg["thresholds"])
-        for doc, probs in zip(docs, scores, strict=True):
-            found = decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds)
-            write_spans(doc, found, self.cfg["spans_key"])
-            doc.spans[self.cfg["spans_key"]].attrs[OPERATING_POINT] = self.operating_point
-
-    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 32) -> Iterator[Doc]:
-        """Process a stream in batches, with the pipeline's error handler per batch.
-
-        stream (Iterable[Doc]): Documents. YIELDS (Doc): The same, in order.
-        """
-        install_extensions()
-        handle = self.get_error_handler()
-        for batch in minibatch(stream, size=batch_size):
-            docs = list(batch)
-            try:
-                self.set_annotations(docs, self.predict(docs))
-                yield from docs
-            except Exception as e:  # noqa: BLE001  (the handler decides, as in spaCy's own pipes)
-                handle(self.name, self, docs, e)
-
-    def update(
-        self,
-        examples: Iterable[Example],
-        *,
-        drop: float = 0.0,
-        sgd: Optimizer | None = None,
-        losses: dict[str, float] | None = None,
-    ) -> dict[str, float]:
-        """One step of training.
-
-        examples (Iterable[Example]): A batch.
-        drop (float): Dropout rate. sgd (Optimizer | None): Applied if given. losses (dict | None): Added to.
-        RETURNS (dict[str, float]): The losses.
-        """
-        losses = {} if losses is None else losses
-        losses.setdefault(self.name, 0.0)
-        examples = list(examples)
-        validate_examples(examples, "PiiTokenClassifier.update")
-        if not any(len(eg.predicted) for eg in examples):
-            return losses
-        set_dropout_rate(self.model, drop)
-        scores, backprop = self.model.begin_update([eg.predicted for eg in examples])
-        loss, d_scores = self.get_loss(examples, scores)
-        backprop(d_scores)
-        if sgd is not None:
-            self.finish_update(sgd)
-        losses[self.name] += loss
-        return losses
+        """Write `doc.spans[spans_key]` with scores and role probabilities. scores (list[Floats2d]): What `predict` returned."""
+        thresholds, key = thresholds_at(self.operating_point, self.cfg["thresholds"]), self.cfg["spans_key"]
+        try:
+            for doc, probs in zip(docs, scores, strict=True):
+                write_spans(doc, decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds), key)
+                doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
+        finally:
+            forget()
 
     def get_loss(self, examples: Iterable[Example], scores: list[Floats2d]) -> tuple[float, list[Floats2d]]:
         """Weighted cross entropy, the mean over the batch's weights.
 
-        examples (Iterable[Example]): The batch.
         scores (list[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per example.
         RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect to the softmax's input.
         """
-        return weighted_loss(self.model.ops.xp, scores, [self._targets(eg) for eg in examples])
-
-    def _targets(self, eg: Example) -> Target:
-        return targets(
-            eg.predicted,
-            eg.reference,
-            self.labels,
-            class_weights=self.cfg["class_weights"],
-            spans_key=self.cfg["spans_key"],
-        )
-
-
-def count_misaligned(examples: Iterable[Example], key: str = SPANS_KEY) -> int:
-    """Count gold spans that do not lie on token boundaries, and warn once (W101) if there are any.
-
-    examples (Iterable[Example]): Examples. RETURNS (int): The number of spans.
-    """
-    import warnings
-
-    spans = docs = 0
-    for eg in examples:
-        bad = sum(eg.predicted.char_span(s.start_char, s.end_char) is None for s in eg.reference.spans.get(key, ()))
-        spans, docs = spans + bad, docs + bool(bad)
-    if spans:
-        warnings.warn(Warnings.W101.format(n=spans, docs=docs), PiiWarning, stacklevel=2)
-    return spans
-
-
-def register() -> None:
-    """Register the scorer for code that runs from a source tree without entry points."""
-    registry.scorers("pii_edu.pii_scorer.v1", func=make_pii_scorer)
+        weights, key = self.cfg["class_weights"], self.cfg["spans_key"]
+        golds = [targets(eg.predicted, eg.reference, self.labels, class_weights=weights, spans_key=key) for eg in examples]
+        return weighted_loss(self.model.ops.xp, scores, golds)

@@ -12,7 +12,6 @@ import numpy
 from spacy.attrs import IS_SPACE
 from spacy.tokens import Doc, Token
 
-from ..errors import Errors, PiiError
 from ..labels import NAME_LABELS, ROLES, STREET_ADDRESS, is_name, label_for_role
 from ..names.normalize import normalize_token
 from ..spans import Candidate
@@ -25,11 +24,7 @@ _SPLIT = 0.6  # share of B among B and I above which a second name starts within
 
 
 def output_labels(labels: Sequence[str]) -> list[str]:
-    """The model's columns: O, then B- and I- of each label.
-
-    labels (Sequence[str]): Entity labels, in the order of the model.
-    RETURNS (list[str]): `1 + 2 * len(labels)` names.
-    """
+    """RETURNS (list[str]): The model's `1 + 2 * len(labels)` columns: O, then B- and I- of each label, in the order of the model."""
     return ["O", *(f"{prefix}-{label}" for label in labels for prefix in "BI")]
 
 
@@ -41,7 +36,6 @@ def group_of(label: str) -> str:
 def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Mapping[str, float]) -> list[Candidate]:
     """Spans of one document.
 
-    doc (Doc): The document.
     probs (numpy.ndarray): Probabilities, shape `(n_tokens, 1 + 2 * n_labels)`, columns as in `output_labels`.
     labels (Sequence[str]): Entity labels, in the order of the model.
     thresholds (Mapping[str, float]): Least summed probability of a group (`NAME`, `EMAIL`, ...), 0 to 1.
@@ -123,44 +117,31 @@ def _trim(doc: Doc, start: int, end: int, group: str) -> tuple[int, int]:
 def _candidate(
     doc: Doc, probs: numpy.ndarray, labels: Sequence[str], total: numpy.ndarray, group: str, start: int, end: int
 ) -> Candidate:
-    words = [i for i in range(start, end) if not (doc[i].is_space or doc[i].is_punct or _shows_nothing(doc[i]))] or list(
-        range(start, end)
-    )
+    words = [i for i in range(start, end) if not (doc[i].is_space or doc[i].is_punct or _shows_nothing(doc[i]))]
+    words = words or list(range(start, end))
     score = float(min(1.0, max(0.0, total[words].mean())))
     if group != NAME:
         return Candidate(start, end, group, score, "model", "model")
     means = probs[words].mean(axis=0)
     columns = {label: 1 + 2 * i for i, label in enumerate(labels)}
-    by_role = numpy.zeros(len(ROLES))
-    for n_role, role in enumerate(ROLES):
-        if column := columns.get(label_for_role(role)):
-            by_role[n_role] = means[column] + means[column + 1]
+    at = [columns.get(label_for_role(role)) for role in ROLES]
+    by_role = numpy.asarray([means[column] + means[column + 1] if column else 0.0 for column in at], dtype="f8")
     by_role = by_role / max(by_role.sum(), 1e-9)
     roles = tuple(round(float(p), 4) for p in by_role)
     return Candidate(start, end, NAME_LABELS[int(by_role.argmax())], score, "model", "model", roles)
 
 
 # Operating points: how a pipeline trades missed names for false alarms, chosen at load time.
-
-RECALL = "recall"
-BALANCED = "balanced"
-PRECISION = "precision"
-POINTS: tuple[str, ...] = (RECALL, BALANCED, PRECISION)
+POINTS = RECALL, BALANCED, PRECISION = ("recall", "balanced", "precision")
 OPERATING_POINT = "operating_point"  # the key in doc.spans["pii"].attrs
 # The odds that a threshold asks for, at the points beside `balanced`.
 _ODDS = {RECALL: 0.25, PRECISION: 4.0}
 
 
-def check_point(point: str) -> None:
-    """RAISES (PiiError): E107, if there is no such point."""
-    if point not in POINTS:
-        raise PiiError(Errors.E107, point=point, allowed=", ".join(POINTS))
-
-
 def thresholds_at(point: str, thresholds: Mapping[str, float]) -> dict[str, float]:
     """Thresholds of `pii_ner` at an operating point.
 
-    point (str): One of `POINTS`. thresholds (Mapping[str, float]): Those of `balanced`, 0 to 1.
+    thresholds (Mapping[str, float]): Those of `balanced`, 0 to 1.
     RETURNS (dict[str, float]): A quarter of the odds for `recall`, four times the odds for `precision`; 0 and 1 stay. Names keep theirs:
         who is private is for `pii_context` to decide, and a name that it never sees it cannot weigh.
 

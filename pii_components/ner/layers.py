@@ -4,7 +4,7 @@
 - `pii_edu.WithWindows.v1`: windows over a document of any length, averaged where they overlap.
 - `pii_edu.TokenClassifier.v1`: a softmax over encoder vectors with case and shape features beside them.
 
-Torch is imported by spacy-curated-transformers when a config names its architectures, not here.
+Torch is imported when a config names an architecture of the curated transformers, not here.
 """
 
 import unicodedata
@@ -12,79 +12,13 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-import torch
-from curated_transformers.models.attention import ScaledDotProductAttention
 from spacy.attrs import ORTH
 from spacy.tokens import Doc
-from spacy.util import registry
 from thinc.api import Model, Ragged, Softmax_v2, chain, concatenate, with_array
 from thinc.types import Floats2d
-from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
 
 from ..errors import Errors, PiiError
 from ..names.normalize import normalize_token
-
-# Encoders that learn faster on processors: `quicken(encoder)`, and `with bfloat16(encoder): ...`.
-
-
-class FusedAttention(nn.Module):
-    """torch's own attention with the interface of the curated transformers' module, which it stands in for; without dropout."""
-
-    def forward(self, k: Tensor, q: Tensor, v: Tensor, attn_mask: Any) -> Tensor:
-        """k, q, v (Tensor): Shape `(batch, heads, seq, width)`. attn_mask (AttentionMask): Of shape `(batch, seq)`. RETURNS (Tensor): As q."""
-        mask = attn_mask.bool_mask.view(q.shape[0], 1, 1, -1)
-        return scaled_dot_product_attention(q, k, v, attn_mask=mask)
-
-
-class SequenceDropout(nn.Module):
-    """Dropout with one mask for all places of a sequence (Gal and Ghahramani 2016, arXiv:1512.05287): a hundredth of the random numbers."""
-
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        """x (Tensor): Shape `(batch, seq, width)`. RETURNS (Tensor): The same shape."""
-        if not self.training or not self.p:
-            return x
-        kept = torch.rand(x.shape[0], 1, x.shape[-1], device=x.device) > self.p
-        return x * kept.to(x.dtype) / (1 - self.p)
-
-
-def quicken(encoder: nn.Module, *, dropout: float = 0.0) -> nn.Module:
-    """Put the parts above into an encoder of the curated transformers.
-
-    encoder (nn.Module): Its weights and their names stay. dropout (float): Share of a layer's output that is dropped in training, 0 to 1.
-    RETURNS (nn.Module): The same.
-    """
-    for module in list(encoder.modules()):
-        for name, child in list(module.named_children()):
-            if isinstance(child, ScaledDotProductAttention):
-                setattr(module, name, FusedAttention())
-            elif isinstance(child, nn.Dropout):
-                setattr(module, name, SequenceDropout(dropout))
-    return encoder
-
-
-def compute_in_bfloat16(encoder: nn.Module) -> nn.Module:
-    """Have an encoder of the curated transformers compute in bfloat16, on processors.
-
-    encoder (nn.Module): Its weights and outputs stay 32 bits. RETURNS (nn.Module): The same.
-    """
-    forward = encoder.forward
-
-    def with_bfloat16(*args: Any, **kwargs: Any) -> Any:
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            output = forward(*args, **kwargs)
-        output.all_outputs = [layer.float() for layer in output.all_outputs]
-        return output
-
-    encoder.forward = with_bfloat16  # type: ignore[method-assign]
-    return encoder
-
-
-# What comes before BERT's WordPiece: `split_punctuation("d'accord") == ["d", "'", "accord"]`, `strip_marks("é") == "e"`.
 
 # What ASCII has beside letters, digits and white space is punctuation for BERT, also "$" and "+".
 _ASCII = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
@@ -110,7 +44,7 @@ def strip_marks(text: str) -> str:
 
 
 @cache
-def register_vocabulary() -> None:
+def _register_vocabulary() -> None:
     """Tell thinc how a WordPiece vocabulary is serialised: one piece a line, which is also how the curated transformers do it."""
     from curated_tokenizers import WordPieceProcessor
     from thinc.api import deserialize_attr, serialize_attr
@@ -137,28 +71,17 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
 
     BERT's own encoder drops white space; here a run of it becomes one of three pieces, so that title blocks keep their lines and a
     document of white space is not empty. Tokens are read through `normalize_token`, so look-alike and invisible characters do not
-    hide a name, and offsets stay those of the document. Load a vocabulary with
-    `spacy-curated-transformers.WordpieceLoader.v1`.
+    hide a name. Load a vocabulary with `spacy-curated-transformers.WordpieceLoader.v1`.
 
     RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
         [SEP] around it. A token that shows nothing is one piece `UNSEEN`, which `pii_edu.WithWindows.v1` keeps from the encoder.
     """
     from curated_tokenizers import WordPieceProcessor
 
-    register_vocabulary()
-
-    return Model(
-        "layout_wordpiece_encoder",
-        forward=_layout_wordpiece_forward,
-        attrs={
-            "wordpiece_processor": WordPieceProcessor([]),
-            "unk_piece": "[UNK]",
-            "bos_piece": "[CLS]",
-            "eos_piece": "[SEP]",
-            "lowercase": False,
-            "strip_accents": False,
-        },
-    )
+    _register_vocabulary()
+    attrs = {"wordpiece_processor": WordPieceProcessor([]), "unk_piece": "[UNK]", "bos_piece": "[CLS]", "eos_piece": "[SEP]"}
+    attrs |= {"lowercase": False, "strip_accents": False}
+    return Model("layout_wordpiece_encoder", forward=_layout_wordpiece_forward, attrs=attrs)
 
 
 def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list[Ragged], Callable]:
@@ -179,30 +102,24 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
         ids = [unk if i == -1 else i for part in split_punctuation(clean) for i in processor.encode(part)[0]]
         return ids or [unk]
 
+    first, last = (processor.get_initial(model.attrs[name]) for name in ("bos_piece", "eos_piece"))
     output = []
     for doc in docs:
-        ids = [processor.get_initial(model.attrs["bos_piece"])]
-        lengths = [1]
         # When a pipeline is initialized, the curated transformer gives lists of tokens instead.
-        for orth in doc.to_array(ORTH).tolist() if isinstance(doc, Doc) else [token.orth for token in doc]:
-            pieces = cache.get(orth)
-            if pieces is None:
-                strings = doc.vocab.strings if isinstance(doc, Doc) else doc[0].vocab.strings
-                pieces = cache[orth] = pieces_of(strings[orth])
-            ids.extend(pieces)
-            lengths.append(len(pieces))
-        ids.append(processor.get_initial(model.attrs["eos_piece"]))
-        lengths.append(1)
-        output.append(Ragged(model.ops.asarray1i(ids), model.ops.asarray1i(lengths)))
+        orths = doc.to_array(ORTH).tolist() if isinstance(doc, Doc) else [token.orth for token in doc]
+        strings = doc.vocab.strings if isinstance(doc, Doc) else doc[0].vocab.strings if orths else None
+        for orth in orths:
+            if orth not in cache:
+                cache[orth] = pieces_of(strings[orth])
+        pieces = [[first], *(cache[orth] for orth in orths), [last]]
+        ids = [piece for token in pieces for piece in token]
+        output.append(Ragged(model.ops.asarray1i(ids), model.ops.asarray1i([len(token) for token in pieces])))
     return output, lambda dY: []
 
 
 def window_starts(length: int, *, window: int, overlap: int) -> list[int]:
-    """Where windows start that cover `length` pieces.
+    """Where windows start that cover `length` pieces, neighbours sharing `overlap` pieces or more.
 
-    length (int): Number of pieces.
-    window (int): Pieces in a window.
-    overlap (int): The least number of pieces that neighbours share.
     RETURNS (list[int]): The last window ends with the document, so that a signature is read with what stands before it; a document
         no longer than a window has one.
 
@@ -223,9 +140,8 @@ def build_with_windows(*, window: int = 256, overlap: int = 64, batch_size: int 
     A piece near the edge of a window is read with little context, so its weight falls linearly towards the edge. Pieces `UNSEEN` are not
     read; their vector is that of the piece before.
 
-    window (int): Pieces in a window; the encoder's number of positions at most.
-    overlap (int): The least number of pieces that neighbours share; from 0 to window / 2.
-    batch_size (int): Windows in one call of the encoder.
+    window (int): Pieces in a window; the encoder's number of positions at most. overlap (int): The least number of pieces that neighbours
+        share; from 0 to window / 2. batch_size (int): Windows in one call of the encoder.
     RETURNS (Callable[[Model], Model]): Wraps an encoder, as `with_spans` of the curated transformers asks.
     RAISES (PiiError): E105, if the numbers do not fit together.
     """
@@ -233,21 +149,14 @@ def build_with_windows(*, window: int = 256, overlap: int = 64, batch_size: int 
         raise PiiError(Errors.E105, window=window, overlap=overlap, batch_size=batch_size)
 
     def with_windows(encoder: Model) -> Model:
-        return Model(
-            "with_windows",
-            _with_windows_forward,
-            init=_with_windows_init,
-            layers=[encoder],
-            attrs={"window": window, "overlap": overlap, "batch_size": batch_size},
-        )
+        attrs = {"window": window, "overlap": overlap, "batch_size": batch_size}
+        return Model("with_windows", _with_windows_forward, init=_with_windows_init, layers=[encoder], attrs=attrs)
 
     return with_windows
 
 
 def _with_windows_init(model: Model, X: Any = None, Y: Any = None) -> None:
-    sample = None
-    if X is not None:
-        sample = [x.dataXd[x.dataXd != UNSEEN][: model.attrs["window"]] for x in X]
+    sample = None if X is None else [x.dataXd[x.dataXd != UNSEEN][: model.attrs["window"]] for x in X]
     model.layers[0].initialize(X=sample, Y=None)
 
 
@@ -312,9 +221,7 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
 
 
 def build_token_classifier(
-    tok2vec: Model[list[Doc], list[Floats2d]],
-    features: Model[list[Doc], list[Floats2d]] | None = None,
-    nO: int | None = None,
+    tok2vec: Model[list[Doc], list[Floats2d]], features: Model[list[Doc], list[Floats2d]] | None = None, nO: int | None = None
 ) -> Model[list[Doc], list[Floats2d]]:
     """A linear softmax per token over encoder vectors, with cheap features beside them.
 
@@ -338,15 +245,13 @@ def make_freeze_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callab
 
     On a CPU a step of training gets a third quicker with two of six layers frozen; what they hold is general.
 
-    layers (int): Number of lowest layers; 0 freezes the embeddings only.
-    pipe (str): Name of the transformer component.
+    layers (int): Number of lowest layers; 0 freezes the embeddings only. pipe (str): Name of the transformer component.
     RETURNS (Callable[[Language], None]): Takes the pipeline.
     """
 
     def freeze(nlp: Any) -> None:
-        encoder = nlp.get_pipe(pipe).model.get_ref("transformer").shims[0]._model
         frozen = ["embeddings", *(f".layers.{n}." for n in range(layers))]
-        for name, parameter in encoder.named_parameters():
+        for name, parameter in _torch_encoder(nlp, pipe).named_parameters():
             if any(part in name for part in frozen):
                 parameter.requires_grad_(False)
 
@@ -354,28 +259,18 @@ def make_freeze_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callab
 
 
 def make_quick_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callable[[Any], None]:
-    """As `pii_edu.freeze_encoder.v1`, and the encoder computes as `cpu_training` says: fused attention, on processors in bfloat16.
-
-    layers (int): Number of lowest layers that are kept as they are; 0 keeps the embeddings only. pipe (str): Name of the transformer component.
-    RETURNS (Callable[[Language], None]): Takes the pipeline.
-    """
-    freeze = make_freeze_encoder(layers=layers, pipe=pipe)
+    """As `pii_edu.freeze_encoder.v1`, and the encoder computes as `cpu_training` says: fused attention, on processors in bfloat16."""
 
     def prepare(nlp: Any) -> None:
+        from .cpu_training import compute_in_bfloat16, quicken
 
-        freeze(nlp)
-        encoder = nlp.get_pipe(pipe).model.get_ref("transformer").shims[0]._model
-        quicken(encoder)
+        make_freeze_encoder(layers=layers, pipe=pipe)(nlp)
+        encoder = quicken(_torch_encoder(nlp, pipe))
         if next(encoder.parameters()).device.type == "cpu":
             compute_in_bfloat16(encoder)
 
     return prepare
 
 
-def register() -> None:
-    """Register the layers for code that runs from a source tree without entry points."""
-    registry.architectures("pii_edu.LayoutWordpieceEncoder.v1", func=build_layout_wordpiece_encoder)
-    registry.architectures("pii_edu.WithWindows.v1", func=build_with_windows)
-    registry.architectures("pii_edu.TokenClassifier.v1", func=build_token_classifier)
-    registry.callbacks("pii_edu.freeze_encoder.v1", func=make_freeze_encoder)
-    registry.callbacks("pii_edu.quick_encoder.v1", func=make_quick_encoder)
+def _torch_encoder(nlp: Any, pipe: str) -> Any:
+    return nlp.get_pipe(pipe).model.get_ref("transformer").shims[0]._model

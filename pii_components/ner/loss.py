@@ -9,9 +9,9 @@ tells in `doc.spans["pii"].attrs["annotated"]` which labels its annotators looke
 the loss is that of a partial label: -log of the summed probability of all that it may be (Jin and Ghahramani 2002, Learning with
 Multiple Labels).
 
-Gold may hold besides what other detectors said of its tokens (`attrs["taught"]`, written by ner_taught.py). `alpha` of the loss is then the
-divergence from that, both softened by a temperature (Hinton et al. 2015, arXiv:1503.02531), and a token counts there as much as its teachers
-think that it is of one label or another.
+Gold may hold besides what other detectors said of its tokens, their soft targets (`attrs["taught"]`, written by training/distil.py). `alpha`
+of the loss is then the divergence from that, both softened by a temperature (Hinton et al. 2015, arXiv:1503.02531), and a token counts there
+as much as its teachers think that it is of one label or another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,9 +38,8 @@ ALPHA, TEMPERATURE = 0.5, 3.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taught:
-    """What teachers say of a document.
+    """Soft targets of a document: logarithms of probabilities, `(n_tokens, n_outputs)`, and a weight per token, `(n_tokens,)`.
 
-    logits (numpy.ndarray): Logarithms of probabilities, shape `(n_tokens, n_outputs)`. weights (numpy.ndarray): Weight per token, `(n_tokens,)`.
     alpha (float): Share of the loss, 0 to 1. temperature (float): By which logits are divided, above 0.
     """
 
@@ -55,8 +54,8 @@ class Target:
     """Gold of one document.
 
     gold (numpy.ndarray): Column per token, shape `(n_tokens,)`. weights (numpy.ndarray): Weight per token, same shape.
-    wanted (numpy.ndarray | None): 1 for every column that a token may have, 0 for the others, shape `(n_tokens, n_outputs)`; None where
-        the gold knows every label, and so each token has the one of `gold`. taught (Taught | None): What others said of it.
+    wanted (numpy.ndarray | None): 1 for every column that a token may have, else 0, shape `(n_tokens, n_outputs)`; None where the gold
+        knows every label, and so each token has the one of `gold`. taught (Taught | None): Soft targets.
     """
 
     gold: numpy.ndarray
@@ -70,30 +69,26 @@ def targets(
 ) -> Target:
     """Gold column and weight per token of the predicted document.
 
-    doc (Doc): The predicted document. reference (Doc): The gold one. labels (Sequence[str]): The model's, in the order of its columns.
-    class_weights (Mapping[str, float]): Factor per label or group; `O` for what is outside. spans_key (str): The span group.
+    labels (Sequence[str]): The model's, in the order of its columns. class_weights (Mapping[str, float]): Factor per label or group, and `O`.
     RETURNS (Target): What does not align has weight 0; what has a label that is none of the model's is outside for it.
-    RAISES (PiiError): E002, if the gold says that it was annotated for a label that does not exist; E310, if what others said of it is of
-        other tokens or labels.
+    RAISES (PiiError): E002, if the gold says that it was annotated for a label that does not exist; E310, if its soft targets are of other
+        tokens or labels.
     """
     column = {label: 1 + 2 * i for i, label in enumerate(labels)}
     gold = numpy.zeros(len(doc), dtype="i8")
     weights = numpy.full(len(doc), class_weights.get("O", 1.0), dtype="f4")
     held: list[tuple[int, int, str]] = []
-    for group in (spans_key, UNLABELLED_KEY):
-        for span in reference.spans.get(group, ()):
-            if group == spans_key and span.label_ not in column:
-                continue
-            exact = doc.char_span(span.start_char, span.end_char)
-            if group == UNLABELLED_KEY or exact is None:
-                wide = doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
-                if wide is not None:
-                    weights[wide.start : wide.end] = 0.0
-                continue
+    spans = [(span, True) for span in reference.spans.get(spans_key, ()) if span.label_ in column]
+    for span, labelled in (*spans, *((span, False) for span in reference.spans.get(UNLABELLED_KEY, ()))):
+        exact = doc.char_span(span.start_char, span.end_char) if labelled else None
+        wide = exact or doc.char_span(span.start_char, span.end_char, alignment_mode="expand")
+        if exact is not None:
             gold[exact.start : exact.end] = column[span.label_] + 1
             gold[exact.start] = column[span.label_]
-            weights[exact.start : exact.end] = class_weights.get(span.label_, class_weights.get(group_of(span.label_), 1.0))
+            weights[exact.start : exact.end] = _weight(class_weights, span.label_)
             held.append((exact.start, exact.end, span.label_))
+        elif wide is not None:
+            weights[wide.start : wide.end] = 0.0
     attrs = reference.spans[spans_key].attrs if spans_key in reference.spans else {}
     taught = _taught(attrs[TAUGHT], len(doc), labels, class_weights) if TAUGHT in attrs else None
     annotated = attrs.get(ANNOTATED)
@@ -114,11 +109,14 @@ def targets(
     return Target(gold, weights, wanted, taught)
 
 
+def _weight(class_weights: Mapping[str, float], label: str) -> float:
+    return class_weights.get(label, class_weights.get(group_of(label), 1.0))
+
+
 def as_taught(probabilities: numpy.ndarray, labels: Sequence[str], *, alpha: float, temperature: float) -> dict[str, Any]:
-    """What is kept in gold of what others said.
+    """RETURNS (dict[str, Any]): Soft targets as gold keeps them, for `attrs["taught"]` of the span group.
 
     probabilities (numpy.ndarray): Shape `(n_tokens, n_outputs)`. labels (Sequence[str]): In the order of their columns.
-    alpha (float), temperature (float): See `Taught`. RETURNS (dict[str, Any]): For `attrs["taught"]` of the span group.
     """
     logits = numpy.log(numpy.maximum(probabilities, 1e-7)).astype("<f2")
     return {"labels": list(labels), "logits": logits.tobytes(), "alpha": alpha, "temperature": temperature}
@@ -130,17 +128,14 @@ def _taught(kept: Mapping[str, Any], n_tokens: int, labels: Sequence[str], class
     if list(kept["labels"]) != list(labels) or logits.size != n_tokens * len(columns):
         raise PiiError(Errors.E310, n=n_tokens, labels=len(labels), size=logits.size, held=len(kept["labels"]))
     logits = logits.reshape(n_tokens, len(columns))
-    each = [class_weights.get("O", 1.0)]
-    for label in labels:
-        each += [class_weights.get(label, class_weights.get(group_of(label), 1.0))] * 2
+    each = [class_weights.get("O", 1.0), *(_weight(class_weights, label) for label in labels for _ in "BI")]
     return Taught(logits, numpy.exp(logits) @ numpy.asarray(each, dtype="f4"), kept["alpha"], kept["temperature"])
 
 
 def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) -> tuple[float, list[Floats2d]]:
-    """Weighted cross entropy, the mean over the batch's weights; where there are teachers, with the divergence from them.
+    """Weighted cross entropy, the mean over the batch's weights; where there are soft targets, with the divergence from them.
 
-    xp (module): numpy or cupy. scores (Sequence[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per document.
-    golds (Sequence[Target]): In the same order.
+    xp (module): numpy or cupy. scores (Sequence[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per document of `golds`.
     RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect to the softmax's input, shapes as `scores`.
     """
     total = max(sum(float(target.weights.sum()) for target in golds), 1e-6)
@@ -168,8 +163,7 @@ def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) 
 
 
 def _divergence(xp: Any, probs: Floats2d, taught: Taught) -> tuple[float, Any]:
-    """RETURNS (tuple[float, Any]): Weighted sum of the softened divergences of a document's tokens, times alpha and the square of the
-    temperature, and the gradient of that."""
+    """Weighted sum of the softened divergences of a document's tokens, times alpha and the square of the temperature, and its gradient."""
 
     def softened(logits: Any) -> Any:
         scaled = logits / taught.temperature

@@ -1,15 +1,8 @@
 """The encoder without torch: `pii_edu.OnnxEncoder.v1` stands in for the curated transformer when a trained pipeline is used.
 
-    [components.transformer]
-    factory = "tok2vec"
-
-    [components.transformer.model]
-    @architectures = "pii_edu.OnnxEncoder.v1"
-    hidden_width = 384
-
 Same pieces, same windows, same pooling, and the same names in the config; only what runs a window is onnxruntime. A vector per token goes
-into `doc.tensor`, where `pii_edu.EncoderVectors.v1` and `pii_context` find it. `pii_components.training.package` makes it from a trained pipeline.
-Its weights do not change in training: train with a curated transformer.
+into `doc.tensor`, where `pii_edu.EncoderVectors.v1` and `pii_context` find it. `pii_components.training.package` makes it from a trained
+pipeline. Its weights do not change in training: train with a curated transformer.
 """
 
 import os
@@ -20,7 +13,6 @@ from typing import Any, cast
 
 import numpy
 from spacy.tokens import Doc
-from spacy.util import registry
 from thinc.api import Model, Ragged, Shim
 from thinc.types import Floats2d
 
@@ -28,10 +20,7 @@ from ..errors import Errors, PiiError
 
 
 class EncoderOutput:
-    """What an encoder hands to `pii_edu.WithWindows.v1`: rows per window and layer, as the curated transformers' own record holds them.
-
-    all_outputs (list): Per input a list with one `(n_pieces, width)` array, or one Ragged, per layer; here the last layer only.
-    """
+    """What an encoder hands to `pii_edu.WithWindows.v1`: per window and layer an `(n_pieces, width)` array or a Ragged; here the last layer only."""
 
     def __init__(self, *, outputs: list[list[Any]], last_layer_only: bool = True) -> None:
         self.all_outputs = outputs
@@ -49,8 +38,8 @@ def threads_at_hand() -> int:
 class OnnxShim(Shim):
     """An ONNX graph, and the session that runs it: made when it is first needed, and again in a forked process.
 
-    Each window is run alone, so that nothing is padded and no window's numbers depend on its neighbours in a batch. Windows run beside
-    each other in threads of ours; onnxruntime itself gets one, which makes it safe to fork.
+    Each window is run alone, so that nothing is padded and no numbers depend on neighbours in a batch. Windows run beside each other in
+    threads of ours; onnxruntime itself gets one, which makes it safe to fork.
     """
 
     def __init__(self, graph: bytes = b"", *, threads: int = 0) -> None:
@@ -77,11 +66,7 @@ class OnnxShim(Shim):
         return self._session
 
     def run(self, windows: Sequence[numpy.ndarray]) -> list[Floats2d]:
-        """Run the encoder.
-
-        windows (Sequence[numpy.ndarray]): Piece ids, each of shape `(n_pieces,)`.
-        RETURNS (list[Floats2d]): Per window a `(n_pieces, width)` array.
-        """
+        """RETURNS (list[Floats2d]): Per window of piece ids, each of shape `(n_pieces,)`, a `(n_pieces, width)` array."""
         session = self.session()
 
         def one(ids: numpy.ndarray) -> Any:
@@ -104,10 +89,10 @@ class OnnxShim(Shim):
         return {**self.__dict__, "_session": None}
 
     def finish_update(self, optimizer: Any) -> None:
-        """Nothing: the weights are fixed."""
+        """The weights are fixed."""
 
     def to_device(self, device_type: str, device_id: int) -> None:
-        """Nothing: it runs on processors."""
+        """It runs on processors."""
 
 
 def build_onnx_encoder(
@@ -129,15 +114,11 @@ def build_onnx_encoder(
     return Model(
         "onnx_encoder",
         _encoder_forward,
-        init=_keep,
+        init=lambda model, X=None, Y=None: None,  # initializing a pipeline keeps the encoder as it was packaged
         layers=[piece_encoder, with_spans(runner), pooling],
         refs={"piece_encoder": piece_encoder, "transformer": runner},
         dims={"nO": hidden_width},
     )
-
-
-def _keep(model: Model, X: Any = None, Y: Any = None) -> None:
-    """Initializing a pipeline keeps the encoder as it was packaged."""
 
 
 def _run_forward(model: Model, X: list[Any], is_train: bool) -> tuple[EncoderOutput, Callable]:
@@ -159,7 +140,7 @@ def _encoder_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[F
 def build_encoder_vectors(*, width: int, upstream: str = "transformer") -> Model[list[Doc], list[Floats2d]]:
     """What an encoder left in `doc.tensor`, for `pii_edu.TokenClassifier.v1`.
 
-    width (int): Of a vector. upstream (str): Name of the encoder's component, for the message when it has not run.
+    upstream (str): Name of the encoder's component, for the message when it has not run.
     RETURNS (Model[list[Doc], list[Floats2d]]): Vectors, one `(n_tokens, width)` array per document; E108 if there are none.
     """
     return Model("encoder_vectors", _vectors_forward, dims={"nO": width}, attrs={"upstream": upstream})
@@ -172,9 +153,3 @@ def _vectors_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[F
             # Zeros instead, as spaCy's own listener has them, would be a pipeline that silently finds no names.
             raise PiiError(Errors.E108, name=model.attrs["upstream"], length=len(doc), width=shape, got=tuple(doc.tensor.shape))
     return [model.ops.asarray2f(cast(Any, doc.tensor)) for doc in X], lambda dY: []
-
-
-def register() -> None:
-    """Register the architectures for code that runs from a source tree without entry points."""
-    registry.architectures("pii_edu.OnnxEncoder.v1", func=build_onnx_encoder)
-    registry.architectures("pii_edu.EncoderVectors.v1", func=build_encoder_vectors)

@@ -9,7 +9,7 @@ or behind words such as "I live at" and "home address:". What the model found of
 
 import re
 import tomllib
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -40,7 +40,7 @@ _SHORT = frozenset(("blvd.", "pkwy.", "cres.", "bldg."))
 _BARS = frozenset("|;•·")
 _SIGNS = frozenset(", : . # º ° n n. no no. nr nr. num num.".split())  # noqa: SIM905
 
-Token = tuple[int, int, str]
+Token = tuple[int, int, str]  # characters of the normalised text, end exclusive, and the word
 
 
 @cache
@@ -52,49 +52,46 @@ def _words(key: str) -> frozenset[str]:
 def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
     """Addresses that their form and their place show.
 
-    page (Page): The document. known (Sequence[Candidate]): What rules and the model have found, of every label.
+    known (Sequence[Candidate]): What rules and the model have found, of every label.
     RETURNS (list[Candidate]): Each with what the model found of it.
     """
     text = page.view.text
     lines = [line.span() for line in _LINE.finditer(text) if not line.group().isspace()]
     firsts = [start for start, _ in lines]
     spans = [(*page.chars(c.start, c.end), c) for c in known]
-    told = {_line_of(firsts, start) for start, _, c in spans if c.label in _DETAILS}
-    named = {_line_of(firsts, start) for start, _, c in spans if is_name(c.label) and c.label != NAME_CITED}
-    proposed = [(start, end) for start, end, c in spans if c.label == STREET_ADDRESS]
+    detailed = {bisect_right(firsts, start) - 1 for start, _, c in spans if c.label in _DETAILS}
+    named = {bisect_right(firsts, start) - 1 for start, _, c in spans if is_name(c.label) and c.label != NAME_CITED}
+    proposed = [(start, end, c) for start, end, c in spans if c.label == STREET_ADDRESS]
     found: list[Candidate] = []
     for n, (low, high) in enumerate(lines):
-        inside = [(start, end) for start, end in proposed if low <= start < high]
+        inside = [(start, end) for start, end, _ in proposed if low <= start < high]
         if not inside and _DIGIT.search(text, low, high) is None:
             continue
         near = range(n - _NEAR, n + _NEAR + 1)
-        tokens = [(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text, low, high)]
-        seen = [pair for pair in (_tokens_of(tokens, *ends) for ends in inside) if pair is not None]
-        for first, street in (*_streets(tokens), *seen):
-            start, cue = tokens[first][0], _CUE.search(text[max(low, tokens[first][0] - 60) : tokens[first][0]]) is not None
+        tokens = _tokens(text, low, high)
+        held = [[k for k, token in enumerate(tokens) if start <= token[0] and token[1] <= end] for start, end in inside]
+        for first, street in (*_streets(tokens), *((part[0], part[-1]) for part in held if part)):
+            start = tokens[first][0]
+            cue = _CUE.search(text[max(low, start - 60) : start]) is not None
             begins = high - low <= _LONGEST and (first == 0 or tokens[first - 1][2] in _PARTS)
             last = _further(tokens, street, listed=begins and not cue)
             below = lines[n + 1 : n + 2] if last == len(tokens) - 1 else _part_behind(tokens, last)
             town = _town_of(text, *below[0]) if begins and below else 0
-            end = max(
-                tokens[last][1] - tokens[last][2].endswith("."), town
-            )  # of "St." a token is one with its full stop anyway
-            beside = not told.isdisjoint(near) or ((town or last > street) and not named.isdisjoint(near))
-            known_here = any(a < end and start < b for a, b in inside)
-            where = page.tokens(start, end)
-            if where is not None and (cue or known_here or (begins and beside)):
-                found.append(_whole(Candidate(*where, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"), known))
+            end = max(tokens[last][1] - tokens[last][2].endswith("."), town)  # "St." is one token with its full stop anyway
+            beside = not detailed.isdisjoint(near) or ((town or last > street) and not named.isdisjoint(near))
+            if cue or (begins and beside) or any(a < end and start < b for a, b in inside):
+                for here in page.found(start, end, STREET_ADDRESS, _SCORE, SOURCE, "form of an address"):
+                    same = [here, *(c for _, _, c in proposed if c.start < here.end and here.start < c.end)]
+                    found.append(replace(here, start=min(c.start for c in same), end=max(c.end for c in same)))
     return found
 
 
-def _tokens_of(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
-    """RETURNS (tuple[int, int] | None): First and last token of a line that these characters hold."""
-    held = [n for n, token in enumerate(tokens) if start <= token[0] and token[1] <= end]
-    return (held[0], held[-1]) if held else None
+def _tokens(text: str, low: int, high: int) -> list[Token]:
+    return [(match.start(), match.end(), match.group()) for match in _TOKEN.finditer(text, low, high)]
 
 
 def _part_behind(tokens: Sequence[Token], last: int) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): Characters of the next part of a list, "4050-262 Porto" behind "Rua do Sol, 77 |"; one or none."""
+    """Characters of the next part of a list, "4050-262 Porto" behind "Rua do Sol, 77 |"; one or none."""
     if tokens[last + 1][2] not in _BARS:
         return []
     ends = (n for n in range(last + 2, len(tokens)) if tokens[n][2] in _BARS)
@@ -102,18 +99,8 @@ def _part_behind(tokens: Sequence[Token], last: int) -> list[tuple[int, int]]:
     return [(part[0][0], part[-1][1])] if part else []
 
 
-def _line_of(firsts: Sequence[int], at: int) -> int:
-    return bisect_left(firsts, at + 1) - 1
-
-
-def _whole(found: Candidate, known: Sequence[Candidate]) -> Candidate:
-    """RETURNS (Candidate): With what the model found of the same address."""
-    same = [c for c in known if c.label == STREET_ADDRESS and c.start < found.end and found.start < c.end]
-    return replace(found, start=min(c.start for c in (found, *same)), end=max(c.end for c in (found, *same)))
-
-
 def _streets(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """YIELDS (tuple[int, int]): First and last token of each street with its number, from left to right, none within another."""
+    """First and last token of each street with its number, from left to right, none within another."""
     behind = 0
     for i, (_, _, word) in enumerate(tokens):
         if i < behind or not word[0].isalpha():
@@ -163,12 +150,12 @@ def _is_ending(tokens: Sequence[Token], i: int) -> bool:
     """Whether a word is, or ends with, a kind of street, with the street's name before it: "Lindenstraße", "Kossuth utca"."""
     word = tokens[i][2].lower()
     if word in _words("ending"):
-        return i > 0 and _is_capital(tokens[i - 1][2])
-    return _is_capital(tokens[i][2]) and any(word.endswith(end) and len(word) >= len(end) + 3 for end in _words("ending"))
+        return i > 0 and tokens[i - 1][2][0].isupper()
+    return tokens[i][2][0].isupper() and any(word.endswith(end) and len(word) >= len(end) + 3 for end in _words("ending"))
 
 
 def _number_behind(tokens: Sequence[Token], i: int) -> int | None:
-    """RETURNS (int | None): The house number that follows a token: "14", ", 14", "No: 14", "nº 14"."""
+    """The house number that follows a token: "14", ", 14", "No: 14", "nº 14"."""
     at = i + 1
     while at < len(tokens) and at <= i + 4 and tokens[at][2].lower() in _SIGNS:
         at += 1
@@ -176,25 +163,21 @@ def _number_behind(tokens: Sequence[Token], i: int) -> int | None:
 
 
 def _further(tokens: Sequence[Token], street: int, *, listed: bool) -> int:
-    """RETURNS (int): The last token of the address: flat, postal code, town, country. listed (bool): In a list, not in a sentence."""
+    """The last token of the address: flat, postal code, town, country. listed: in a list, not in a sentence."""
     last, codes = street, False
     for _ in range(_MOST_PARTS):
-        if _ends(tokens[last][2]):
-            break
-        at = last + 1
-        comma = at < len(tokens) and tokens[at][2] == ","
-        at += comma
-        if at >= len(tokens):
+        comma = last + 1 < len(tokens) and tokens[last + 1][2] == ","
+        at = last + 1 + comma
+        if _ends(tokens[last][2]) or at >= len(tokens):
             break
         word = tokens[at][2]
         if word.lower() in _words("within") or word == "#":
-            numbered = at + 1 < len(tokens) and re.fullmatch(r"\d[\w-]*|[A-Za-z]", tokens[at + 1][2])
-            if not numbered:
+            if at + 1 >= len(tokens) or not re.fullmatch(r"\d[\w-]*|[A-Za-z]", tokens[at + 1][2]):
                 break
             last = at + 1
         elif behind := _code(tokens, at):
             last, codes = behind - 1, True
-        elif (comma or codes) and _is_capital(word):
+        elif (comma or codes) and word[0].isupper():
             end = at
             while end + 1 < len(tokens) and end - at < 4 and not _ends(tokens[end][2]) and _in_name(tokens[end + 1][2]):
                 end += 1
@@ -210,7 +193,7 @@ def _further(tokens: Sequence[Token], street: int, *, listed: bool) -> int:
 
 
 def _code(tokens: Sequence[Token], at: int) -> int:
-    """RETURNS (int): The token after the postal code, or the half of one, that begins with a token; 0 without one."""
+    """The token after the postal code, or the half of one, that begins with a token; 0 without one."""
     word, behind = tokens[at][2], tokens[at + 1][2] if at + 1 < len(tokens) else ""
     if _CODE.fullmatch(word):
         return at + 1
@@ -218,8 +201,8 @@ def _code(tokens: Sequence[Token], at: int) -> int:
 
 
 def _town_of(text: str, low: int, high: int) -> int:
-    """RETURNS (int): Where a line ends that is the town of an address, "4050-262 Porto" or "Dayton, OH 45402"; else 0."""
-    tokens = [(m.start(), m.end(), m.group()) for m in _TOKEN.finditer(text, low, high)]
+    """Where a line ends that is the town of an address, "4050-262 Porto" or "Dayton, OH 45402"; else 0."""
+    tokens = _tokens(text, low, high)
     codes = {k for n in range(len(tokens)) for k in range(n, _code(tokens, n))}
     words = [token[2] for n, token in enumerate(tokens) if n not in codes and token[2] != ","]
     code = "".join(tokens[n][2] for n in sorted(codes))
@@ -234,9 +217,5 @@ def _ends(word: str) -> bool:
     return word.endswith(".") and len(word) > 4 and word.lower() not in _SHORT
 
 
-def _is_capital(word: str) -> bool:
-    return word[0].isupper()
-
-
 def _in_name(word: str) -> bool:
-    return word[0].isalpha() and (_is_capital(word) or word.lower() in _words("small"))
+    return word[0].isalpha() and (word[0].isupper() or word.lower() in _words("small"))

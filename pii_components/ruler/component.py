@@ -24,15 +24,15 @@ from spacy.training import Example
 from spacy.util import SimpleFrozenList
 
 from ..labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
+from ..names.memo import forget
 from ..names.normalize import NormalizedView
 from ..spans import SPANS_KEY, Candidate, read_spans, write_spans
 from .addresses import addresses
 from .finders import find_torn, in_contact_lines, with_hidden
-from .merge import Page, clean_candidate, join_address, join_torn, merge, repeated, with_native
+from .merge import Intervals, Page, clean_candidate, join_pieces, merge, repeated, with_native
 from .patterns import Pattern, RuleSet, compile_patterns, kind_of, shipped_patterns
-from .shapes import Context, Hit, Intervals
 from .urls import Verdict, judge_url
-from .validators import VALIDATORS
+from .validators import Context
 
 _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 
@@ -45,23 +45,14 @@ _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     nlp: Language, name: str, spans_key: str, phone_regions: list[str], shipped: bool, validate: bool, native_names: bool
 ) -> "PiiRuler":
-    """Make a `pii_ruler`.
-
-    spans_key (str): Key of `doc.spans` to read and write.
-    phone_regions (list[str]): Countries, as two letters, whose national numbers count where no word says that a number is one.
-    shipped (bool): Whether to start with the patterns that ship.
-    validate (bool): Whether spaCy checks token patterns.
-    native_names (bool): Whether names in scripts of their own are looked for, too (native_names.py).
-    """
-    return PiiRuler(
-        nlp,
-        name,
-        spans_key=spans_key,
-        phone_regions=phone_regions,
-        shipped=shipped,
-        validate=validate,
-        native_names=native_names,
-    )
+    """Make a `pii_ruler`. See `PiiRuler` for the settings."""
+    settings: dict[str, Any] = {
+        "spans_key": spans_key,
+        "phone_regions": phone_regions,
+        "shipped": shipped,
+        "validate": validate,
+    }
+    return PiiRuler(nlp, name, **settings, native_names=native_names)
 
 
 class PiiRuler(SpanRuler):
@@ -78,17 +69,14 @@ class PiiRuler(SpanRuler):
         validate: bool = False,
         native_names: bool = False,
     ) -> None:
-        """Create the component.
-
-        nlp (Language): Gives the vocabulary and turns phrases into Docs.
-        name (str): Its name in the pipeline.
-        spans_key, phone_regions, shipped, validate, native_names: See `make_pii_ruler`.
         """
-        self.cfg: dict[str, Any] = {
-            "spans_key": spans_key,
-            "phone_regions": list(phone_regions),
-            "native_names": native_names,
-        }
+        nlp (Language): Gives the vocabulary and turns phrases into Docs. name (str): Its name in the pipeline.
+        spans_key (str): Key of `doc.spans` to read and write.
+        phone_regions (Sequence[str]): Countries, as two letters, whose national numbers count where no word says that a number is one.
+        shipped (bool): Whether to start with the patterns that ship. validate (bool): Whether spaCy checks token patterns.
+        native_names (bool): Whether names in scripts of their own are looked for, too (names/scripts.py).
+        """
+        self.cfg: dict[str, Any] = {"spans_key": spans_key, "phone_regions": list(phone_regions), "native_names": native_names}
         self._compiled: RuleSet | None = None
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
         if shipped:
@@ -102,34 +90,19 @@ class PiiRuler(SpanRuler):
         return self._compiled
 
     def __call__(self, doc: Doc) -> Doc:
-        """Find personal details in one document.
-
-        doc (Doc): The document; its text and names stay.
-        RETURNS (Doc): The same document.
-        """
-        error_handler = self.get_error_handler()
+        """Find personal details in one document; its text and names stay."""
         try:
             self.set_annotations(doc, self.find_spans(doc))
             return doc
         except Exception as err:
             # A handler that swallows the error leaves no Doc: an unchecked document must not pass for a checked one.
-            return error_handler(self.name, self, [doc], err)  # type: ignore[func-returns-value]
+            return self.get_error_handler()(self.name, self, [doc], err)  # type: ignore[func-returns-value]
+        finally:
+            forget()
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Find personal details in many documents.
-
-        stream (Iterable[Doc]): The documents. batch_size (int): How many to read at a time.
-        YIELDS (Doc): The documents, in order; one that failed goes to the error handler and is left out.
-        """
-        error_handler = self.get_error_handler()
-        for docs in util.minibatch(stream, size=batch_size):
-            for doc in docs:
-                try:
-                    self.set_annotations(doc, self.find_spans(doc))
-                except Exception as err:
-                    error_handler(self.name, self, [doc], err)
-                else:
-                    yield doc
+        """YIELDS (Doc): The documents, in order; one that failed goes to the error handler and is left out."""
+        yield from (doc for doc in map(self, stream) if doc is not None)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
         """What `doc.spans[spans_key]` should hold. Changes nothing.
@@ -137,42 +110,33 @@ class PiiRuler(SpanRuler):
         doc (Doc): The document, with what the model proposed.
         RETURNS (list[Candidate]): Sorted, without overlaps: names as they were, other labels corrected and completed.
         """
-        key = self.cfg["spans_key"]
-        proposals = read_spans(doc, key)
+        regions = self.cfg["phone_regions"]
+        proposals = read_spans(doc, self.cfg["spans_key"])
         if not len(doc):
             return proposals
         page = Page(doc, NormalizedView(doc.text))
         verdicts = self._judge_urls(page, proposals)
         found = self._match_regexes(page, proposals, verdicts) + self._match_tokens(doc)
-        found += find_torn(page, self.rules.regexes, proposals, regions=self.cfg["phone_regions"])
-        whole = join_address(page, join_torn(page, proposals))
+        found += find_torn(page, self.rules.regexes, proposals, regions=regions)
+        whole = join_pieces(page, proposals)
         cleaned = [c for c in (clean_candidate(page, p, verdicts) for p in whole) if c is not None]
         found += addresses(page, [*cleaned, *found])
         found += in_contact_lines(page, [*cleaned, *found])
         found += repeated(page, found, blocked=Intervals((v.hit.start, v.hit.end) for v in verdicts))
         cued = frozenset(rule.id for rule in self.rules.regexes if rule.cue)
-        merged = with_hidden(page, merge(page, cleaned, found, cued), self.cfg["phone_regions"])
+        merged = with_hidden(page, merge(page, cleaned, found, cued), regions)
         return with_native(doc, merged) if self.cfg.get("native_names", False) else merged
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
-        """Write to `doc.spans[spans_key]`.
-
-        doc (Doc): The document. matches (Iterable[Candidate]): What `find_spans` returned.
-        """
+        """Write what `find_spans` returned to `doc.spans[spans_key]`."""
         write_spans(doc, matches, self.cfg["spans_key"])
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""
         names = [page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED]
-        found: list[Verdict] = []
-        for rule in self.rules.regexes:
-            if rule.validate != "url":
-                continue
-            for match in rule.search(page.view.text):
-                verdict = judge_url(Hit(page.view.text, *rule.span(match)), self.rules, names)
-                if verdict is not None:
-                    found.append(verdict)
-        return found
+        hits = (hit for rule in self.rules.regexes if rule.validate == "url" for hit in rule.hits(page.view.text, Context()))
+        verdicts = (judge_url(hit, self.rules, names) for hit in hits)
+        return [verdict for verdict in verdicts if verdict is not None]
 
     def _match_regexes(self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]) -> list[Candidate]:
         """What the expressions find, validated, as candidates."""
@@ -180,53 +144,30 @@ class PiiRuler(SpanRuler):
         names = tuple(page.chars(c.start, c.end) for c in proposals if is_name(c.label))
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
         blocked = Intervals([*((v.hit.start, v.hit.end) for v in verdicts), *(m.span() for m in _PUBLISHED.finditer(text))])
-        found: list[Candidate] = []
-
-        def add(hit: Hit, label: str, source: str, reason: str) -> None:
-            tokens = page.tokens(hit.start, hit.end)
-            if tokens is not None:
-                found.append(Candidate(*tokens, label, score=hit.score, source=source, reason=reason))
-
+        found = []
         for verdict in verdicts:
             if verdict.personal == "yes":
-                hit = Hit(text, verdict.hit.start, verdict.hit.end, verdict.score)
-                add(hit, URL_PERSONAL, verdict.source, verdict.reason)
+                hit, about = verdict.hit, (verdict.score, verdict.source, verdict.reason)
+                found += page.found(hit.start, hit.end, URL_PERSONAL, *about)
         for rule in self.rules.regexes:
-            if rule.validate == "url":
-                continue
-            validator = VALIDATORS[rule.validate]
-            for match in rule.search(text):
-                start, end = rule.span(match)
-                valid = validator(Hit(text, start, end, rule.score, text[match.start() : start]), context)
-                if valid is None or valid.start >= valid.end:
-                    continue
-                if rule.label == EMAIL or not blocked.cover(valid.start, valid.end):
-                    add(valid, rule.label, rule.id, rule.reason)
+            for hit in rule.hits(text, context) if rule.validate != "url" else ():
+                if rule.label == EMAIL or not blocked.cover(hit.start, hit.end):
+                    found += page.found(hit.start, hit.end, rule.label, hit.score, rule.id, rule.reason)
         return found
 
     def _match_tokens(self, doc: Doc) -> list[Candidate]:
         """What spaCy's matchers find: token patterns and phrases that a user added."""
         if not len(self.matcher) and not len(self.phrase_matcher):
             return []
-        by_id: dict[tuple[str, str], Any] = {(str(e["label"]), str(e.get("id", ""))): e for e in self._patterns}
+        entries: dict[tuple[str, str], Any] = {(str(e["label"]), str(e.get("id", ""))): e for e in self._patterns}
+        found = [(span, entries[span.label_, span.id_]) for span in self.match(doc)]
         return [
-            Candidate(
-                span.start,
-                span.end,
-                span.label_,
-                score=float(by_id[span.label_, span.id_].get("score", 1.0)),
-                source=span.id_ or self.name,
-                reason=by_id[span.label_, span.id_].get("reason", "") or f"pattern {span.id_}".strip(),
-            )
-            for span in self.match(doc)
-        ]
+            Candidate(span.start, span.end, span.label_, float(entry.get("score", 1.0)), span.id_ or self.name,
+                      entry.get("reason", "") or f"pattern {span.id_}".strip())
+            for span, entry in found
+        ]  # fmt: skip
 
     # --- patterns ---
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): Labels that the patterns give, sorted."""
-        return tuple(sorted({str(entry["label"]) for entry in self._patterns}))
 
     def add_patterns(self, patterns: Iterable[Pattern]) -> None:  # type: ignore[override]
         """Add patterns; see patterns.py for the kinds. All are checked before one is added.
@@ -248,24 +189,23 @@ class PiiRuler(SpanRuler):
         self._compiled = None
 
     def remove(self, label: str) -> None:
-        """Remove the patterns of a label. label (str): One that has patterns."""
+        """Remove the patterns of a label; spaCy's error, if there are none."""
         if label not in self.labels:
             super().remove(label)
-        self._drop(lambda entry: entry["label"] == label)
+        self._set_patterns([entry for entry in self._patterns if entry["label"] != label])
 
     def remove_by_id(self, pattern_id: str) -> None:
-        """Remove the patterns with an id. pattern_id (str): One that a pattern has."""
+        """Remove the patterns with an id; spaCy's error, if there are none."""
         if not any(entry.get("id") == pattern_id for entry in self._patterns):
             super().remove_by_id(pattern_id)
-        self._drop(lambda entry: entry.get("id") == pattern_id)
+        self._set_patterns([entry for entry in self._patterns if entry.get("id") != pattern_id])
 
     def __contains__(self, label: object) -> bool:
         return label in self.labels
 
-    def _drop(self, unwanted: Callable[[Pattern], bool]) -> None:
-        kept = [entry for entry in self._patterns if not unwanted(entry)]
+    def _set_patterns(self, patterns: Sequence[Pattern]) -> None:
         self.clear()
-        self.add_patterns(kept)
+        self.add_patterns(patterns)
 
     def initialize(
         self,
@@ -274,45 +214,31 @@ class PiiRuler(SpanRuler):
         nlp: Language | None = None,
         patterns: Sequence[Pattern] | None = None,
     ) -> None:
-        """Set the patterns for training: those that ship, then the given ones, which stand before them.
+        """Set the patterns for training: those that ship, then the given ones, which stand before them. The rest is not used."""
+        self._set_patterns([*shipped_patterns(), *(patterns or [])])
 
-        get_examples (Callable[[], Iterable[Example]]): Not used.
-        nlp (Language | None): Not used.
-        patterns (Sequence[Pattern] | None): More patterns.
-        """
-        self.clear()
-        self.add_patterns([*shipped_patterns(), *(patterns or [])])
-
-    # --- to disk and back ---
+    # --- to disk and back; `exclude` may hold "cfg" and "patterns" ---
 
     def to_bytes(self, *, exclude: Iterable[str] = SimpleFrozenList()) -> bytes:
-        """RETURNS (bytes): Settings and patterns. exclude (Iterable[str]): "cfg" or "patterns"."""
         writers = {"cfg": lambda: srsly.json_dumps(self.cfg), "patterns": lambda: srsly.json_dumps(self._patterns)}
         return util.to_bytes(writers, exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = SimpleFrozenList()) -> "PiiRuler":
-        """Load what `to_bytes` wrote. RETURNS (PiiRuler): The component itself."""
         readers = {
             "cfg": lambda b: self.cfg.update(srsly.json_loads(b)),
-            "patterns": lambda b: self._replace_patterns(srsly.json_loads(b)),
+            "patterns": lambda b: self._set_patterns(srsly.json_loads(b)),
         }
         util.from_bytes(bytes_data, readers, exclude)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> None:
-        """Write settings and patterns to a folder. path (str | Path): The folder. exclude (Iterable[str]): See `to_bytes`."""
         writers = {"cfg": lambda p: srsly.write_json(p, self.cfg), "patterns": lambda p: srsly.write_jsonl(p, self._patterns)}
         util.to_disk(util.ensure_path(path), writers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> "PiiRuler":
-        """Load what `to_disk` wrote. RETURNS (PiiRuler): The component itself."""
         readers = {
             "cfg": lambda p: self.cfg.update(srsly.read_json(p)),
-            "patterns": lambda p: self._replace_patterns(list(srsly.read_jsonl(p))),
+            "patterns": lambda p: self._set_patterns(list(srsly.read_jsonl(p))),
         }
         util.from_disk(util.ensure_path(path), readers, exclude)
         return self
-
-    def _replace_patterns(self, patterns: Iterable[Pattern]) -> None:
-        self.clear()
-        self.add_patterns(patterns)

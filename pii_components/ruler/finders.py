@@ -1,10 +1,11 @@
-"""User names and ID numbers in lines of contact details, where their form alone would not show them.
+"""What the rules of one value alone would not find: by its place, over a line end, behind characters that show nothing.
 
-    Ana Reyes | ana@example.org | anar97 | 555-0142                       anar97: USERNAME
+    Ana Reyes | ana@example.org | anar97 | 555-0142                         anar97: USERNAME (`in_contact_lines`)
     Ana Reyes - ana@example.org - user anareyes - pin QxT:40K - 555-0142    anareyes: USERNAME; QxT:40K: ID_NUM
+    call 202-555-\\n0143                                                    202-555- 0143: PHONE_NUM (`find_torn`)
 
-Such a line is a list: short parts between signs, one of them, or one of the next line, a detail that a rule or the model has found. There a
-word for it does, and among two details or more, two names joined in small letters. In running text nothing is found.
+A line of contact details is a list: short parts between signs, one of them, or one of the next line, a detail that a rule or the model has
+found. There a word for a user name does, and among two details or more, two names joined in small letters. In running text nothing is found.
 """
 
 import re
@@ -14,10 +15,10 @@ from collections.abc import Iterator, Sequence
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
-from .merge import Page
+from .merge import Intervals, Page, whole_tokens
 from .patterns import RegexRule
-from .shapes import Context, Hit, Intervals, is_amount, is_date, is_publication, is_years
-from .validators import VALIDATORS
+from .tokenizer import INVISIBLE
+from .validators import VALIDATORS, Context, Hit, count_digits, is_amount, is_date, is_publication, is_years
 
 SOURCE = "username-contact-line"
 ID_SOURCE = "id-contact-line"
@@ -47,9 +48,9 @@ _COUNTED = frozenset((
 
 
 def in_contact_lines(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
-    """User names that only their place shows.
+    """User names and ID numbers that only their place shows.
 
-    page (Page): The document. known (Sequence[Candidate]): What rules and the model have found, of every label.
+    known (Sequence[Candidate]): What rules and the model have found, of every label.
     RETURNS (list[Candidate]): Of what none of these touches.
     """
     text = page.view.text
@@ -60,53 +61,46 @@ def in_contact_lines(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
         return found
     taken = Intervals((start, end) for start, end, _ in spans)
     lines = [line.span() for line in _LINE.finditer(text)]
-    told = [bisect_left(details, start) < bisect_left(details, end) for start, end in lines]
-    lists = [_as_list(text, *line) if any(told[max(0, n - 1) : n + 2]) else [] for n, line in enumerate(lines)]
+    detailed = [bisect_left(details, start) < bisect_left(details, end) for start, end in lines]
+    lists = [_as_list(text, *line) if any(detailed[max(0, n - 1) : n + 2]) else [] for n, line in enumerate(lines)]
     for n, parts in enumerate(lists):
-        beside = any(told[k] and (lists[k] or k == n) for k in range(max(0, n - 1), min(n + 2, len(lines))))
-        near = bisect_left(details, lines[min(n + 1, len(lines) - 1)][1]) - bisect_left(details, lines[max(n - 1, 0)][0])
+        first_near, last_near = max(0, n - 1), min(n + 1, len(lines) - 1)
+        beside = any(detailed[k] and (lists[k] or k == n) for k in range(first_near, last_near + 1))
+        near = bisect_left(details, lines[last_near][1]) - bisect_left(details, lines[first_near][0])
         for start, end in parts if beside else ():
             first, last, label = _value_in(text[start:end], dense=near >= _DENSE)
             at = (start + first, start + last)
-            tokens = page.tokens(*at) if label and not taken.touch(*at) else None
-            if tokens is not None:
+            if label and not taken.touch(*at):
                 source, what = (SOURCE, "user name") if label == USERNAME else (ID_SOURCE, "ID number")
-                found.append(Candidate(*tokens, label, 0.8, source, f"{what}: alone among contact details"))
+                found += page.found(*at, label, 0.8, source, f"{what}: alone among contact details")
     return found
 
 
 def _as_list(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): The parts of a line that is a list of short ones; nothing for any other line."""
-    parts = _parts(text, start, end) if end - start <= _LONGEST else []
-    short = all(len(text[first:last].split()) <= _MOST_WORDS for first, last in parts)
-    return parts if short and 2 <= len(parts) <= _MOST_PARTS else []
-
-
-def _parts(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): Characters, end exclusive, of what stands between the signs of a line, without white space."""
-    ends = [(m.start(), m.end()) for m in _SIGNS.finditer(text, start, end)]
-    firsts, lasts = [start, *(b for _, b in ends)], [*(a for a, _ in ends), end]
+    """The parts (characters, without white space) of a line that is a list of short ones; nothing for any other line."""
+    if end - start > _LONGEST:
+        return []
+    signs = [match.span() for match in _SIGNS.finditer(text, start, end)]
+    firsts, lasts = [start, *(after for _, after in signs)], [*(before for before, _ in signs), end]
     parts = []
     for first, last in zip(firsts, lasts, strict=True):
         value = text[first:last]
         if value.strip():
             low = first + len(value) - len(value.lstrip())
             parts.append((low, low + len(value.strip())))
-    return parts
+    short = all(len(text[first:last].split()) <= _MOST_WORDS for first, last in parts)
+    return parts if short and 2 <= len(parts) <= _MOST_PARTS else []
 
 
 def _value_in(part: str, *, dense: bool) -> tuple[int, int, str]:
-    """RETURNS (tuple[int, int, str]): Characters of a part that are a user name or an ID number, and which; "" for neither.
-
-    dense (bool): Whether there are details enough for two names joined to do.
-    """
-    if _is_username(part):
+    """Characters of a part that are a user name or an ID number, and which; "" for neither. dense: whether two names joined do."""
+    first = re.match(r"@?([^\W\d_]+)", part)
+    if _NAME.fullmatch(part) and first and first[1].lower() not in _COUNTED:
         return 0, len(part), USERNAME
-    labelled = _LABELLED.fullmatch(part)
-    if labelled and (
-        labelled["sign"] or not labelled["value"].isalpha() or in_table(labelled["value"]) or is_glued(labelled["value"])
-    ):
-        return *labelled.span("value"), USERNAME
+    if labelled := _LABELLED.fullmatch(part):
+        value = labelled["value"]
+        if labelled["sign"] or not value.isalpha() or in_table(value) or is_glued(value):
+            return *labelled.span("value"), USERNAME
     if numbered := _NUMBERED.fullmatch(part):
         return *numbered.span("value"), ID_NUM
     if dense and part.islower() and is_glued(part):
@@ -114,16 +108,10 @@ def _value_in(part: str, *, dense: bool) -> tuple[int, int, str]:
     return 0, 0, ""
 
 
-def _is_username(value: str) -> bool:
-    """Whether a part of a line has the form of a user name."""
-    first = re.match(r"@?([^\W\d_]+)", value)
-    return _NAME.fullmatch(value) is not None and first is not None and first[1].lower() not in _COUNTED
-
-
-# Details that were hidden from programs on purpose: nothing that shows between all their letters, full-width digits in an
+# Details that were hidden from programs on purpose: nothing that shows between all their letters, or full-width digits.
 
 SOURCE_HIDDEN = "hidden"
-_NOTHING = "\u00ad\u034f\u061c\u115f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\u3164\ufe00-\ufe0f\ufeff"
+_NOTHING = INVISIBLE + r"\u115f\u3164"
 # Nothing between all characters, four in a row at least.
 _BETWEEN = re.compile(rf"[^\s{_NOTHING}](?:[{_NOTHING}]{{1,3}}[^{_NOTHING}]){{4,}}")
 _WIDE = re.compile(r"[\uff01-\uff5e](?:\u3000?[\uff01-\uff5e]){3,40}")
@@ -136,18 +124,15 @@ _KNOWN = (EMAIL, URL_PERSONAL, PHONE_NUM, ID_NUM, STREET_ADDRESS, USERNAME)
 def with_hidden(page: Page, candidates: Sequence[Candidate], regions: Sequence[str] = ()) -> list[Candidate]:
     """Make one detail of each stretch that was hidden on purpose.
 
-    page (Page): The document. candidates (Sequence[Candidate]): What was found, sorted, without overlaps.
-    regions (Sequence[str]): Countries whose national numbers count.
+    candidates (Sequence[Candidate]): What was found, sorted, without overlaps. regions (Sequence[str]): Countries whose national numbers count.
     RETURNS (list[Candidate]): The same, where what lies inside of a stretch gave way to the stretch; what reaches beyond it stays.
     """
     out = list(candidates)
     if page.doc.text.isascii():
         return out
     for low, high in _stretches(page.doc.text):
-        span = page.doc.char_span(low, high, alignment_mode="expand")
-        if span is None or any(
-            char.isalnum() for char in page.doc.text[span.start_char : low] + page.doc.text[high : span.end_char]
-        ):
+        span = whole_tokens(page.doc, low, high)
+        if span is None:
             continue
         touched = [c for c in out if c.start < span.end and span.start < c.end]
         if any(c.start < span.start or c.end > span.end or (c.start, c.end) == (span.start, span.end) for c in touched):
@@ -162,7 +147,7 @@ def with_hidden(page: Page, candidates: Sequence[Candidate], regions: Sequence[s
 
 
 def _stretches(text: str) -> Iterator[tuple[int, int]]:
-    """YIELDS (tuple[int, int]): Characters, end exclusive, of what was hidden."""
+    """Characters of what was hidden."""
     for match in _BETWEEN.finditer(text):
         if sum(char.isascii() and char.isalnum() for char in match.group()) >= 3:
             yield match.start(), match.start() + len(match.group().rstrip())
@@ -174,7 +159,7 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
 def _label(hit: Hit, touched: Sequence[Candidate], regions: Sequence[str]) -> str:
     """What a stretch is; empty for what may be a name, or anything."""
     value = hit.value
-    digits = sum(char.isdigit() for char in value)
+    digits = count_digits(value)
     best = max((c for c in touched if c.label in _KNOWN), key=lambda c: (c.end - c.start, c.score), default=None)
     if best is not None:
         return best.label
@@ -184,13 +169,8 @@ def _label(hit: Hit, touched: Sequence[Candidate], regions: Sequence[str]) -> st
         return URL_PERSONAL
     words = re.findall(r"[^\W\d_]{3,}", value)
     if digits >= _LEAST_DIGITS - 1 and len(words) < 2:
-        if (
-            is_date(value)
-            or is_years(value)
-            or is_amount(hit)
-            or is_publication(hit)
-            or re.fullmatch(r"\d{1,3}(?:,\d{3})+|\d+[.,]\d+", value)
-        ):
+        counted = re.fullmatch(r"\d{1,3}(?:,\d{3})+|\d+[.,]\d+", value)
+        if counted or is_date(value) or is_years(value) or is_amount(hit) or is_publication(hit):
             return ""
         context = Context(regions=tuple(regions))
         return PHONE_NUM if VALIDATORS["phone"](hit, context) or re.match(r"\+|\(\d{2,3}\)", value) else ID_NUM
@@ -228,17 +208,18 @@ def find_torn(
 ) -> list[Candidate]:
     """Values that lie on two lines.
 
-    page (Page): The document. rules (Sequence[RegexRule]): Those with a word for what the value is, and a few forms, are used.
+    rules (Sequence[RegexRule]): Those with a word for what the value is, and a few forms, are used.
     proposals (Sequence[Candidate]): Of the model: names, beside which a number may stand, and halves of numbers.
-    regions (Sequence[str]): Countries whose national numbers count.
     RETURNS (list[Candidate]): What a rule finds over a line end, or the model on one side of it, of the labels EMAIL, PHONE_NUM and ID_NUM.
     """
     text = page.view.text
-    chosen = [rule for rule in rules if rule.label in (EMAIL, PHONE_NUM, ID_NUM) and (rule.cue or rule.id in _FORMS)]
     found: list[Candidate] = []
     breaks = list(_breaks(text))
-    names = [page.chars(c.start, c.end) for c in proposals if is_name(c.label)] if breaks else []
-    halves = [(c, *page.chars(c.start, c.end)) for c in proposals if c.label in (PHONE_NUM, ID_NUM)] if breaks else []
+    if not breaks:
+        return found
+    chosen = [rule for rule in rules if rule.label in (EMAIL, PHONE_NUM, ID_NUM) and (rule.cue or rule.id in _FORMS)]
+    names = [page.chars(c.start, c.end) for c in proposals if is_name(c.label)]
+    halves = [(c, *page.chars(c.start, c.end)) for c in proposals if c.label in (PHONE_NUM, ID_NUM)]
     for low, at, to, high in breaks:
         # As one line; a blank at the break may be one of the value.
         blank = " " if to - at > 1 else ""
@@ -247,51 +228,34 @@ def find_torn(
         context = Context(regions=tuple(regions), names=near)
         before = len(found)
         for rule in chosen:
-            for hit in _hits(rule, line, context):
-                if rule.label == ID_NUM:
-                    hit = _grouped(hit)
+            for hit in rule.hits(line, context):
+                more = _MORE.match(line, hit.end) if rule.label == ID_NUM else None
+                hit = hit.cut(0, more.end() - hit.start) if more else hit  # "880-817" and "-Q"
                 if not hit.start < joint < hit.end - len(blank):
                     continue
                 if _is_whole(rule, line[:joint], hit.start, context) or not _is_rest(rule, line, joint + len(blank), hit):
                     continue
-                tokens = page.tokens(low + hit.start, to + hit.end - joint - len(blank))
-                if tokens is not None:
-                    reason = f"{rule.reason}, torn at the end of a line"
-                    found.append(Candidate(*tokens, rule.label, hit.score, rule.id, reason))
+                reason = f"{rule.reason}, torn at the end of a line"
+                end = to + hit.end - joint - len(blank)
+                found += page.found(low + hit.start, end, rule.label, hit.score, rule.id, reason)
         half = next((c for c, start, end in halves if low <= start and (end == at or start == to)), None)
         head, rest = _HEAD.search(text[low:at]), _REST.match(text, to, high)
         if half is not None and head and rest and len(found) == before and _is_number(text, head.group(), rest):
-            tokens = page.tokens(low + head.start(), rest.end())
-            if tokens is not None:
-                reason = "a number, torn at the end of a line"
-                found.append(Candidate(*tokens, half.label, half.score, half.source, reason))
+            reason = "a number, torn at the end of a line"
+            found += page.found(low + head.start(), rest.end(), half.label, half.score, half.source, reason)
     return found
-
-
-def _grouped(hit: Hit) -> Hit:
-    """A number with the groups that a hyphen joins to it: "880-817" and "-Q"."""
-    more = _MORE.match(hit.text, hit.end)
-    return hit.cut(0, more.end() - hit.start) if more else hit
 
 
 def _is_number(text: str, head: str, rest: re.Match[str]) -> bool:
     """Whether two pieces with a break between them are one number."""
-    if (
-        not re.search(r"\d", head)
-        or not re.search(r"\d", rest.group())
-        or is_years(head)
-        or is_years(rest.group())
-        or is_date(rest.group())
-    ):
+    tail = rest.group()
+    if not re.search(r"\d", head) or is_years(head) or is_years(tail) or is_date(tail):
         return False
-    digits = sum(char.isdigit() for char in head + rest.group())
-    return 5 <= digits <= 16 and sum(char.isdigit() for char in rest.group()) >= 2 and _NO_REST.match(text, rest.end()) is None
+    return 5 <= count_digits(head + tail) <= 16 and count_digits(tail) >= 2 and _NO_REST.match(text, rest.end()) is None
 
 
 def _breaks(text: str) -> Iterator[tuple[int, int, int, int]]:
-    """YIELDS (tuple[int, int, int, int]): Start of a line, its end, start and end of the next, for each break worth a look."""
-    if "\n" not in text:
-        return
+    """Start of a line, its end, start and end of the next, for each break worth a look."""
     for match in _BREAK.finditer(text):
         at, to = match.span(match.lastgroup or 0)
         if match.lastgroup == "point" and "@" not in text[max(0, at - 64) : at]:
@@ -301,23 +265,12 @@ def _breaks(text: str) -> Iterator[tuple[int, int, int, int]]:
         yield low, at, to, min(end if end >= 0 else len(text), to + _WINDOW // 2)
 
 
-def _hits(rule: RegexRule, line: str, context: Context) -> Iterator[Hit]:
-    validator = VALIDATORS[rule.validate]
-    for match in rule.search(line):
-        start, end = rule.span(match)
-        valid = validator(Hit(line, start, end, rule.score, line[match.start() : start]), context)
-        if valid is not None and valid.start < valid.end:
-            yield valid
-
-
 def _is_whole(rule: RegexRule, head: str, start: int, context: Context) -> bool:
     """Whether the first half is such a value by itself; an ID of a few digits may be half of one."""
     if rule.label == ID_NUM:
         return not rule.cue and is_years(head[start:])
-    return any(
-        hit.start == start and (rule.label == EMAIL or sum(char.isdigit() for char in hit.value) >= _MOST_DIGITS)
-        for hit in _hits(rule, head, context)
-    )
+    hits = (hit for hit in rule.hits(head, context) if hit.start == start)
+    return any(rule.label == EMAIL or count_digits(hit.value) >= _MOST_DIGITS for hit in hits)
 
 
 def _is_rest(rule: RegexRule, line: str, joint: int, hit: Hit) -> bool:
@@ -327,4 +280,4 @@ def _is_rest(rule: RegexRule, line: str, joint: int, hit: Hit) -> bool:
     rest = _REST.match(line, joint)
     if rest is None or is_years(rest.group()) or is_date(line[joint : joint + 10].partition(" ")[0]):
         return False
-    return sum(char.isdigit() for char in line[joint : hit.end]) >= 2 and _NO_REST.match(line, hit.end) is None
+    return count_digits(line[joint : hit.end]) >= 2 and _NO_REST.match(line, hit.end) is None

@@ -1,7 +1,8 @@
 """Put together what the model proposed and what the rules found, label by label, as pure functions.
 
-    cleaned = clean_candidate(page, candidate, found)    # ends corrected, or None
-    merged = merge(page, model, found)                   # without overlaps
+    page = Page(doc, NormalizedView(doc.text))
+    cleaned = clean_candidate(page, candidate, verdicts)    # ends corrected, or None
+    merged = merge(page, model, found)                      # without overlaps
 
 The model is good at "there is something here", rules are good at where it begins and ends. So a rule's ends win, the higher
 score stays, and a proposal without the shape that its label demands is dropped. Names are left alone, but for the tokens of an
@@ -9,102 +10,23 @@ address or a number that stands inside them: those are cut out, and what is left
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, ROLES, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, label_for_role
 from ..names.normalize import NormalizedView, normalize_token
 from ..names.scripts import native_names
 from ..spans import PROPAGATION, Candidate, resolve_overlaps
-from .shapes import Context, Hit, Intervals, is_date, is_dated, is_publication, is_years
 from .urls import Verdict
-from .validators import VALIDATORS, not_a_phone
-
-# Pieces that a detector saw of one number or one address, put together, as pure functions.
-
-# A number in groups: "880-817-110-Q", "204/4T1/770"; each group short, with a digit or a letter or two. "10-year-old" is none.
-_GROUPS = re.compile(
-    r"(?<![\w./:@-])(?:[A-Za-z]{0,4}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,3})"
-    r"(?:[-/](?:[A-Za-z]{0,3}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,2})){1,6}(?![\w/@-])"
-)
-_ADDRESS_GAP, _ADDRESS_CHARS = 6, 20  # tokens and characters between two pieces of one address
-_IN_ADDRESS = frozenset(
-    ["apt", "de", "del", "di", "do", "dos", "flat", "la", "no", "of", "room", "st", "the", "unit", "van", "von"]
-)
-_ENDS = frozenset('!?;|:"“”')
-
-
-def join_torn(page: "Page", proposals: Sequence[Candidate]) -> list[Candidate]:
-    """Numbers of one kind with a line break between them are one number that was torn: neither half has the shape of any.
-
-    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted.
-    RETURNS (list[Candidate]): The same, halves joined.
-    """
-    found: list[Candidate] = []
-    for cand in proposals:
-        last = found[-1] if found else None
-        if last is not None and cand.label in (PHONE_NUM, ID_NUM) and last.label == cand.label:
-            between = page.doc[last.end : cand.start].text if last.end < cand.start else "?"
-            halves = page.hit(last).value[-1:], page.hit(cand).value[:1]
-            if between.count("\n") == 1 and between.isspace() and all(half.isdigit() for half in halves):
-                found[-1] = replace(last, end=cand.end, score=max(last.score, cand.score))
-                continue
-        found.append(cand)
-    return found
-
-
-def join_address(page: "Page", proposals: Sequence[Candidate]) -> list[Candidate]:
-    """Pieces of an address with a few words between them are one: "[Bramble Cott]., The Street, [Little Wenham] GL99".
-
-    page (Page): The document. proposals (Sequence[Candidate]): Of the model, sorted.
-    RETURNS (list[Candidate]): The same, pieces joined where nothing but short gaps without words in small letters lies between, at most one
-        line end, and a name that was seen in the gap given up.
-    """
-    found: list[Candidate] = []
-    for cand in proposals:
-        at = next((i for i in range(len(found) - 1, -1, -1) if found[i].label == STREET_ADDRESS), None)
-        if cand.label == STREET_ADDRESS and at is not None and cand.start - found[at].end <= _ADDRESS_GAP:
-            last, between = found[at], [page.doc[i].text for i in range(found[at].end, cand.start)]
-            text = "".join(between)
-            small = [word for word in between if word.islower() and word not in _IN_ADDRESS]
-            if len(text) <= _ADDRESS_CHARS and text.count("\n") <= 1 and not small and not set(text) & _ENDS:
-                found[at:] = [replace(last, end=cand.end, score=max(last.score, cand.score))]
-                continue
-        found.append(cand)
-    return found
-
-
-def whole_group(page: "Page", candidate: Candidate) -> Candidate:
-    """A number that is part of one in groups, as all of it.
-
-    page (Page): The document. candidate (Candidate): A number.
-    RETURNS (Candidate): The same, or all of the group.
-    """
-    hit = page.hit(candidate)
-    line = hit.text.rfind("\n", 0, hit.start) + 1
-    for match in _GROUPS.finditer(hit.text, max(line, hit.start - 24), hit.end + 24):
-        low, high = match.span()
-        inside = low <= hit.start and hit.end <= high and high - low > hit.end - hit.start
-        if inside and high - low <= 28 and sum(c.isdigit() for c in match.group()) >= 5 and not is_date(match.group()):
-            tokens = page.tokens(low, high)
-            return replace(candidate, start=tokens[0], end=tokens[1]) if tokens else candidate
-    return candidate
-
-
-RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
-_PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
-_VERY_SURE = 0.98  # of a model about an address that by its form is unlikely to be anybody's
-_PARTING = frozenset('"“”„«»|;')
-_JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
-# A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.
-_REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
+from .validators import VALIDATORS, Context, Hit, count_digits, is_date, is_dated, is_publication, is_years, not_a_phone
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A document with its normalised view. Offsets of both are characters, end exclusive."""
+    """A document with its normalised view."""
 
     doc: Doc
     view: NormalizedView
@@ -122,22 +44,120 @@ class Page:
 
     def hit(self, candidate: Candidate) -> Hit:
         """RETURNS (Hit): A candidate as a piece of the normalised text."""
-        start, end = self.chars(candidate.start, candidate.end)
-        return Hit(self.view.text, start, end, candidate.score)
+        return Hit(self.view.text, *self.chars(candidate.start, candidate.end), candidate.score)
+
+    def found(self, start: int, end: int, label: str, score: float, source: str, reason: str) -> list[Candidate]:
+        """RETURNS (list[Candidate]): The tokens that characters of the normalised text touch, with a label; one, or none without tokens."""
+        tokens = self.tokens(start, end)
+        return [Candidate(*tokens, label, score, source, reason)] if tokens else []
 
 
-def _seen(doc: Doc, i: int) -> str:
-    """RETURNS (str): A token as a reader sees it; empty, if it shows nothing."""
-    return normalize_token(doc[i].text)
+def whole_tokens(doc: Doc, start: int, end: int) -> Span | None:
+    """RETURNS (Span | None): The tokens of these characters of the document; None, if letters or digits of a token lie outside."""
+    span = doc.char_span(start, end, alignment_mode="expand")
+    beside = "" if span is None else doc.text[span.start_char : start] + doc.text[end : span.end_char]
+    return None if any(char.isalnum() for char in beside) else span
+
+
+class Intervals:
+    """Stretches of text in any order, asked quickly. Overlapping ones become one."""
+
+    __slots__ = ("_ends", "_starts")
+
+    def __init__(self, ranges: Iterable[tuple[int, int]]) -> None:
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in sorted(ranges):
+            if self._ends and start < self._ends[-1]:
+                self._ends[-1] = max(end, self._ends[-1])
+            else:
+                self._starts.append(start)
+                self._ends.append(end)
+
+    def cover(self, start: int, end: int) -> bool:
+        """RETURNS (bool): Whether one stretch holds all of start to end (exclusive)."""
+        i = bisect_right(self._starts, start) - 1
+        return i >= 0 and end <= self._ends[i]
+
+    def touch(self, start: int, end: int) -> bool:
+        """RETURNS (bool): Whether one stretch holds any of start to end (exclusive)."""
+        i = bisect_right(self._ends, start)
+        return i < len(self._starts) and self._starts[i] < end
+
+
+# A number in groups: "880-817-110-Q", "204/4T1/770"; each group short, with a digit or a letter or two. "10-year-old" is none.
+_GROUPS = re.compile(
+    r"(?<![\w./:@-])(?:[A-Za-z]{0,4}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,3})"
+    r"(?:[-/](?:[A-Za-z]{0,3}\d[A-Za-z\d]{0,7}|[A-Za-z]{1,2})){1,6}(?![\w/@-])"
+)
+_ADDRESS_GAP, _ADDRESS_CHARS = 6, 20  # tokens and characters between two pieces of one address
+_IN_ADDRESS = frozenset("apt de del di do dos flat la no of room st the unit van von".split())  # noqa: SIM905
+_ENDS = frozenset('!?;|:"“”')
+
+
+def join_pieces(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
+    """Put together what the model saw in pieces.
+
+    Numbers of one kind with a line break between them are one number that was torn. Pieces of an address with short gaps between them, without
+    words in small letters and with at most one line end, are one ("[Bramble Cott]., The Street, [Little Wenham] GL99"); a name that was seen
+    in the gap is given up.
+    """
+    found: list[Candidate] = []
+    for cand in proposals:
+        last = len(found) - 1
+        if cand.label == STREET_ADDRESS:
+            last = next((i for i in range(last, -1, -1) if found[i].label == STREET_ADDRESS), -1)
+        if last >= 0 and found[last].label == cand.label and _is_one(page, found[last], cand):
+            found[last:] = [replace(found[last], end=cand.end, score=max(found[last].score, cand.score))]
+        else:
+            found.append(cand)
+    return found
+
+
+def _is_one(page: Page, first: Candidate, second: Candidate) -> bool:
+    """Whether two neighbours of one label are halves of one number, or pieces of one address."""
+    between = [page.doc[i].text for i in range(first.end, second.start)]
+    if first.label in (PHONE_NUM, ID_NUM):
+        gap = page.doc[first.end : second.start].text if between else ""
+        ends = page.hit(first).value[-1:], page.hit(second).value[:1]
+        return gap.isspace() and gap.count("\n") == 1 and all(end.isdigit() for end in ends)
+    if first.label != STREET_ADDRESS or len(between) > _ADDRESS_GAP:
+        return False
+    text = "".join(between)
+    small = any(word.islower() and word not in _IN_ADDRESS for word in between)
+    return len(text) <= _ADDRESS_CHARS and text.count("\n") <= 1 and not small and not set(text) & _ENDS
+
+
+def _moved(page: Page, candidate: Candidate, start: int, end: int) -> Candidate | None:
+    """RETURNS (Candidate | None): The candidate on the tokens that these characters of the normalised text touch."""
+    tokens = page.tokens(start, end)
+    return replace(candidate, start=tokens[0], end=tokens[1]) if tokens else None
+
+
+def whole_group(page: Page, candidate: Candidate) -> Candidate:
+    """RETURNS (Candidate): A number that is part of one in groups, as all of it."""
+    hit = page.hit(candidate)
+    line = hit.text.rfind("\n", 0, hit.start) + 1
+    for match in _GROUPS.finditer(hit.text, max(line, hit.start - 24), hit.end + 24):
+        low, high = match.span()
+        inside = low <= hit.start and hit.end <= high and high - low > hit.end - hit.start
+        if inside and high - low <= 28 and count_digits(match.group()) >= 5 and not is_date(match.group()):
+            return _moved(page, candidate, low, high) or candidate
+    return candidate
+
+
+RULED = (EMAIL, PHONE_NUM, URL_PERSONAL, ID_NUM, USERNAME)
+_PHONE_RUN = re.compile(r"[+(]{0,2}\d[\d() \t./-]{4,24}\d(?:\s?(?:x|ext\.?)\s?\d{1,6})?")
+_VERY_SURE = 0.98  # of a model about an address that by its form is unlikely to be anybody's
+_PARTING = frozenset('"“”„«»|;')
+_TORN = re.compile(r"[\w+() ./-]*\d[ \t]*\n[ \t]*\d[\w() ./-]*")
+_JOINED = re.compile(r"[A-Za-z]{0,5}|[-/]")
+# A value that was recognised once is the same thing everywhere in the document, also where no cue word stands.
+_REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
 
 
 def trim(doc: Doc, candidate: Candidate, keep: str = "") -> Candidate | None:
-    """Take white space and punctuation off both ends.
-
-    doc (Doc): The document. candidate (Candidate): The span.
-    keep (str): Characters that may stand at the start.
-    RETURNS (Candidate | None): None, if nothing is left.
-    """
+    """RETURNS (Candidate | None): Without white space and punctuation at both ends; None, if nothing is left. keep (str): What may start it."""
 
     def idle(i: int, kept: str = "") -> bool:
         text = doc[i].text
@@ -156,10 +176,10 @@ def _clean_url(page: Page, candidate: Candidate, verdicts: Sequence[Verdict]) ->
     hit = page.hit(candidate)
     for verdict in verdicts:
         if verdict.hit.start < hit.end and hit.start < verdict.hit.end:
-            tokens = page.tokens(verdict.hit.start, verdict.hit.end)
-            if verdict.personal == "no" or tokens is None or (verdict.personal == "unlikely" and candidate.score < _VERY_SURE):
+            if verdict.personal == "no" or (verdict.personal == "unlikely" and candidate.score < _VERY_SURE):
                 return None
-            return replace(candidate, start=tokens[0], end=tokens[1], reason=candidate.reason or verdict.reason)
+            whole = _moved(page, candidate, verdict.hit.start, verdict.hit.end)
+            return replace(whole, reason=whole.reason or verdict.reason) if whole else None
     return trim(page.doc, candidate) if re.search(r"(?i)://\S|\bwww\.\w|\w\.[a-z]{2,}/", hit.value) else None
 
 
@@ -169,36 +189,40 @@ def _clean_phone(page: Page, candidate: Candidate) -> Candidate | None:
     for match in _PHONE_RUN.finditer(hit.text, max(line, hit.start - 30), hit.end + 30):
         if match.start() < hit.end and hit.start < match.end():
             found = Hit(hit.text, match.start(), match.end())
-            if not 7 <= sum(c.isdigit() for c in match.group()) <= 20 or not_a_phone(found):
+            if not 7 <= count_digits(match.group()) <= 20 or not_a_phone(found):
                 return None
-            tokens = page.tokens(match.start(), match.end())
-            return trim(page.doc, replace(candidate, start=tokens[0], end=tokens[1]), keep="+(") if tokens else None
+            whole = _moved(page, candidate, *match.span())
+            return trim(page.doc, whole, keep="+(") if whole else None
     return None
 
 
 def _longest_part(doc: Doc, candidate: Candidate) -> Candidate:
     """The part with most digits of what a quote or a bar parts: '2 ” 123456789' is no one number."""
-    parts, start = [], candidate.start
-    for i in range(candidate.start, candidate.end):
-        if doc[i].text in _PARTING:
-            parts.append((start, i))
-            start = i + 1
-    if not parts:
-        return candidate
-    parts.append((start, candidate.end))
-    best = max((p for p in parts if p[0] < p[1]), key=lambda p: sum(c.isdigit() for c in doc[p[0] : p[1]].text), default=None)
-    return replace(candidate, start=best[0], end=best[1]) if best else candidate
+    parts = _between(candidate, [i for i in range(candidate.start, candidate.end) if doc[i].text in _PARTING])
+    return max(parts, key=lambda part: count_digits(doc[part.start : part.end].text), default=candidate)
+
+
+def _between(cand: Candidate, taken: Iterable[int]) -> list[Candidate]:
+    """Stretches of a candidate between tokens of it that are taken, sorted."""
+    taken = list(taken)
+    stretches = zip([cand.start, *(i + 1 for i in taken)], [*taken, cand.end], strict=True)
+    return [replace(cand, start=start, end=end) for start, end in stretches if start < end]
 
 
 def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
-    found = trim(page.doc, _longest_part(page.doc, candidate))
+    doc = page.doc
+    found = trim(doc, _longest_part(doc, candidate))
     if found is None:
         return None
     # Words before the number ("Student ID No") are no part of it, unless they are joined to it ("AB-1234").
     start = next((i for i in range(found.start, found.end) if any(c.isdigit() for c in page.doc[i].text)), None)
     if start is None:
         return None
-    while start > found.start and not page.doc[start - 1].whitespace_ and _JOINED.fullmatch(_seen(page.doc, start - 1)):
+    while (
+        start > found.start
+        and not page.doc[start - 1].whitespace_
+        and _JOINED.fullmatch(normalize_token(page.doc[start - 1].text))
+    ):
         start -= 1
     # "AB1-234" + "-56"
     end = found.end
@@ -217,20 +241,14 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     if start and page.doc[start - 1].text == "(" and ")" in (text := page.doc[start : found.end].text) and "(" not in text:
         found = replace(found, start=start - 1)  # "(11) 98765-4321"
     hit = page.hit(found)
-    if sum(c.isdigit() for c in hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit):
+    if count_digits(hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit):
         return None
     return found
-
-
-def _is_torn(page: Page, candidate: Candidate) -> bool:
-    value = page.hit(candidate).value
-    return "\n" in value and re.fullmatch(r"[\w+() ./-]*\d[ \t]*\n[ \t]*\d[\w() ./-]*", value) is not None
 
 
 def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
     """Correct the ends of one proposal of the model, or drop it.
 
-    page (Page): The document.
     candidate (Candidate): The proposal; one without a rule of its own only loses white space and punctuation at its ends.
     verdicts (Sequence[Verdict]): All web addresses of the document.
     RETURNS (Candidate | None): None, if it lacks the shape that its label demands.
@@ -239,8 +257,9 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
         return candidate
     if candidate.label == URL_PERSONAL:
         return _clean_url(page, candidate, verdicts)
-    if candidate.label in (PHONE_NUM, ID_NUM) and _is_torn(page, candidate):
-        return candidate if sum(c.isdigit() for c in page.hit(candidate).value) >= 5 else None
+    value = page.hit(candidate).value
+    if candidate.label in (PHONE_NUM, ID_NUM) and "\n" in value and _TORN.fullmatch(value):
+        return candidate if count_digits(value) >= 5 else None
     if candidate.label == PHONE_NUM:
         phone = _clean_phone(page, candidate)
         return whole_group(page, phone) if phone else None
@@ -259,27 +278,20 @@ def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict
 
 
 def _free(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Stretches of a candidate whose tokens are not taken, without white space and punctuation around them."""
-    ends = [i for i in range(cand.start, cand.end) if i in taken]
-    stretches = zip([cand.start, *(i + 1 for i in ends)], [*ends, cand.end], strict=True)
-    pieces = (trim(doc, replace(cand, start=start, end=end)) for start, end in stretches if start < end)
+    """Stretches of a candidate whose tokens are not taken, without white space and punctuation around them."""
+    pieces = (trim(doc, piece) for piece in _between(cand, [i for i in range(cand.start, cand.end) if i in taken]))
     return [piece for piece in pieces if piece is not None]
 
 
 def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candidate]) -> list[Candidate]:
-    """Cut the tokens of details out of names.
-
-    doc (Doc): The document. candidates (Iterable[Candidate]): The names.
-    details (Sequence[Candidate]): What stands inside or beside them.
-    RETURNS (list[Candidate]): A name that a detail covers is gone; of one that reaches further, what holds letters stays.
-    """
+    """RETURNS (list[Candidate]): Names without the tokens of details: one that a detail covers is gone, of a longer one what holds letters stays."""
     taken = {i for detail in details for i in range(detail.start, detail.end)}
     kept: list[Candidate] = []
     for cand in candidates:
         if taken.isdisjoint(range(cand.start, cand.end)):
             kept.append(cand)
-            continue
-        kept += [p for p in _free(doc, cand, taken) if any(c.isalpha() for i in range(p.start, p.end) for c in doc[i].text)]
+        else:
+            kept += [piece for piece in _free(doc, cand, taken) if any(c.isalpha() for c in doc[piece.start : piece.end].text)]
     return kept
 
 
@@ -288,9 +300,7 @@ def merge(
 ) -> list[Candidate]:
     """Names and cleaned proposals of the model together with what the rules found.
 
-    page (Page): The document.
-    model (Iterable[Candidate]): Cleaned proposals, names among them.
-    found (Sequence[Candidate]): What the rules found.
+    model (Iterable[Candidate]): Cleaned proposals, names among them. found (Sequence[Candidate]): What the rules found.
     cued (frozenset[str]): Ids of rules that had a word for what the value is: they stand against a mere shape.
     RETURNS (list[Candidate]): Sorted, without overlaps.
     """
@@ -316,14 +326,11 @@ def merge(
             rule = rules[partners[0]]
             kept.append(replace(cand, score=rule.score, source=rule.source, reason=rule.reason))
     whole = resolve_overlaps([*kept, *rules])
-    whole = resolve_overlaps([*whole, *_remains(page.doc, [c for c in (*kept, *rules) if c.label == STREET_ADDRESS], whole)])
-    return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
-
-
-def _remains(doc: Doc, addresses: Sequence[Candidate], whole: Sequence[Candidate]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Of each address that lost against others, stretches of two tokens or more that none of these covers."""
+    # Of each address that lost against others, stretches of two tokens or more that none of these covers.
     taken = {token for c in whole for token in range(c.start, c.end)}
-    return [piece for cand in addresses for piece in _free(doc, cand, taken) if piece.end - piece.start > 1]
+    left = [piece for c in (*kept, *rules) if c.label == STREET_ADDRESS for piece in _free(page.doc, c, taken)]
+    whole = resolve_overlaps([*whole, *(piece for piece in left if piece.end - piece.start > 1)])
+    return resolve_overlaps([*whole, *cut_names(page.doc, names, [c for c in whole if c.label in (*RULED, STREET_ADDRESS)])])
 
 
 def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Candidate]:
@@ -333,15 +340,13 @@ def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Cand
     url_at = {token: c for c in found if c.label == URL_PERSONAL for token in range(c.start, c.end)}
     rest: list[Candidate] = []
     for cand in found:
-        if cand.source in cued:
-            continue
         if cand.label == EMAIL:
             # An e-mail address inside a personal web address goes with it.
             url = url_at.get(cand.start)
             covered = url is not None and cand.end <= url.end and url.end - url.start > cand.end - cand.start
         else:
             covered = cand.label != URL_PERSONAL and not called_tokens.isdisjoint(range(cand.start, cand.end))
-        if not covered:
+        if not covered and cand.source not in cued:
             rest.append(cand)
     return resolve_overlaps([*called, *rest])
 
@@ -349,8 +354,7 @@ def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Cand
 def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None) -> list[Candidate]:
     """The same values elsewhere in the document.
 
-    page (Page): The document. found (Sequence[Candidate]): What rules found.
-    blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
+    found (Sequence[Candidate]): What rules found. blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
     RETURNS (list[Candidate]): More candidates; values of fewer than 5 characters are not followed.
     """
     more: list[Candidate] = []
@@ -362,14 +366,11 @@ def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | Non
         for match in re.finditer(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", page.view.text):
             if blocked is not None and blocked.cover(*match.span()):
                 continue
-            tokens = page.tokens(*match.span())
-            if tokens is not None and taken.isdisjoint(range(*tokens)):
-                reason = f"same value as elsewhere: {first.reason}"
-                more.append(Candidate(*tokens, label, score=first.score, source=PROPAGATION, reason=reason))
+            reason = f"same value as elsewhere: {first.reason}"
+            again = page.found(*match.span(), label, first.score, PROPAGATION, reason)
+            more += [c for c in again if taken.isdisjoint(range(c.start, c.end))]
     return more
 
-
-# Names in scripts of their own, put together with what the model proposed.
 
 SOURCE = "native_name"
 _SCORE = 0.9
@@ -378,9 +379,8 @@ _DOUBT = 0.4
 
 
 def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Add names in scripts of their own.
+    """Add names in scripts of their own to what was found (sorted, without overlaps).
 
-    doc (Doc): The document. candidates (Sequence[Candidate]): What was found, sorted, without overlaps.
     RETURNS (list[Candidate]): The same, where a run of another script is a name with that name in the place of what lay inside of it; what
         reaches beyond the name, as "Ana 김지민" does, keeps its ends.
     """
@@ -390,17 +390,14 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     seen = [(doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in candidates if is_name(c.label)]
     out = list(candidates)
     for found in native_names(text, seen=seen):
-        span = doc.char_span(found.start, found.end, alignment_mode="expand")
-        if span is None or any(
-            char.isalnum() for char in text[span.start_char : found.start] + text[found.end : span.end_char]
-        ):
-            continue  # half of a token
+        span = whole_tokens(doc, found.start, found.end)
+        if span is None:
+            continue
         touched = [c for c in out if c.start < span.end and c.end > span.start]
         names = [c for c in touched if is_name(c.label)]
-        others = [c for c in touched if not is_name(c.label)]
         handle = text[span.start_char] == "@"
         # A detail that a rule found, or a handle, is no name.
-        if any(c.label != USERNAME or c.source != "model" or handle for c in others):
+        if any(c.label != USERNAME or c.source != "model" or handle for c in touched if not is_name(c.label)):
             continue
         best = max(names, key=lambda c: c.score, default=None)
         flat = (1 / len(ROLES),) * len(ROLES)
@@ -408,7 +405,7 @@ def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
         roles = tuple((1 - _DOUBT) * role + _DOUBT * even for role, even in zip(read, flat, strict=True))
         label = best.label if best is not None else label_for_role(STUDENT)
         start, end = min([span.start, *(c.start for c in names)]), max([span.end, *(c.end for c in names)])
-        score = max(_SCORE, *(c.score for c in names)) if names else _SCORE
+        score = max([_SCORE, *(c.score for c in names)])
         new = Candidate(start, end, label, score, SOURCE, f"a name in a script of its own: {found.reason}", roles)
         out = [c for c in out if c not in touched] + [new]
     return sorted(out, key=lambda c: c.start)

@@ -14,14 +14,13 @@ it finds, and a reason that a data steward can read.
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS
-from .validators import VALIDATORS
+from .validators import VALIDATORS, Context, Hit
 
 Pattern = dict[str, Any]
 KINDS = ("pattern", "regex", "host", "near")
@@ -30,12 +29,8 @@ MEANS = ("own", "cited")
 PATTERN_FILES = ("email.toml", "phone.toml", "id_num.toml", "username.toml", "url.toml")
 
 
-@dataclass(frozen=True, slots=True)
-class RegexRule:
-    """A regular expression with a validator.
-
-    `cue`: a word in the match says what the value is. `only_if`: a cheap expression that must be found in the text first.
-    """
+class RegexRule(NamedTuple):
+    """A regular expression with a validator. `cue`: a word in the match says what the value is. `only_if`: must be found in the text first."""
 
     id: str
     label: str
@@ -46,19 +41,20 @@ class RegexRule:
     cue: bool = False
     only_if: re.Pattern[str] | None = None
 
-    def search(self, text: str) -> Iterator[re.Match[str]]:
-        """YIELDS (re.Match): What the expression finds in the normalised text."""
-        if self.only_if is None or self.only_if.search(text):
-            yield from self.find.finditer(text)
+    def hits(self, text: str, context: Context) -> Iterator[Hit]:
+        """YIELDS (Hit): What the expression finds in the normalised text (its group "pii", else the whole match) and the validator accepts."""
+        if self.only_if is not None and not self.only_if.search(text):
+            return
+        validate, group = VALIDATORS[self.validate], "pii" if "pii" in self.find.groupindex else 0
+        for match in self.find.finditer(text):
+            start, end = match.span(group)
+            valid = validate(Hit(text, start, end, self.score, text[match.start() : start]), context)
+            if valid is not None and valid.start < valid.end:
+                yield valid
 
-    def span(self, match: re.Match[str]) -> tuple[int, int]:
-        """RETURNS (tuple[int, int]): The characters to report: the group "pii", else the whole match."""
-        return match.span("pii" if "pii" in self.find.groupindex else 0)
 
-
-@dataclass(frozen=True, slots=True)
-class SiteRule:
-    """A line of the table of web sites. `personal`: one of `PERSONAL`; see resources/patterns/url.toml."""
+class SiteRule(NamedTuple):
+    """A line of the table of web sites; see resources/patterns/url.toml. `personal`: one of `PERSONAL`."""
 
     id: str
     host: str
@@ -68,7 +64,7 @@ class SiteRule:
     reason: str = ""
 
     def covers(self, host: str, rest: str) -> bool:
-        """RETURNS (bool): Whether the entry speaks about this host and what follows it. Both in the normalised view."""
+        """RETURNS (bool): Whether the entry speaks about this host and what follows it."""
         if self.host.startswith("*."):
             below = host.removesuffix(self.host[1:])
             known = below != host and below not in ("", "www", "m", "en", "support", "help", "about", "blog")
@@ -84,8 +80,7 @@ class SiteRule:
         return len(self.host.strip("*.")), int(self.path is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class NearRule:
+class NearRule(NamedTuple):
     """Words before a web address. `means`: "own" or "cited"."""
 
     id: str
@@ -94,20 +89,16 @@ class NearRule:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSet:
+class RuleSet(NamedTuple):
     """Compiled patterns, apart from those that spaCy matches."""
 
     regexes: tuple[RegexRule, ...] = ()
     sites: tuple[SiteRule, ...] = ()
-    nears: tuple[NearRule, ...] = field(default=())
+    nears: tuple[NearRule, ...] = ()
 
 
 def kind_of(entry: Mapping[str, Any]) -> str:
-    """RETURNS (str): Which of `KINDS` an entry is.
-
-    RAISES (PiiError): E201, if it is none or several; E002, if its label is unknown.
-    """
+    """RETURNS (str): Which of `KINDS` an entry is. RAISES (PiiError): E201, if it is none or several; E002 for an unknown label."""
     kinds = [kind for kind in KINDS if kind in entry]
     if len(kinds) != 1:
         raise PiiError(Errors.E201, id=entry.get("id", ""))
@@ -140,9 +131,8 @@ def _one_of(entry: Mapping[str, Any], name: str, allowed: tuple[str, ...]) -> st
 def _hosts(entry: Mapping[str, Any]) -> list[str]:
     given = entry["host"] if isinstance(entry["host"], list) else [entry["host"]]
     if not given or not all(isinstance(host, str) and host for host in given):
-        raise PiiError(
-            Errors.E204, id=entry.get("id", ""), field="host", value=entry["host"], allowed="a host or a list of hosts"
-        )
+        allowed = "a host or a list of hosts"
+        raise PiiError(Errors.E204, id=entry.get("id", ""), field="host", value=entry["host"], allowed=allowed)
     return [host.lower() for host in given]
 
 
@@ -153,9 +143,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
     RETURNS (RuleSet): The sites sorted, the most exact first.
     RAISES (PiiError): E201 to E205, E002.
     """
-    regexes: list[RegexRule] = []
-    sites: list[SiteRule] = []
-    nears: list[NearRule] = []
+    regexes, sites, nears = list[RegexRule](), list[SiteRule](), list[NearRule]()
     for entry in entries:
         kind = kind_of(entry)
         name, reason = str(entry.get("id", "")), str(entry.get("reason", ""))
@@ -163,17 +151,9 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
             validate = entry.get("validate", "accept")
             if validate not in VALIDATORS:
                 raise PiiError(Errors.E202, id=name, validate=validate, allowed=", ".join(VALIDATORS))
-            rule = RegexRule(
-                id=name,
-                label=entry["label"],
-                find=_compile(entry, "regex"),
-                validate=validate,
-                score=_score(entry),
-                reason=reason or f"pattern {name}",
-                cue=bool(entry.get("cue", False)),
-                only_if=_compile(entry, "only_if") if entry.get("only_if") else None,
-            )
-            regexes.append(rule)
+            only_if = _compile(entry, "only_if") if entry.get("only_if") else None
+            found = (entry["label"], _compile(entry, "regex"), validate, _score(entry), reason or f"pattern {name}")
+            regexes.append(RegexRule(name, *found, bool(entry.get("cue", False)), only_if))
         elif kind == "host":
             path = _compile(entry, "path") if entry.get("path") else None
             personal = _one_of(entry, "personal", PERSONAL)
@@ -187,10 +167,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
 @cache
 def _read_shipped() -> tuple[Pattern, ...]:
     folder = resources.files("pii_components") / "resources" / "patterns"
-    found: list[Pattern] = []
-    for name in PATTERN_FILES:
-        found.extend(tomllib.loads((folder / name).read_text(encoding="utf-8"))["patterns"])
-    return tuple(found)
+    return tuple(entry for name in PATTERN_FILES for entry in tomllib.loads((folder / name).read_text("utf-8"))["patterns"])
 
 
 def shipped_patterns() -> list[Pattern]:

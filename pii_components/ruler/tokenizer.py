@@ -5,17 +5,15 @@
 
     "menu.Keep it"               menu . Keep it
     "Ana_Lopez_1234567"          Ana _ Lopez _ 1234567
-    "Reflection-Ana Lopez"       Reflection - Ana Lopez
     "AnaLopez3rdYear"            Ana Lopez 3rdYear
     "Email:ana.lopez@x.org."     Email : ana.lopez@x.org .
 
 It is spaCy's own Tokenizer with other rules, so it is saved and loaded with the pipeline, and `doc.text == text` always holds.
 The rule behind the rules: a span can cover several tokens but never half of one, so where a name may end, a token ends. E-mail
-addresses, web addresses and @handles stay whole, also in the middle of a string: the infix expression takes them first, and
-spaCy makes a token of what an infix matches.
+addresses, web addresses and @handles stay whole, also in the middle of a string: the infix expression takes them first.
 
-The tokenizer also sets how SHAPE is computed for its vocabulary: of what shows, so that a zero-width space in a name does not
-make it a word without a known shape. Other words have the shape that spaCy gives them.
+It also sets how SHAPE is computed for its vocabulary: of what shows, so that a zero-width space in a name does not make it a word without
+a known shape.
 """
 
 import re
@@ -146,7 +144,8 @@ INFIXES = [
     rf"(?<=[{LETTER}])[{INVISIBLE}]+(?=[0-9])|(?<=[0-9])[{INVISIBLE}]+(?=[{LETTER}])",
 ]
 # Brands and terms that are written with a capital inside and are one word.
-CAMEL_WORDS = """
+CAMEL_WORDS = frozenset(
+    """
 YouTube JavaScript TypeScript PowerPoint WhatsApp TikTok GitHub SnapChat FaceBook FaceTime PayPal MasterCard WordPress
 LaTeX MySpace SoundCloud DropBox OneDrive ClassDojo BlackBoard EdTech FinTech BioTech NeuroTech StarCraft MineCraft
 PlayStation PlayStore DreamWorks LinkedList ResearchGate SurveyMonkey MindMeister MindMap MindMup DeepMind OpenAI
@@ -154,14 +153,14 @@ ChatGPT FedEx HyperCard BuzzFeed DuoLingo GoFundMe SlideShare QuickTime MailChim
 OutLook DocuSign CapCut AirBnb TripAdvisor BlaBlaCar UberEats DoorDash StoryBoard StoryTelling SketchUp AutoCad
 PhotoShop InDesign MatLab SciPy NumPy TensorFlow HealthCare
 """.split()  # noqa: SIM905
-_CAMEL = frozenset(CAMEL_WORDS)
+)
 # English exceptions that take "id" for "I'd" and "Wed" for "we'd".
 NOT_EXCEPTIONS = ("id", "Id", "ID", "wed", "Wed")
 
 
 def _is_shifted(text: str) -> bool:
     """Whether a word is typed with the shift key the wrong way round, or in turn; "mRNA", "NaCl" and "iPhone" are not."""
-    if len(text) < 5 or text.islower() or text.isupper() or text.istitle() or not text.isalpha() or text in _CAMEL:
+    if len(text) < 5 or text.islower() or text.isupper() or text.istitle() or not text.isalpha() or text in CAMEL_WORDS:
         return False
     switches = sum(a.isupper() != b.isupper() for a, b in pairwise(text))
     return (text[0].islower() and text[1:].isupper()) or switches >= len(text) - 2
@@ -177,21 +176,12 @@ def visible_shape(text: str) -> str:
     return word_shape("".join(char for char in composed if unicodedata.category(char)[0] != "M")) or word_shape(text)
 
 
-def is_address(text: str) -> bool:
-    """RETURNS (bool): Whether the whole string has the shape of an e-mail address, a web address or an @handle."""
-    return _ADDRESS.match(text) is not None
-
-
 # Anchored at the end, without flags: spaCy stores the pattern alone.
 _ADDRESS = re.compile(rf"(?:{EMAIL_SHAPE}|{URL_SHAPE}|{HANDLE_SHAPE})\Z")
 
 
 def make_student_tokenizer(nlp: Language) -> Tokenizer:
-    """Build the tokenizer.
-
-    nlp (Language): The pipeline it is for; gives vocabulary, exceptions and the rules that ours stand before.
-    RETURNS (Tokenizer): A plain spaCy Tokenizer.
-    """
+    """RETURNS (Tokenizer): A plain spaCy Tokenizer. nlp (Language): Gives vocabulary, exceptions and the rules that ours stand before."""
     defaults = nlp.Defaults
     rules = {orth: spec for orth, spec in (defaults.tokenizer_exceptions or {}).items() if orth not in NOT_EXCEPTIONS}
     rules |= {word: [{ORTH: word}] for word in CAMEL_WORDS}
@@ -209,8 +199,5 @@ def make_student_tokenizer(nlp: Language) -> Tokenizer:
 
 @registry.tokenizers("pii_edu.StudentTokenizer.v1")
 def create_student_tokenizer() -> Callable[[Language], Tokenizer]:
-    """The registered function behind `@tokenizers = "pii_edu.StudentTokenizer.v1"`.
-
-    RETURNS (Callable[[Language], Tokenizer]): Makes the tokenizer of a pipeline.
-    """
+    """RETURNS (Callable[[Language], Tokenizer]): For configs: `@tokenizers = "pii_edu.StudentTokenizer.v1"`."""
     return make_student_tokenizer

@@ -2,7 +2,7 @@
 
     >>> from pii_components.ruler.patterns import compile_patterns, shipped_patterns
     >>> from pii_components.ruler.urls import judge_url
-    >>> from pii_components.ruler.shapes import Hit
+    >>> from pii_components.ruler.validators import Hit
     >>> judge_url(Hit("see linkedin.com/in/ana.", 4, 23), compile_patterns(shipped_patterns())).source
     'url-linkedin-profile'
 
@@ -12,13 +12,13 @@ What is public stays, since a reader needs it: course pages, encyclopedias, news
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ..names.wordlists import in_table, is_glued
-from .patterns import RuleSet, SiteRule
-from .shapes import Hit, split_host
+from .patterns import RuleSet
 from .tokenizer import SURE_TLD
+from .validators import Hit, split_host
 
 _SURE = frozenset(SURE_TLD.split("|"))
 _WINDOW = 160
@@ -37,14 +37,12 @@ _OF_A_SITE = frozenset((
 _OWN_ENDINGS = frozenset(("me", "name", "blog", "page", "bio", "tel"))
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What is known about one web address.
 
-    hit (Hit): The address without what is not part of it.
     personal (str): "yes" (protect), "unsure" (no rule speaks: what the model says counts), "unlikely" (the home page, or what is
         published there, of a site that nobody's name is in: only a model that is very sure counts) or "no" (public).
-    score (float): 0 to 1. source (str): Id of the deciding pattern. reason (str): One line.
+    source (str): Id of the deciding pattern.
     """
 
     hit: Hit
@@ -59,18 +57,16 @@ def trim_url(value: str) -> int:
     end = len(value)
     while end:
         last = value[end - 1]
-        closes = {")": "(", "]": "[", "}": "{"}.get(last)
-        if last in ".,;:!?'\"*_~…" or (closes and value.count(closes, 0, end) < value.count(last, 0, end)) or last in "([{":
-            end -= 1
-        else:
+        opens = {")": "(", "]": "[", "}": "{"}.get(last)
+        if last not in ".,;:!?'\"*_~…([{" and not (opens and value.count(opens, 0, end) < value.count(last, 0, end)):
             break
+        end -= 1
     return end
 
 
 def parse_url(value: str) -> tuple[str, str, bool] | None:
-    """Take a web address apart.
+    """Take a web address of the normalised view apart, with or without scheme, spaces within the scheme allowed.
 
-    value (str): In the normalised view, with or without scheme, spaces within the scheme allowed.
     RETURNS (tuple[str, str, bool] | None): Host in lower case without "www.", what follows it, and whether the form alone
         (scheme, "www." or a path) says that it is one. None, if it is no web address.
     """
@@ -92,36 +88,25 @@ def parse_url(value: str) -> tuple[str, str, bool] | None:
     if not scheme and not www:
         # "word.Next", "menu.Keep": a new sentence. "whole.it", "3.in": no sure ending and nothing after it.
         last = given.rpartition(".")[2]
-        if not (last.islower() or given.isupper() or last in ("Com", "Org", "Net", "Edu")):
-            return None
-        if len(rest) < 2 and (suffix.rpartition(".")[2] not in _SURE or not re.search(r"[^\W\d]{2}", domain)):
-            return None
-        if not re.search(r"[^\W\d]", domain):
+        written = last.islower() or given.isupper() or last in ("Com", "Org", "Net", "Edu")
+        bare = len(rest) < 2 and (suffix.rpartition(".")[2] not in _SURE or not re.search(r"[^\W\d]{2}", domain))
+        if not written or bare or not re.search(r"[^\W\d]", domain):
             return None
     return host.removeprefix("www."), rest, scheme or www or len(rest) > 1
-
-
-def find_site(host: str, rest: str, sites: Iterable[SiteRule]) -> SiteRule | None:
-    """RETURNS (SiteRule | None): The most exact entry about an address."""
-    return next((site for site in sites if site.covers(host, rest)), None)
 
 
 def holds_name(address: str, names: Iterable[str]) -> bool:
     """RETURNS (bool): Whether a name of the document stands in the address, as a word or two of them joined."""
     words = {word for name in names for word in re.split(r"[^a-z]+", name.lower()) if len(word) >= 3}
-    for piece in re.split(r"[^a-z]+", address.lower()):
-        if piece in words and len(piece) >= 4:
-            return True
-        if any(piece.startswith(word) and piece[len(word) :] in words for word in words):
-            return True
-    return False
+    return any(
+        (piece in words and len(piece) >= 4) or any(piece.startswith(word) and piece[len(word) :] in words for word in words)
+        for piece in re.split(r"[^a-z]+", address.lower())
+    )
 
 
 def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | None:
     """Whose is this address?
 
-    hit (Hit): What the expression found.
-    rules (RuleSet): The table of sites and the words before an address.
     names (Iterable[str]): Names found in the document, cited authors left out.
     RETURNS (Verdict | None): None, if it is no web address.
     """
@@ -136,13 +121,13 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
     if own and (earlier := _LAST_ADDRESS.search(window)) and not own.find.search(earlier["between"]):
         own = own if _LISTED.fullmatch(earlier["between"]) else None  # those words told of the address before
     # In capitals throughout, its path too, which sites write in small letters.
-    site = find_site(host, rest.lower() if hit.value.isupper() else rest, rules.sites)
-    personal = site.personal if site else "cue"
-    score = site.score if site else 0.8
+    path = rest.lower() if hit.value.isupper() else rest
+    site = next((site for site in rules.sites if site.covers(host, path)), None)  # the most exact entry
+    personal, score = (site.personal, site.score) if site else ("cue", 0.8)
     if site is None and not rest.strip("/") and any(known.host == host for known in rules.sites):
         return Verdict(hit, "no", score, "url-home", "the home page of a known site")
-    if personal == "no":
-        return Verdict(hit, "no", score, site.id if site else "url", site.reason if site else "")
+    if site and personal == "no":
+        return Verdict(hit, "no", score, site.id, site.reason)
     if site and (personal == "yes" or (personal == "maybe" and (own or "cited" not in near))):
         return Verdict(hit, "yes", score, site.id, site.reason)
     if holds_name(host.partition("/")[0] + rest, names):
@@ -153,16 +138,13 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
 
 
 def is_published(host: str, rest: str) -> bool:
-    """Whether an address leads to the front of a whole site that bears nobody's name, or to what it publishes: a company's, a newspaper's,
-    a tool's, the case study of an agency.
-
-    host (str), rest (str): From `parse_url`.
-    RETURNS (bool): Never for a subdomain ("ana.example.com") but such as "docs", an ending for people (.me), or a domain that holds a frequent name.
+    """Whether an address (host and rest from `parse_url`) leads to the front of a whole site that bears nobody's name, or to what it
+    publishes: a company's, a newspaper's, the case study of an agency. Never for a subdomain ("ana.example.com") but such as "docs", an
+    ending for people (.me), or a domain that holds a frequent name.
     """
     sub, domain, suffix = split_host(host)
-    if suffix in _OWN_ENDINGS or not (
-        sub.lower() in _OF_A_SITE or (not sub and (not rest.strip("/") or _PUBLISHED.match(rest.lower())))
-    ):
+    front = not sub and (not rest.strip("/") or _PUBLISHED.match(rest.lower()))
+    if suffix in _OWN_ENDINGS or not (front or sub.lower() in _OF_A_SITE):
         return False
     words = re.split(r"[^a-z]+", domain.lower())
     return not any(len(word) > 2 and (in_table(word) or is_glued(word)) for word in words)

@@ -1,29 +1,140 @@
-"""Validators: is what an expression found really an e-mail address, a telephone number, an ID, a user name?
+"""What the digits, the host or the letters of a piece of text may be: is it an e-mail address, a telephone number, an ID, a user name?
 
-    >>> from pii_components.ruler.validators import VALIDATORS, Context, Hit
+    >>> from pii_components.ruler.validators import VALIDATORS, Context, Hit, is_date, is_years, split_host
     >>> VALIDATORS["email"](Hit("to e-mail:ana@x.org.Then", 3, 24), Context()).value
     'ana@x.org'
+    >>> is_years("2018-2019"), is_date("20190512"), split_host("blog.uni.edu.in")
+    (True, True, ('blog', 'uni', 'edu.in'))
 
-A validator gets a Hit and returns it, with corrected ends or another score, or None. phonenumbers and tldextract do the work,
-offline; they are imported when first needed. Where a library does not know a thing but its shape is clear, it is kept with a
-lower score: unsure means protect.
+A validator gets a Hit and returns it, with corrected ends or another score, or None. phonenumbers and tldextract do the work, offline; they
+are imported when first needed. Where a library does not know a thing but its shape is clear, it is kept with a lower score: unsure means
+protect. All offsets are end exclusive.
 """
 
+import os
 import re
+from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from .shapes import Context, Hit, is_amount, is_date, is_dated, is_publication, is_years, split_host
+from ..names.table import name_table
+from ..names.wordlists import words
 
-# Validators of e-mail addresses: plain, with spaces, in words ("ana at uni dot edu"), with capitals for the sign ("ana7 A
+_PUBLICATION = re.compile(
+    r"(?i)(?:isbn|issn|doi|arxiv|pmid|pmcid|asin|ean|issue|vol(?:ume)?|pp?\.)[\s:.#(-]*(?:1[03])?[\s:()-]*$"
+)
+_DATE_WORD = re.compile(r"(?i)(?<![^\W_])(?:date|dated|datum|fecha)\s?[:\-–=.]*\s*$")
 
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Characters start to end of the normalised text, with a score, and `cue`: what the expression matched before the piece."""
+
+    text: str
+    start: int
+    end: int
+    score: float = 1.0
+    cue: str = ""
+
+    @property
+    def value(self) -> str:
+        """RETURNS (str): The piece itself."""
+        return self.text[self.start : self.end]
+
+    def before(self, n: int = 40) -> str:
+        """RETURNS (str): At most n characters before the piece."""
+        return self.text[max(0, self.start - n) : self.start]
+
+    def cut(self, start: int, end: int) -> "Hit":
+        """RETURNS (Hit): A part of the piece, by offsets within it."""
+        return replace(self, start=self.start + start, end=self.start + end)
+
+
+class Context(NamedTuple):
+    """What a validator may know beside the hit: whose national numbers count, and where names were found in the normalised text."""
+
+    regions: tuple[str, ...] = ("US",)
+    names: tuple[tuple[int, int], ...] = ()
+
+
+def count_digits(text: str) -> int:
+    """RETURNS (int): Number of digits of any script."""
+    return sum(char.isdigit() for char in text)
+
+
+@cache
+def _suffixes() -> Callable[[str], Any]:
+    """The list of public suffixes as tldextract ships it, and those of RFC 2606 that examples have: no network, no cache folder."""
+    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+    import tldextract
+
+    return tldextract.TLDExtract(
+        cache_dir=None, suffix_list_urls=(), fallback_to_snapshot=True, extra_suffixes=("example", "test", "invalid")
+    )
+
+
+def split_host(host: str) -> tuple[str, str, str]:
+    """RETURNS (tuple[str, str, str]): Subdomain, domain and public suffix; an empty suffix means that there is none such."""
+    found = _suffixes()(host)
+    return found.subdomain, found.domain, found.suffix
+
+
+def is_date(value: str) -> bool:
+    """RETURNS (bool): Whether the digits can be read as a day between 1900 and 2099, in any order."""
+    groups = re.findall(r"\d+", value)
+    if len(groups) == 1 and len(groups[0]) == 8:
+        d = groups[0]
+        orders = [(d[:4], d[4:6], d[6:]), (d[4:], d[2:4], d[:2]), (d[4:], d[:2], d[2:4])]
+    elif len(groups) == 3 and {len(g) for g in groups} <= {1, 2, 4}:
+        a, b, c = groups
+        orders = [(a, b, c), (c, b, a), (c, a, b)]
+    else:
+        return False
+    return any(_is_day(int("20" + year if len(year) == 2 else year), int(month), int(day)) for year, month, day in orders)
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    return 1900 <= year <= 2099 and 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
+
+
+def is_dated(hit: Hit) -> bool:
+    """RETURNS (bool): Whether six or eight digits in a row are a day, since a word right before them says so: "Date: 140319"."""
+    value = hit.value
+    if not re.fullmatch(r"\d{6}(?:\d\d)?", value) or not _DATE_WORD.search(hit.before(16)):
+        return False
+    return is_date(value) if len(value) == 8 else is_date(" ".join(re.findall("..", value)))
+
+
+def is_years(value: str) -> bool:
+    """RETURNS (bool): Whether the piece is a year or a range of years."""
+    return re.fullmatch(r"\(?(?:1[5-9]|20)\d\d\s?(?:[-/,]\s?(?:(?:1[5-9]|20)\d\d|\d\d)\)?)?\s?\.?", value.strip()) is not None
+
+
+def is_publication(hit: Hit) -> bool:
+    """RETURNS (bool): Whether an ISBN, ISSN, DOI or another number of a publication is meant."""
+    if _PUBLICATION.search(hit.before()) or re.search(r"10\.\d{4,9}/\S*$", hit.before(80)):
+        return True
+    digits = re.sub(r"\D", "", hit.value)
+    checksum = sum(int(d) * (3 if i % 2 else 1) for i, d in enumerate(digits))
+    return len(digits) == 13 and digits[:3] in ("978", "979") and checksum % 10 == 0
+
+
+def is_amount(hit: Hit) -> bool:
+    """RETURNS (bool): Whether money, a share or a formula is meant."""
+    if re.search(r"(?:[$€£¥₹=*^<>]|(?:[\d)]|\b[A-Za-z])\s?/|\bUSD|\bEUR|\bRs\.?)\s?$", hit.before(6)):
+        return True
+    after = hit.text[hit.end : hit.end + 12]
+    return re.match(r"\s?(?:%|[=*^<>]|(?:dollars|euros|people|million|billion|users|USD|EUR)\b)", after) is not None
+
+
+Validator = Callable[[Hit, Context], Hit | None]
 MAIL_HOSTS = ("gmail", "yahoo", "hotmail", "outlook", "icloud", "protonmail")
 
 
 def email(hit: Hit, _: Context) -> Hit | None:
-    """RETURNS (Hit | None): An address without what is glued to it, its host cut where one with a public suffix ends."""
+    """An address without what is glued to it, its host cut where one with a public suffix ends."""
     local, _at, host = hit.value.partition("@")
     lead = len(local) - len(re.sub(r"(?i)^(?:[.'-]+|e?-?mail[-_.:])+", "", local))
     local = local[lead:]
@@ -32,63 +143,43 @@ def email(hit: Hit, _: Context) -> Hit | None:
         return None
     # "ana@x.org.Then": the longest host with a public suffix
     for n in range(len(labels), 1, -1):
-        if split_host(".".join(labels[:n]))[2] and split_host(".".join(labels[:n]))[1]:
-            return hit.cut(lead, lead + len(local) + 1 + len(".".join(labels[:n])))
+        known = ".".join(labels[:n])
+        _sub, domain, suffix = split_host(known)
+        if suffix and domain:
+            return hit.cut(lead, lead + len(local) + 1 + len(known))
     if not re.search(r"[A-Za-z]", labels[-1]):
         return None
     return replace(hit.cut(lead, len(hit.value)), score=min(hit.score, 0.7))
 
 
 def email_spaced(hit: Hit, _: Context) -> Hit | None:
-    """RETURNS (Hit | None): An address with spaces, if its host exists."""
+    """An address with spaces, if its host exists."""
     _local, _at, host = hit.value.partition("@")
     return hit if split_host(re.sub(r"\s", "", host))[2] else None
 
 
 _WORDED_AT = re.compile(r"(?i)\s*[\[({<]\s?(?:at|@)\s?[\])}>]\s*|\s+at\s+|_at_")
 _WORDED_DOT = re.compile(r"(?i)\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s|_dot_")
-
-
 # Where many people have their address, without endings; beside MAIL_HOSTS.
-_PROVIDERS = frozenset(
-    [
-        "aol",
-        "comcast",
-        "gmx",
-        "live",
-        "libero",
-        "mail",
-        "mailru",
-        "msn",
-        "naver",
-        "orange",
-        "outlook",
-        "proton",
-        "qq",
-        "rediffmail",
-    ]
-    + ["tutanota", "uol", "ukr", "verizon", "web", "wp", "yandex", "zoho"]
-)
+_PROVIDERS = frozenset((
+    "aol", "comcast", "gmx", "live", "libero", "mail", "mailru", "msn", "naver", "orange", "outlook", "proton", "qq", "rediffmail",
+    "tutanota", "uol", "ukr", "verizon", "web", "wp", "yandex", "zoho",
+))  # fmt: skip
 
 
 def _is_handle(local: str, hit: Hit, context: Context) -> bool:
     """Whether the first part of an address looks like one: digits or signs in it, or a name of the document (a word of it, 4 letters)."""
     if re.search(r"[._\d+-]", local):
         return True
-    words = {
-        word for start, end in context.names for word in re.split(r"[\W\d_]+", hit.text[start:end].lower()) if len(word) >= 4
-    }
+    named = " ".join(hit.text[start:end].lower() for start, end in context.names)
+    words = {word for word in re.split(r"[\W\d_]+", named) if len(word) >= 4}
     return any(word in local.lower() for word in words)
-
-
-_PROSE = re.compile(r"(?i).*(?:ed|ing|ly|able|ible)")
 
 
 def _is_prose(word: str) -> bool:
     """Whether a word may stand before "at" in a sentence."""
-    from ..names.wordlists import words
-
-    return len(word) < 4 or words().is_common(word) or words().is_common(word.removesuffix("s")) or bool(_PROSE.fullmatch(word))
+    common = len(word) < 4 or words().is_common(word) or words().is_common(word.removesuffix("s"))
+    return common or re.fullmatch(r"(?i).*(?:ed|ing|ly|able|ible)", word) is not None
 
 
 def email_capital(hit: Hit, context: Context) -> Hit | None:
@@ -108,9 +199,8 @@ def email_worded(hit: Hit, context: Context) -> Hit | None:
     at = _WORDED_AT.search(hit.value)
     if at is None:
         return None
-    local, host = hit.value[: at.start()], hit.value[at.end() :]
-    name = _WORDED_DOT.sub(".", local)
-    address = _WORDED_DOT.sub(".", host)
+    host = hit.value[at.end() :]
+    name, address = _WORDED_DOT.sub(".", hit.value[: at.start()]), _WORDED_DOT.sub(".", host)
     bracketed = not re.fullmatch(r"(?i)\s+at\s+", at.group())
     called = re.search(r"(?i)(?:e-?mail|\bmail|contact|reach|write|address)[^.\n]{0,30}$", hit.before())
     handle = bool(re.search(r"[._\d+]", name))
@@ -125,83 +215,61 @@ def email_worded(hit: Hit, context: Context) -> Hit | None:
     return hit if _WORDED_DOT.search(host) and known and (called or handle or not _is_prose(name)) else None
 
 
-__all__ = ["VALIDATORS", "Context", "Hit", "Validator", "not_a_phone"]
-
-Validator = Callable[[Hit, Context], Hit | None]
-
-
 def _accept(hit: Hit, _: Context) -> Hit | None:
     return hit
 
 
-@cache
-def _phonenumbers() -> Any:
-    import phonenumbers
-
-    return phonenumbers
-
-
 def _parsed(value: str, region: str | None) -> tuple[bool, bool]:
     """Whether a number is possible and valid there."""
-    library = _phonenumbers()
+    import phonenumbers
+
     try:
-        number = library.parse(value, region)
-    except library.NumberParseException:
+        number = phonenumbers.parse(value, region)
+    except phonenumbers.NumberParseException:
         return False, False
-    return library.is_possible_number(number), library.is_valid_number(number)
+    return phonenumbers.is_possible_number(number), phonenumbers.is_valid_number(number)
 
 
 def _trim_phone(hit: Hit) -> Hit:
     """Take off what is not part of the number: closing signs, a bracket without its partner."""
     value = hit.value
     end = len(value.rstrip(" \t\n\r().-/"))
-    start = 0
-    if value[start] == "(" and ")" not in value[:end]:
-        start = 1
-    return hit.cut(start, end)
+    return hit.cut(int(value[0] == "(" and ")" not in value[:end]), end)
 
 
 def not_a_phone(hit: Hit) -> bool:
-    """RETURNS (bool): Whether the digits are years, a date, a publication, an amount or an address of a computer."""
+    """Whether the digits are years, a date, a publication, an amount or an address of a computer."""
     value = hit.value
-    return (
-        "\n" in value
-        or is_years(value)
-        or is_date(value)
-        or is_publication(hit)
-        or is_amount(hit)
-        or re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}", value) is not None
-        or re.fullmatch(r"\d+\.\d+", value) is not None
-        or re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) is not None
-        and all(1500 <= int(year) < 2100 for year in re.findall(r"\d{4}", value))
-    )
+    if "\n" in value or is_years(value) or is_date(value) or is_publication(hit) or is_amount(hit):
+        return True
+    if re.fullmatch(r"(?:\d{4}\s?[-,/ ]\s?)+\d{4}", value) and all(1500 <= int(y) < 2100 for y in re.findall(r"\d{4}", value)):
+        return True
+    return re.fullmatch(r"\d{1,3}(?:\.\d{1,3}){3}|\d+\.\d+", value) is not None
 
 
 def _phone(hit: Hit, context: Context) -> Hit | None:
     hit = _trim_phone(hit)
+    value = hit.value.lstrip("(")
     if not_a_phone(hit):
         return None
-    value = hit.value.lstrip("(")
-    if value.startswith("00"):
-        return hit if _parsed("+" + value[2:].lstrip(), None)[1] else None
     if value.startswith("+"):
         possible, valid = _parsed(value, None)
         return hit if valid else replace(hit, score=min(hit.score, 0.8)) if possible else None
+    if value.startswith("00"):
+        return hit if _parsed("+" + value[2:].lstrip(), None)[1] else None
     return hit if any(_parsed(value, region)[1] for region in context.regions) else None
 
 
 def _phone_shape(hit: Hit, context: Context) -> Hit | None:
     """The American shape is kept even where no such area exists: made-up numbers stand for real ones."""
     hit = _trim_phone(hit)
-    if not_a_phone(hit):
-        return None
     valid = any(_parsed(hit.value, region)[1] for region in context.regions)
-    return hit if valid else replace(hit, score=min(hit.score, 0.85))
+    return None if not_a_phone(hit) else hit if valid else replace(hit, score=min(hit.score, 0.85))
 
 
 def _phone_cued(hit: Hit, _: Context) -> Hit | None:
     hit = _trim_phone(hit)
-    if "/" in hit.value and sum(char.isdigit() for char in hit.value) > 15:
+    if "/" in hit.value and count_digits(hit.value) > 15:
         hit = _trim_phone(hit.cut(0, hit.value.index("/")))  # "07700 900128 / 07700 900830"
     digits = re.sub(r"\D", "", re.sub(r"(?i)\s?(?:x|ext\.?)\s?\d+$", "", hit.value))
     return hit if 7 <= len(digits) <= 15 and not not_a_phone(hit) else None
@@ -217,15 +285,13 @@ def _id_number(hit: Hit, _: Context) -> Hit | None:
     value = hit.value
     digits = re.sub(r"\D", "", value)
     strong = _STRONG_ID.search(hit.cue) is not None
-    if len(digits) < 3 or len(value) > 24 or is_publication(hit):
+    numbered = _NUMBER_WORD.search(hit.cue) is not None
+    least = 4 if re.search(r"[:#=]|\b(?:no|number|code)\b", hit.cue.lower()) else 5
+    if len(digits) < 3 or len(value) > 24 or is_publication(hit) or (re.search(r"[-/]", value) and is_date(value)):
         return None
-    if re.search(r"[-/]", value) and is_date(value):
+    if (is_years(value) and not (strong and value.isdigit() and numbered)) or (not strong and len(digits) < least):
         return None
-    if is_years(value) and not (strong and value.isdigit() and _NUMBER_WORD.search(hit.cue)):
-        return None
-    if not strong and len(digits) < (4 if re.search(r"[:#=]|\b(?:no|number|code)\b", hit.cue.lower()) else 5):
-        return None
-    return hit if _NUMBER_WORD.search(hit.cue) or len(digits) >= 5 else None
+    return hit if numbered or len(digits) >= 5 else None
 
 
 def _id_mixed(hit: Hit, _: Context) -> Hit | None:
@@ -282,56 +348,11 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
     return hit if called and len(digits) >= 6 else None
 
 
-_NO_USERNAME = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "but",
-        "by",
-        "for",
-        "from",
-        "here",
-        "how",
-        "i",
-        "if",
-        "in",
-        "is",
-        "it",
-        "my",
-        "name",
-        "none",
-        "not",
-        "of",
-        "on",
-        "or",
-        "our",
-        "password",
-        "that",
-        "the",
-        "their",
-        "there",
-        "this",
-        "to",
-        "unique",
-        "user",
-        "username",
-        "we",
-        "what",
-        "which",
-        "who",
-        "will",
-        "with",
-        "you",
-        "your",
-        "email",
-        "e-mail",
-        "mail",
-        "id",
-    ]
-)
+_NO_USERNAME = frozenset((
+    "a", "an", "and", "as", "at", "but", "by", "for", "from", "here", "how", "i", "if", "in", "is", "it", "my", "name", "none", "not",
+    "of", "on", "or", "our", "password", "that", "the", "their", "there", "this", "to", "unique", "user", "username", "we", "what",
+    "which", "who", "will", "with", "you", "your", "email", "e-mail", "mail", "id",
+))  # fmt: skip
 
 
 def _username(hit: Hit, _: Context) -> Hit | None:
@@ -349,9 +370,6 @@ def _username(hit: Hit, _: Context) -> Hit | None:
 
 def _name_handle(hit: Hit, _: Context) -> Hit | None:
     """An "@" before a given name, as threads and forums call somebody; with an initial or a surname behind it."""
-    from ..names.table import name_table
-    from ..names.wordlists import words
-
     first, *rest = hit.value.lstrip("@").split(" ")
     second = "".join(rest)
     if not name_table().is_given(re.split(r"[._]", first)[0]):
@@ -361,22 +379,8 @@ def _name_handle(hit: Hit, _: Context) -> Hit | None:
 
 
 # "url" is decided by urls.py, which knows the table of web sites; here it only passes.
-VALIDATORS: dict[str, Validator] = {
-    "accept": _accept,
-    "email": email,
-    "email_spaced": email_spaced,
-    "email_worded": email_worded,
-    "email_capital": email_capital,
-    "phone": _phone,
-    "phone_shape": _phone_shape,
-    "phone_cued": _phone_cued,
-    "id_number": _id_number,
-    "id_mixed": _id_mixed,
-    "id_unless_date": _id_unless_date,
-    "id_beside_name": _id_beside_name,
-    "id_groups_beside_name": _id_groups_beside_name,
-    "spread": _spread,
-    "username": _username,
-    "name_handle": _name_handle,
-    "url": _accept,
-}
+_FUNCTIONS = (
+    _accept, email, email_spaced, email_worded, email_capital, _phone, _phone_shape, _phone_cued, _id_number, _id_mixed, _id_unless_date,
+    _id_beside_name, _id_groups_beside_name, _spread, _username, _name_handle,
+)  # fmt: skip
+VALIDATORS: dict[str, Validator] = {**{function.__name__.lstrip("_"): function for function in _FUNCTIONS}, "url": _accept}

@@ -35,7 +35,7 @@ from ..context.role_encoder import HEAD, NAME, PLACEHOLDERS, PLACES, Blinded, He
 from ..context.view import DocView
 from ..errors import Errors, PiiError
 from ..labels import NAME_CITED, is_name
-from ..ner.layers import quicken
+from ..ner.cpu_training import quicken
 from ..ner.loss import FOUND_KEY, UNLABELLED_KEY
 from ..spans import SPANS_KEY, Candidate
 from .classifier import classes_of

@@ -6,10 +6,12 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pii_components.context.settings import ContextSettings
 from pii_components.labels import MODEL_LABELS, NAME_LABELS
-from pii_components.ner.decode import decode, group_of, output_labels
+from pii_components.ner.decode import OPERATING_POINT, POINTS, decode, group_of, output_labels, thresholds_at
+from pii_components.spans import Candidate, write_spans
 
-from .tiny import TOKENIZER
+from ..tiny import TOKENIZER
 
 NLP = spacy.blank("en", config=TOKENIZER)
 COLUMNS = output_labels(MODEL_LABELS)
@@ -89,3 +91,30 @@ def test_any_probabilities_give_sorted_spans_without_overlap(text, seed):
         assert 0 <= cand.score <= 1
         assert not span[0].is_space and not span[-1].is_space
         assert cand.label not in NAME_LABELS or "\n" not in span.text
+
+
+# --- operating points ---
+
+
+@given(st.dictionaries(st.sampled_from(["EMAIL", "ID_NUM", "PHONE_NUM"]), st.floats(0, 1)))
+def test_recall_asks_for_less_and_precision_for_more(thresholds):
+    low, middle, high = (thresholds_at(point, thresholds) for point in POINTS)
+    assert middle == pytest.approx(thresholds)
+    assert all(0 <= low[k] <= middle[k] + 1e-12 and middle[k] <= high[k] + 1e-12 and high[k] <= 1 for k in thresholds)
+
+
+def test_names_are_left_to_the_context():
+    assert thresholds_at("precision", {"NAME": 0.15, "EMAIL": 0.5}) == {"NAME": 0.15, "EMAIL": 0.8}
+
+
+def test_protection_is_ordered_too():
+    settings = ContextSettings()
+    assert settings.protect_at("recall") < settings.protect_at("balanced") < settings.protect_at("precision")
+
+
+def test_components_behind_keep_the_point():
+    doc = spacy.blank("en")("Ana Lopez")
+    write_spans(doc, [])
+    doc.spans["pii"].attrs[OPERATING_POINT] = "recall"
+    write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", 0.9)])
+    assert doc.spans["pii"].attrs[OPERATING_POINT] == "recall" and doc.spans["pii"].attrs["scores"] == [0.9]

@@ -2,20 +2,15 @@
 
 import pytest
 
-from .tiny import TRAIN, gold, tiny_pipeline
+from ..tiny import TRAIN, gold, tiny_pipeline
 
 torch = pytest.importorskip("torch")
 
 from curated_transformers.models.attention import AttentionMask, ScaledDotProductAttention  # noqa: E402
 from curated_transformers.models.bert import BertConfig, BertEncoder  # noqa: E402
 
-from pii_components.ner.layers import (  # noqa: E402
-    FusedAttention,
-    SequenceDropout,
-    compute_in_bfloat16,
-    make_quick_encoder,  # noqa: E402
-    quicken,
-)
+from pii_components.ner.cpu_training import FusedAttention, SequenceDropout, compute_in_bfloat16, quicken  # noqa: E402
+from pii_components.ner.layers import make_quick_encoder  # noqa: E402
 
 
 def encoder(dropout=0.0):
@@ -30,7 +25,9 @@ def encoder(dropout=0.0):
 def test_fused_attention_is_attention():
     k, q, v = torch.randn(3, 2, 4, 7, 8)
     mask = AttentionMask(torch.tensor([[True] * 7, [True] * 4 + [False] * 3]))
-    assert torch.allclose(FusedAttention()(k, q, v, mask), ScaledDotProductAttention(dropout_prob=0.0)(k, q, v, mask), atol=1e-5)
+    assert torch.allclose(
+        FusedAttention()(k, q, v, mask), ScaledDotProductAttention(dropout_prob=0.0)(k, q, v, mask), atol=1e-5
+    )
 
 
 def test_a_quickened_encoder_says_the_same_and_keeps_its_weights():

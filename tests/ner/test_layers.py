@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 from thinc.api import Model, Ragged
 
 from pii_components.errors import PiiError
-from pii_components.ner.layers import UNSEEN, build_layout_wordpiece_encoder, build_with_windows, window_starts
+from pii_components.ner.layers import (
+    UNSEEN,
+    build_layout_wordpiece_encoder,
+    build_with_windows,
+    split_punctuation,
+    strip_marks,
+    window_starts,
+)
 
-from .tiny import TOKENIZER, vocabulary
+from ..tiny import TOKENIZER, vocabulary
 
 pytest.importorskip("torch")
 NLP = spacy.blank("en", config=TOKENIZER)
@@ -116,3 +123,23 @@ def test_every_token_has_a_piece(encoder, text):
     lengths = pieces(encoder, text)[1]
     assert len(lengths) == len(NLP.make_doc(text))
     assert all(n >= 1 for n in lengths)
+
+
+# --- what comes before WordPiece ---
+
+
+@pytest.mark.parametrize(
+    "text, parts",
+    [("d'accord", "d ' accord"), ("$5+", "$ 5 +"), ("a", "a"), ("", ""), ("--", "- -"), ("x—y", "x — y")],
+)
+def test_punctuation_stands_alone(text, parts):
+    assert split_punctuation(text) == parts.split()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(max_size=30))
+def test_same_as_the_library(text):
+    from spacy_curated_transformers.tokenization.wordpiece_encoder import _bert_preprocess, _strip_accents
+
+    assert split_punctuation(text) == _bert_preprocess(text)
+    assert strip_marks(text) == _strip_accents(text)

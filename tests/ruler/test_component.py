@@ -1,0 +1,351 @@
+"""`pii_ruler`: what it keeps of the model's proposals, properties, its patterns, and how it is saved. Texts as data: test_cases.py."""
+
+import doctest
+import gc
+import importlib
+import json
+import socket
+import subprocess
+import sys
+import time
+import warnings
+
+import pytest
+import spacy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from spacy.tokens import Doc
+
+from pii_components.errors import PiiError
+from pii_components.labels import LABELS, USERNAME
+from pii_components.names.normalize import NormalizedView
+from pii_components.ruler import validators
+from pii_components.ruler.addresses import SOURCE
+from pii_components.ruler.component import PiiRuler
+from pii_components.ruler.finders import in_contact_lines
+from pii_components.ruler.merge import Page
+from pii_components.ruler.patterns import compile_patterns, shipped_patterns
+from pii_components.ruler.urls import judge_url
+from pii_components.spans import Candidate, read_spans, write_spans
+
+from ..tiny import TOKENIZER
+from .test_cases import proposed
+
+
+@pytest.fixture(scope="module")
+def nlp():
+    pipeline = spacy.blank("en", config=TOKENIZER)
+    pipeline.add_pipe("pii_ruler")
+    return pipeline
+
+
+@pytest.fixture(scope="module")
+def ruler(nlp):
+    return nlp.get_pipe("pii_ruler")
+
+
+def found(nlp, text):
+    doc = nlp(text)
+    return [(span.text, span.label_) for span in doc.spans["pii"]]
+
+
+def test_works_with_the_tokenizer_of_plain_spacy():
+    nlp = spacy.blank("en")
+    nlp.add_pipe("pii_ruler")
+    assert ("ana@x.org", "EMAIL") in found(nlp, "Write to ana@x.org now")
+    assert [label for _, label in found(nlp, "Ana_Lopez_20481234")] == ["ID_NUM"]
+
+
+# --- the model's proposals ---
+
+
+def test_a_home_page_needs_a_model_that_is_very_sure(nlp, ruler):
+    doc = nlp.make_doc("look at www.sunnycrafts.com now")
+    kept = {}
+    for score in (0.6, 0.96, 0.99):
+        write_spans(doc, [Candidate(2, 3, "URL_PERSONAL", score=score, source="model")])
+        kept[score] = [c.label for c in ruler.find_spans(doc)]
+    assert kept == {0.6: [], 0.96: [], 0.99: ["URL_PERSONAL"]}
+
+
+# fmt: off
+@pytest.mark.parametrize(("url", "personal"), [
+    ("https://miro.com", "no"), ("https://www.figma.com/", "no"), ("https://miro.com/blog/maps", "no"), ("https://miro.com/app/board/o9J_x", "yes"),
+    ("https://cnbc.com/2020/cars", "no"), ("https://edition.cnbc.com", "no"), ("https://www.healthline.com/sleep", "no"),
+    ("https://ana.wordpress.com/about/", "yes"), ("https://medium.com/@ana", "yes"),
+    # An organisation's page, of a site that bears nobody's name: what a model says counts where it is very sure.
+    ("http://methodslibrary.com/case-studies/maps/", "unlikely"), ("https://bigfoodsurvey.org/en/reports/2020", "unlikely"),
+    ("http://kowalski.com/articles/x", "unsure"), ("https://ana.methodslibrary.com/articles/x", "unsure"),
+    ("https://methodslibrary.me/articles/x", "unsure"),
+    ("https://thequietcook.com/first-soup", "unsure"), ("https://methodslibrary.com/articlesbyana", "unsure"),
+    # A space behind each full stop.
+    ("https://www. abc. net. au/news/a-12. htm", "no"), ("https://www. methodslibrary. com/news/a-12. html", "unlikely"),
+])
+# fmt: on
+def test_whose_a_page_is(url, personal):
+    verdict = judge_url(validators.Hit(url, 0, len(url)), compile_patterns(shipped_patterns()))
+    assert verdict is not None and verdict.personal == personal
+
+
+def test_agreement_keeps_the_rule_and_the_higher_score_and_names_stay_as_they_are(nlp, ruler):
+    doc = nlp.make_doc("Student ID: 20481234 Ana Lopez wrote")
+    name = Candidate(4, 6, "NAME_STUDENT", score=0.6, source="model", reason="r", roles=(0.6, 0.1, 0.1, 0.1, 0.1))
+    write_spans(doc, [Candidate(3, 4, "ID_NUM", score=0.3, source="model"), name])
+    number, kept = ruler.find_spans(doc)
+    assert (number.source, number.score, bool(number.reason)) == ("id-cue", 1.0, True)
+    assert kept == name
+
+
+def test_an_address_that_its_form_shows_takes_in_what_the_model_saw(ruler):
+    known = [("Ana Reyes", "NAME_STUDENT"), ("Flores", "NAME_STUDENT"), ("14 Rua", "STREET_ADDRESS")]
+    out = ruler.find_spans(proposed("Ana Reyes | 14 Rua das Flores, Porto | ana@example.org", known))
+    assert [c.source for c in out if c.label == "STREET_ADDRESS"] == [SOURCE]
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "from_end", "expected"),
+    [
+        # It saw an e-mail address, which has no such form and is dropped.
+        ("Ana Reyes | ana@example.org | anar97", "EMAIL", ("anar97", "anar97"), [("ana@example.org", "EMAIL"), ("anar97", "USERNAME")]),
+        # Its address began within the number before it.
+        ("roll # Xy9aB|42, 7 Juniper Lane, Ashford; Lisbon", "STREET_ADDRESS", ("42", "Ashford"),
+         [("Xy9aB|42", "ID_NUM"), ("7 Juniper Lane, Ashford", "STREET_ADDRESS")]),
+        ("Ana Reyes | Lindenstraße 8, 50674 Köln | ana@example.org", "ID_NUM", ("50674", "50674"),
+         [("Lindenstraße 8, 50674 Köln", "STREET_ADDRESS"), ("ana@example.org", "EMAIL")]),
+    ],
+)  # fmt: skip
+def test_what_the_model_took_for_something_else(nlp, ruler, text, label, from_end, expected):
+    doc = nlp.make_doc(text)
+    words = [token.text for token in doc]
+    write_spans(doc, [Candidate(words.index(from_end[0]), words.index(from_end[1]) + 1, label, 0.9, "model")])
+    assert [(doc[c.start : c.end].text, c.label) for c in ruler.find_spans(doc)] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("Ana Reyes / ST10077991 / Business 2B", ["ST10077991"]),
+        ("Ana Reyes/10077991", ["10077991"]),
+        ("x / 10077991", []),
+        ("Ana Reyes: 20 / 10077991", []),
+        ("Ana Reyes = 10077991", []),
+    ],
+)
+def test_a_stroke_between_a_name_and_its_number_is_no_fraction(nlp, ruler, text, numbers):
+    doc = nlp.make_doc(text)
+    write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", 0.99, "model")])
+    assert [doc[c.start : c.end].text for c in ruler.find_spans(doc) if c.label == "ID_NUM"] == numbers
+
+
+def test_what_is_known_stays_what_it_is_and_empty_documents_pass(nlp):
+    doc = nlp("ana97@example.org | http://ana97.example.net/ana97 | 555-014-2233")
+    assert USERNAME not in {span.label_ for span in doc.spans["pii"]}
+    assert [len(doc.spans["pii"]) for doc in nlp.pipe(["", "   ", "\n\n", "\u200b"])] == [0, 0, 0, 0]
+
+
+# --- properties ---
+
+NOISE = st.text(st.sampled_from("aA1 .@_-\n/:()#+\u200b\u00ad\u0301ﬁ＠👍\u0430"), max_size=30)
+VALUES = st.sampled_from(
+    ["ana@x.org", "Student ID: 20481234", "202-555-0143", "linkedin.com/in/ana", "username: ana_l", "Ana_Lopez_1234567"]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.one_of(NOISE, VALUES), max_size=6).map("".join))
+def test_findings_are_sorted_without_overlaps_and_stable(nlp, ruler, text):
+    doc = nlp(text)
+    cands = read_spans(doc)
+    assert doc.text == text
+    assert all(a.end <= b.start for a, b in zip(cands, cands[1:], strict=False))
+    assert all(c.label in LABELS for c in cands)
+    assert ruler.find_spans(nlp.make_doc(text)) == cands
+
+
+@settings(max_examples=60, deadline=None)
+@given(NOISE, NOISE)
+def test_a_plain_address_is_found_in_any_surroundings(nlp, left, right):
+    doc = nlp(f"{left}\n ana.lopez@uni.edu \n{right}")
+    at = doc.text.index("ana.lopez@uni.edu")
+    assert any(s.start_char <= at and at + 17 <= s.end_char for s in doc.spans["pii"] if s.label_ in ("EMAIL", "URL_PERSONAL"))
+
+
+# fmt: off
+HOSTILE = [
+    "a", "1", "@", "a@", "a.", "1 ", "-1", "id ", "id1 ", "_1", "(", "www.", "http://", "a dot ", "dot at ", "ana [at] ", "+1 ", "555-",
+    "phone:1 ", "tel 1", "username:", "twitter @", "A A ", "\u200b", "a\u0301", "10.1234/", "https://a.b/(", "ana@x.org ",
+    "A 12345678\n", "student id ", "1-", "(2019) ",
+]
+# fmt: on
+
+
+@pytest.mark.parametrize("unit", HOSTILE)
+def test_hostile_text_of_100k_characters_is_quick(nlp, ruler, unit):
+    text = (unit * 100_000)[:100_000]
+    # One token per word: what is timed is the ruler.
+    words = text.split(" ")
+    doc = Doc(nlp.vocab, words=[w or "x" for w in words], spaces=[True] * len(words))
+    start = time.process_time()
+    ruler.find_spans(doc)
+    assert time.process_time() - start < 4
+
+
+def test_a_class_list_is_read_in_linear_time(nlp):
+    def seconds(n):
+        doc = nlp("".join(f"Ana Reyes | ana{k}@example.org | anar{k} | 4b\n" for k in range(n)))
+        page, known = Page(doc, NormalizedView(doc.text)), [c for c in read_spans(doc) if c.label != USERNAME]
+        gc.collect()
+        gc.disable()  # else what other tests left is counted
+        began = time.process_time()
+        assert len(in_contact_lines(page, known)) == n
+        gc.enable()
+        return time.process_time() - began
+
+    seconds(50)
+    assert seconds(3000) < 40 * max(seconds(300), 0.005)
+
+
+# --- patterns ---
+
+
+def test_shipped_patterns_have_ids_of_their_own_and_reasons():
+    patterns = shipped_patterns()
+    ids = [p["id"] for p in patterns]
+    assert len(ids) == len(set(ids))
+    assert all(p["reason"] for p in patterns)
+    assert compile_patterns(patterns).sites
+
+
+def test_users_add_patterns_of_all_kinds():
+    nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("pii_ruler").add_patterns(
+        [
+            {"label": "ID_NUM", "id": "badge", "pattern": [{"TEXT": {"REGEX": r"^B\d{3}$"}}], "reason": "badge", "score": 0.5},
+            {"label": "USERNAME", "id": "known", "pattern": "Night Owl"},
+            {"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"},
+            {
+                "label": "URL_PERSONAL",
+                "id": "ours-url",
+                "host": "students.example.org",
+                "personal": "yes",
+                "reason": "our pages",
+            },
+            {"label": "URL_PERSONAL", "id": "ours-public", "host": "youtu.be", "path": r"^/\w", "personal": "no"},
+        ]
+    )
+    text = "B123 by Night Owl, U-4321, students.example.org/x, youtu.be/abc"
+    assert found(nlp, text) == [
+        ("B123", "ID_NUM"), ("Night Owl", "USERNAME"), ("4321", "ID_NUM"), ("students.example.org/x", "URL_PERSONAL"),
+    ]  # fmt: skip
+    badge = read_spans(nlp(text))[0]
+    assert (badge.source, badge.reason, badge.score) == ("badge", "badge", 0.5)
+
+
+def test_clear_remove_and_initialize():
+    nlp = spacy.blank("en", config=TOKENIZER)
+    ruler = nlp.add_pipe("pii_ruler")
+    assert ruler.labels == ("EMAIL", "ID_NUM", "PHONE_NUM", "URL_PERSONAL", "USERNAME")
+    ruler.remove("EMAIL")
+    assert "EMAIL" not in ruler and found(nlp, "ana@x.org") == []
+    ruler.remove_by_id("id-ssn")
+    assert found(nlp, "123-45-6789") == []
+    with pytest.raises(ValueError):
+        ruler.remove_by_id("no such")
+    ruler.clear()
+    assert ruler.labels == () and found(nlp, "Student ID: 20481234") == []
+    ruler.initialize(lambda: [], patterns=[{"label": "ID_NUM", "id": "ours", "regex": r"\bQ\d\b"}])
+    assert found(nlp, "ana@x.org Q7") == [("ana@x.org", "EMAIL"), ("Q7", "ID_NUM")]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "code"),
+    [
+        ({"label": "ID_NUM", "id": "a"}, "E201"),
+        ({"label": "ID_NUM", "id": "a", "regex": "x", "host": "y"}, "E201"),
+        ({"label": "NO_SUCH", "id": "a", "regex": "x"}, "E002"),
+        ({"label": "ID_NUM", "id": "a", "regex": "x", "validate": "no_such"}, "E202"),
+        ({"label": "ID_NUM", "id": "a", "regex": "("}, "E203"),
+        ({"label": "URL_PERSONAL", "id": "a", "host": "x.org", "personal": "perhaps"}, "E204"),
+        ({"label": "URL_PERSONAL", "id": "a", "near": "x", "means": "perhaps"}, "E204"),
+        *(
+            ({"label": "URL_PERSONAL", "id": "a", "host": host, "personal": "no"}, "E204")
+            for host in ([], [""], ["x.org", 3], 3)
+        ),
+        ({"label": "ID_NUM", "id": "a", "regex": "x", "score": 2}, "E205"),
+    ],
+)
+def test_bad_patterns_are_refused_and_nothing_is_added(pattern, code):
+    ruler = PiiRuler(spacy.blank("en"))
+    before = len(ruler)
+    with pytest.raises(PiiError) as err:
+        ruler.add_patterns([{"label": "ID_NUM", "id": "good", "regex": "x"}, pattern])
+    assert err.value.code == code
+    assert len(ruler) == before
+
+
+# --- errors, saving, importing ---
+
+
+def test_a_failure_goes_to_the_error_handler_and_its_document_is_left_out(nlp, monkeypatch):
+    ruler = PiiRuler(spacy.blank("en"))
+    failed = []
+    ruler.set_error_handler(lambda name, proc, docs, err: failed.append((name, len(docs), str(err))))
+    find = ruler.find_spans
+    monkeypatch.setattr(ruler, "find_spans", lambda doc: 1 / 0 if doc.text == "bad" else find(doc))
+    docs = list(ruler.pipe([nlp.make_doc(t) for t in ("ana@x.org", "bad", "ok")], batch_size=2))
+    assert [doc.text for doc in docs] == ["ana@x.org", "ok"]
+    assert ruler(nlp.make_doc("bad")) is None
+    assert failed == [("pii_ruler", 1, "division by zero")] * 2
+
+
+FRESH = """
+import json, sys, spacy, pii_components.ruler.component, pii_components.ruler.tokenizer
+from pii_components.ruler.patterns import compile_patterns, shipped_patterns
+ours = [name for name in ("phonenumbers", "tldextract", "faker") if name in sys.modules]
+compile_patterns(shipped_patterns())
+nlp = spacy.load(sys.argv[1])
+doc, ruler = nlp(sys.argv[2]), nlp.get_pipe("pii_ruler")
+print(json.dumps([[[s.text, s.label_] for s in doc.spans["pii"]], [t.text for t in doc], ruler.cfg, list(ruler.labels), len(ruler), ours]))
+"""
+
+
+def test_a_saved_pipeline_is_the_same_in_a_fresh_process_and_imports_no_library_early(tmp_path):
+    text = "Ana_Lopez_20481234 ana@x.org 202-555-0143 linkedin.com/in/ana U-4321 menu.Keep \ufeffAna id Ａｎａ：Ｌ Jose\u0301_L"
+    nlp = spacy.blank("en", config=TOKENIZER)
+    ruler = nlp.add_pipe("pii_ruler", config={"phone_regions": ["US", "GB"]})
+    ruler.remove("USERNAME")
+    ruler.add_patterns([{"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"}])
+    nlp.to_disk(tmp_path / "pipeline")
+    command = [sys.executable, "-c", FRESH, str(tmp_path / "pipeline"), text]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    doc = nlp(text)
+    spans = [[s.text, s.label_] for s in doc.spans["pii"]]
+    assert json.loads(done.stdout) == [spans, [t.text for t in doc], ruler.cfg, list(ruler.labels), len(ruler), []]
+    assert ["4321", "ID_NUM"] in spans
+
+
+def test_bytes_and_exclude():
+    nlp = spacy.blank("en")
+    ruler = PiiRuler(nlp, shipped=False, phone_regions=["GB"])
+    ruler.add_patterns([{"label": "ID_NUM", "id": "ours", "regex": r"U-\d{4}"}])
+    other = PiiRuler(nlp).from_bytes(ruler.to_bytes())
+    assert (other.patterns, other.cfg) == (ruler.patterns, ruler.cfg)
+    partly = PiiRuler(nlp, shipped=False).from_bytes(ruler.to_bytes(exclude=["patterns"]))
+    assert (partly.patterns, partly.cfg) == ([], ruler.cfg)
+
+
+def test_no_network_and_no_cache_folder(monkeypatch, tmp_path):
+    validators._suffixes.cache_clear()
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(socket, "socket", lambda *a, **k: pytest.fail("opened a socket"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert validators.split_host("blog.uni.edu.in") == ("blog", "uni", "edu.in")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["patterns", "urls", "validators"])
+def test_examples_in_docstrings_hold(name):
+    result = doctest.testmod(importlib.import_module(f"pii_components.ruler.{name}"))
+    assert (result.failed, result.attempted > 0) == (0, True)
