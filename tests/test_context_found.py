@@ -7,7 +7,7 @@ import pytest
 
 from pii_components.context.component import PiiContext
 from pii_components.context.cues import compile_cues
-from pii_components.context.decide import in_company
+from pii_components.context.decide import isolation_penalty
 from pii_components.context.evidence import Evidence, People
 from pii_components.context.people import Mention, link, parse_form
 from pii_components.context.settings import ContextSettings
@@ -147,22 +147,22 @@ def somebody(count: int, *, zones: frozenset[str] = frozenset(("body",)), anchor
 )
 def test_who_is_in_doubt_is_likelier_private_beside_who_is_sure(chances: list[float], changed: list[bool]) -> None:
     settings, people = ContextSettings(alone=0.75, company=0.9), somebody(len(chances))
-    after = in_company(chances, people, settings)
+    after = isolation_penalty(chances, people, settings)
     factors = [odds(new) / odds(old) for old, new in zip(chances, after, strict=True)]
     assert factors == pytest.approx([math.exp(-0.75) if alone else 1.0 for alone in changed])
-    assert in_company(chances, people, ContextSettings()) == pytest.approx(chances)
+    assert isolation_penalty(chances, people, ContextSettings()) == pytest.approx(chances)
 
 
 @pytest.mark.parametrize(
     "how", [{"zones": frozenset(("header", "alone"))}, {"zones": frozenset(("signoff",))}, {"anchor": True}]
 )
 def test_who_heads_or_signs_the_text_needs_no_company(how: dict) -> None:
-    after = in_company([0.4, 0.4], somebody(2, **how), ContextSettings(alone=0.75))
+    after = isolation_penalty([0.4, 0.4], somebody(2, **how), ContextSettings(alone=0.75))
     assert after[0] == 0.4 and after[1] < 0.4
 
 
 def test_certainty_stays_certain() -> None:
-    assert in_company([0.0, 1.0], somebody(2), ContextSettings(alone=3.0, company=1.0)) == [0.0, 1.0]
+    assert isolation_penalty([0.0, 1.0], somebody(2), ContextSettings(alone=3.0, company=1.0)) == [0.0, 1.0]
 
 
 @pytest.mark.parametrize("values", [{"company": 1.5}, {"alone": -1.0}])

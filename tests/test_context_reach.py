@@ -5,7 +5,7 @@ import pytest
 import spacy
 
 from pii_components.context.cues import NOT_NAME
-from pii_components.context.decide import is_many, is_misspelled, is_rare, is_strange, settle
+from pii_components.context.decide import is_many, is_misspelled, is_rare, is_strange, adjust_posterior
 from pii_components.context.evidence import Evidence, People, Weighed
 from pii_components.context.people import parse_form
 from pii_components.context.settings import ContextSettings
@@ -38,7 +38,7 @@ def person(name, *, text=ESSAY, source="model", cue=""):
 
 def settled(name, settings=ContextSettings(), **how):  # noqa: B008
     view, people, weighed = person(name, **how)
-    return settle(BY_MODEL, BLIND, view, people, [0], weighed, settings)
+    return adjust_posterior(BY_MODEL, BLIND, view, people, [0], weighed, settings)
 
 
 # fmt: off
@@ -151,9 +151,9 @@ def test_who_is_called_a_friend_by_a_given_name_is_no_thing():
 
 def test_a_strange_name_that_the_text_calls_a_place_may_be_none():
     view, people, weighed = person("李伟")
-    assert settle(BY_MODEL, BLIND, view, people, [0], weighed, ContextSettings())[-1] == 0.0
+    assert adjust_posterior(BY_MODEL, BLIND, view, people, [0], weighed, ContextSettings())[-1] == 0.0
     people.evidence[0].append(Evidence("home_town", NOT_NAME, 2.0, "for a test"))
-    assert settle(BY_MODEL, BLIND, view, people, [0], weighed, ContextSettings())[-1] == BY_MODEL[-1]
+    assert adjust_posterior(BY_MODEL, BLIND, view, people, [0], weighed, ContextSettings())[-1] == BY_MODEL[-1]
 
 
 def test_what_stands_in_small_letters_beside_the_writer_may_be_a_thing():

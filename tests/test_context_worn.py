@@ -8,7 +8,7 @@ from pii_components.context.find import FORM_SOURCES
 from pii_components.context.settings import ContextSettings
 from pii_components.context.view import DocView
 from pii_components.labels import NAME_STUDENT
-from pii_components.names.obfuscated import native_runs, read_leet, read_worn, rejoin
+from pii_components.names.obfuscated import native_runs, read_leet, find_obfuscated, rejoin
 from pii_components.ruler.merge import SOURCE
 from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate, read_spans, write_spans
@@ -20,7 +20,7 @@ CONTEXT = PiiContext(settings={"min_score": 0.9})
 
 def worn_in(text: str) -> list[tuple[str, ...]]:
     doc = NLP(text)
-    return [worn.words for worn in read_worn(text, [t.idx for t in doc], [t.idx + len(t) for t in doc])]
+    return [worn.words for worn in find_obfuscated(text, [t.idx for t in doc], [t.idx + len(t) for t in doc])]
 
 
 # fmt: off
