@@ -1,7 +1,6 @@
 """The trained classifier of `pii_context`: `PersonModel.predict(rows)` gives calibrated probabilities of five roles, and "no name".
 
-A linear softmax over standardised features and, if trained so, a few directions of the pooled encoder vectors, added to a share of what the
-rules say. Nobody is a character where the text tells of no story. `fit` learns from gold that may be partial (CRAPII says who is a student
+A linear softmax over standardised features, added to a share of what the rules say. Nobody is a character where the text tells of no story.
 and of nobody else who they are), and can go on from a model that was fitted to other essays.
 """
 
@@ -31,20 +30,17 @@ class Examined:
     weighed: list[Weighed]
     tells: bool
 
-    def rows(self, vectors: numpy.ndarray | None, read: numpy.ndarray | None = None) -> numpy.ndarray:
-        """RETURNS (numpy.ndarray): One row per person for `PersonModel`, shape `(n_persons, len(FEATURES) + width)`.
+    def rows(self, read: numpy.ndarray | None = None) -> numpy.ndarray:
+        """RETURNS (numpy.ndarray): One row per person for `PersonModel`, shape `(n_persons, len(FEATURES))`.
 
-        vectors (numpy.ndarray | None): Of the encoder. read (numpy.ndarray | None): By the role encoder, shape `(n_persons, 6)`. It cannot tell
-        whether something is a name, nor who is a character where nothing tells of a story: real people are told of like figures, too.
-        """
+        read (numpy.ndarray | None): By the role encoder, shape `(n_persons, 6)`. It cannot tell whether something is a name, nor who is a
+        character where nothing tells of a story: real people are told of like figures, too."""
         anchored = [any(e.anchor and e.role == STUDENT for e in w.evidence) for w in self.weighed]
         if read is not None:
             read = without(read, NOT_NAME, *(() if self.tells else (CHARACTER,)))
         reading = [None] * len(self.weighed) if read is None else list(read)
         found = [
-            features(
-                self.view, self.people, self.weighed, n, anchored=anchored, tells=self.tells, vectors=vectors, read=reading[n]
-            )
+            features(self.view, self.people, self.weighed, n, anchored=anchored, tells=self.tells, read=reading[n])
             for n in range(len(self.weighed))
         ]
         return numpy.stack(found) if found else numpy.zeros((0, 0), dtype="f4")
@@ -79,33 +75,21 @@ _UNREAD = -8.0  # log-odds of the detector for a character there
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonModel:
-    """Weights. mean, scale: of the features but `OF_THE_TEXT`, `(n_features,)`. basis: directions of the vectors, `(width, n_directions)`, may be 0.
-    centre: mean vector. weights: `(n_features + n_directions, 6)`. bias: `(6,)`. trust: share of the rules' log-odds that is added, `()`.
-    """
+    """Weights. mean, scale: of the features but `OF_THE_TEXT`, `(n_features,)`. weights: `(n_features, 6)`. bias: `(6,)`. trust: share of the
+    rules' log-odds that is added, `()`."""
 
     mean: numpy.ndarray
     scale: numpy.ndarray
-    basis: numpy.ndarray
-    centre: numpy.ndarray
     weights: numpy.ndarray
     bias: numpy.ndarray
     trust: numpy.ndarray
 
-    @property
-    def width(self) -> int:
-        """RETURNS (int): Width of the encoder vectors that it reads; 0 if it reads none."""
-        return int(self.basis.shape[0])
-
     def inputs(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """RETURNS (numpy.ndarray): Standardised features and projected vectors of `rows`, shape `(n, n_features + n_directions)`."""
-        n = len(FEATURES)
-        if rows.shape[1] < n + self.width:
-            raise PiiError(Errors.E305, got=rows.shape[1], wanted=n + self.width)
-        x = numpy.clip((read_anew(rows)[:, _USED] - self.mean) / self.scale, -5.0, 5.0)
-        return numpy.concatenate([x, (rows[:, n : n + self.width] - self.centre) @ self.basis], axis=1)
+        """RETURNS (numpy.ndarray): Standardised features of `rows`, shape `(n, n_features)`."""
+        return numpy.clip((read_anew(rows)[:, _USED] - self.mean) / self.scale, -5.0, 5.0)
 
     def predict(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """RETURNS (numpy.ndarray): Probabilities, shape `(n_persons, 6)`, columns as in `CLASSES`. RAISES (PiiError): E305 for short rows."""
+        """RETURNS (numpy.ndarray): Probabilities, shape `(n_persons, 6)`, columns as in `CLASSES`."""
         return softmax(without_characters(self.inputs(rows) @ self.weights + self.bias + self.trust * prior(rows), rows))
 
     def to_bytes(self) -> bytes:
@@ -125,7 +109,7 @@ class PersonModel:
                 model = cls(**{key: arrays[key] for key in cls.__dataclass_fields__})
         except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as err:
             raise PiiError(Errors.E304, reason=type(err).__name__) from err
-        if names != _form():
+        if names != _form() or model.weights.shape != (len(_USED), len(CLASSES)):
             raise PiiError(Errors.E304, reason="it was trained on other features")
         return model
 
@@ -183,25 +167,23 @@ def fit(
     allowed: numpy.ndarray,
     *,
     l2: float = 30.0,
-    directions: int = 0,
     trust: float = 1.0,
     start: PersonModel | None = None,
 ) -> PersonModel:
     """Learn the weights: partial-label softmax regression, L-BFGS.
 
-    rows (numpy.ndarray): Shape `(n, len(FEATURES) + width)`. allowed (numpy.ndarray): 1 for each class that a person may be, shape `(n, 6)`.
+    rows (numpy.ndarray): Shape `(n, len(FEATURES))`. allowed (numpy.ndarray): 1 for each class that a person may be, shape `(n, 6)`.
         Who can only be a character where no story is told is left out.
     l2 (float): Penalty on the squared weights, or on how far they go from those of `start`; a tenth of it on the bias.
-    directions (int), trust (float): Principal directions of the vectors, and share of the rules' log-odds; with `start`, those of that model.
-    RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without any row.
-    """
+    trust (float): Share of the rules' log-odds that is added; with `start`, it is that one's.
+    RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without any row."""
     from scipy.optimize import minimize
 
     possible = told(rows) | (numpy.delete(allowed, _CHARACTER, axis=1).any(axis=1)) if len(rows) else numpy.zeros(0, dtype=bool)
     rows, allowed = rows[possible], allowed[possible]
     if not len(rows):
         raise PiiError(Errors.E306)
-    model = start or _empty(rows, directions, trust)
+    model = start or _empty(rows, trust)
     x = model.inputs(rows).astype("f8")
     offset = x @ model.weights + model.bias + model.trust * prior(rows)
     story = told(rows)
@@ -224,20 +206,8 @@ def fit(
     return replace(model, weights=model.weights + weights, bias=model.bias + found.x[-len(CLASSES) :])
 
 
-def _empty(rows: numpy.ndarray, directions: int, trust: float) -> PersonModel:
+def _empty(rows: numpy.ndarray, trust: float) -> PersonModel:
     """RETURNS (PersonModel): Without weights, standardised on `rows`."""
-    used = read_anew(rows)[:, _USED]
-    vectors = rows[:, len(FEATURES) :] if directions else rows[:, :0]
-    centre, basis = vectors.mean(axis=0), numpy.zeros((vectors.shape[1], 0))
-    if vectors.shape[1]:
-        _, values, axes = numpy.linalg.svd(vectors - centre, full_matrices=False)
-        basis = axes[:directions].T * (len(rows) ** 0.5 / numpy.maximum(values[:directions], 1e-6))
-    return PersonModel(
-        mean=used.mean(axis=0),
-        scale=numpy.maximum(used.std(axis=0), 1e-2),
-        basis=basis,
-        centre=centre,
-        weights=numpy.zeros((len(_USED) + basis.shape[1], len(CLASSES))),
-        bias=numpy.zeros(len(CLASSES)),
-        trust=numpy.asarray(trust),
-    )
+    used, k = read_anew(rows)[:, _USED], len(CLASSES)
+    weights, bias = numpy.zeros((len(_USED), k)), numpy.zeros(k)
+    return PersonModel(used.mean(axis=0), numpy.maximum(used.std(axis=0), 1e-2), weights, bias, numpy.asarray(trust))

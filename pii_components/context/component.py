@@ -29,7 +29,7 @@ from ..spans import PROPAGATION, SPANS_KEY, Candidate, install_extensions, read_
 from .classifier import Examined, PersonModel, shares
 from .cues import CueRules, read_cues
 from .decide import CUE_PREFIX, Examiner, adjust_posterior, isolation_penalty
-from .evidence import READER, People, decide, folded_words, reason_for, roles_of, token_vectors
+from .evidence import READER, People, decide, folded_words, reason_for, roles_of
 from .role_encoder import PersonReader
 from .settings import ContextSettings
 from .view import DocView
@@ -59,8 +59,7 @@ class PiiContext(Pipe):
     settings (dict[str, Any] | None): Thresholds and weights, see `ContextSettings`; what is missing has its default.
     cues (Sequence[dict[str, Any]]): Further rules, as in resources/cues/names.toml; one with the id of a shipped rule takes its place.
     roster (Sequence[str] | None): Names of a class. Never saved with the pipeline.
-    RAISES (PiiError): E301, E302 for settings, E303 for cues that cannot be used.
-    """
+    RAISES (PiiError): E301, E302 for settings, E303 for cues that cannot be used."""
 
     def __init__(
         self,
@@ -176,7 +175,7 @@ class PiiContext(Pipe):
         if not seen.weighed:
             return []
         least = self.settings.protect_at(doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED))
-        rows = seen.rows(token_vectors(doc) if model.width else None, read)
+        rows = seen.rows(read)
         masked = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
         adjusted = [
             adjust_posterior(p, masked[n], seen.view, seen.people, person, w, self.settings)

@@ -35,8 +35,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 @dataclass(frozen=True, slots=True)
 class Cue:
     """One rule; resources/cues/README.md says what each key means. Patterns are compiled; `gate` and `signs` are `when`: beginnings of
-    words, and what has no letters. One of them must be near before any pattern is tried.
-    """
+    words, and what has no letters. One of them must be near before any pattern is tried."""
 
     id: str
     role: str

@@ -296,8 +296,7 @@ def adjust_posterior(
     chances (numpy.ndarray): By the classifier, shape `(6,)`. blind (numpy.ndarray): Of the roles, by what does not look at names, shape `(5,)`.
     "No name" is not believed where the classifier has seen too little: strange forms, copied names, who signs, posts or speaks, or is called
     a friend by a given name; half of it where a sign touches the name, or a slip is in it. Whom the text calls one of the writer's own
-    people is as likely that as all that is else believed.
-    """
+    people is as likely that as all that is else believed."""
     strange = any(is_strange(view, people, i) for i in person)
     denied = any(e.role == NOT_NAME and e.weight >= _DENIED for i in person for e in people.evidence[i])
     sure = (strange and not denied) or bool(view.turns) or any(e.id in SPEAKERS for e in weighed.evidence)
@@ -319,8 +318,7 @@ def isolation_penalty(chances: Sequence[float], people: People, settings: Contex
     """What is believed of everybody, knowing what is believed of the others: who neither heads nor signs a text in which nobody else is private
     for sure loses `settings.alone` of their log-odds. Writers stand alone over their text; classmates and friends come in company.
 
-    chances (Sequence[float]): Probability that a person is private, each judged alone. RETURNS (list[float]): The same, adjusted.
-    """
+    chances (Sequence[float]): Probability that a person is private, each judged alone. RETURNS (list[float]): The same, adjusted."""
     sure, weight = sum(chance >= settings.company for chance in chances), math.exp(settings.alone)
     signed = [any(signs(people.places[i], people.evidence[i]) for i in person) for person in people.persons]
     return [

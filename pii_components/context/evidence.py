@@ -18,7 +18,6 @@ from importlib import resources
 from typing import NamedTuple
 
 import numpy
-from spacy.tokens import Doc
 
 from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
 from ..names.letters import fold
@@ -96,8 +95,7 @@ _NO_SUPPORT = ("bibliography", "header_line", "signoff_line", "turn_told_of")  #
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What speaks for a role, or for `NOT_NAME`: id of the cue, log-odds (below 0: against), reason for a reader; anchor: it shows a
-    signature, a header or the first person; names: only a name stands there.
-    """
+    signature, a header or the first person; names: only a name stands there."""
 
     id: str
     role: str
@@ -127,8 +125,7 @@ def weigh_header(
     places: Sequence[Place], evidence: Sequence[list[Evidence]], settings: ContextSettings
 ) -> list[list[Evidence]]:
     """Titles in a header: beside the writer's name they are a teacher's; the only name may be that of a writer who is a doctor.
-    RETURNS (list[list[Evidence]]): The evidence, per mention, that of titled names in such a header changed.
-    """
+    RETURNS (list[list[Evidence]]): The evidence, per mention, that of titled names in such a header changed."""
     by_line = ("header_alone", "header_line", "team_list")
     titled = [any(e.id in _TITLES for e in found) for found in evidence]
     if not any(titled):
@@ -188,8 +185,7 @@ def name_logit(
     roster: frozenset[str] = frozenset(),
 ) -> float:
     """RETURNS (float): The log-odds that a candidate is a person's name, with what stands around it; compare with `logit(settings.min_score)`.
-    roster (frozenset[str]): Folded words of the class list.
-    """
+    roster (frozenset[str]): Folded words of the class list."""
     total = logit(cand.score)
     zones, common = place.zones, words().is_common
     anchored = any(e.anchor for e in evidence)
@@ -254,8 +250,7 @@ def _figure_evidence(forms: Sequence[Form], cited: bool, settings: ContextSettin
 
 def model_scores(cands: Sequence[Candidate], settings: ContextSettings) -> dict[str, float]:
     """RETURNS (dict[str, float]): The model's reading of one person, log-odds per role against an even guess; mentions without role
-    probabilities have no say.
-    """
+    probabilities have no say."""
     read = [c for c in cands if len(c.roles) == len(ROLES)]
     total = sum(max(c.score, 0.05) for c in read)
     if not read or not settings.model_weight:
@@ -341,14 +336,11 @@ def features(
     *,
     anchored: Sequence[bool],
     tells: bool,
-    vectors: numpy.ndarray | None,
     read: numpy.ndarray | None = None,
 ) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): Person `number` as float32, shape `(len(FEATURES) + width,)`: the features, then the mean of the vectors.
+    """RETURNS (numpy.ndarray): Person `number` as float32, shape `(len(FEATURES),)`.
     anchored (Sequence[bool]): Per person whether a header, a signature or the first person shows a student.
-    tells (bool): Whether the text tells of a story. vectors (numpy.ndarray | None): Encoder vectors, shape `(n_tokens, width)`.
-    read (numpy.ndarray | None): Log-probabilities by the role encoder, shape `(6,)`.
-    """
+    tells (bool): Whether the text tells of a story. read (numpy.ndarray | None): Log-probabilities by the role encoder, shape `(6,)`."""
     mine, w = people.persons[number], weighed[number]
     cands, forms, places = ([part[i] for i in mine] for part in (people.cands, people.forms, people.places))
     sums, tops = dict.fromkeys(SIDES, 0.0), dict.fromkeys(SIDES, 0.0)
@@ -397,11 +389,7 @@ def features(
         tells,
         *(numpy.zeros(len(SIDES)) if read is None else numpy.maximum(read, _LEAST_READ)),
     ]
-    row = numpy.asarray(values, dtype="f4")
-    if vectors is None:
-        return row
-    tokens = [i for c in cands for i in range(c.start, c.end)]
-    return numpy.concatenate([row, vectors[tokens].mean(axis=0)])
+    return numpy.asarray(values, dtype="f4")
 
 
 def roles_of(read: numpy.ndarray) -> numpy.ndarray:
@@ -412,19 +400,3 @@ def roles_of(read: numpy.ndarray) -> numpy.ndarray:
 
 def _clip(value: float) -> float:
     return max(-_MOST, min(_MOST, value))
-
-
-def token_vectors(doc: Doc) -> numpy.ndarray | None:
-    """RETURNS (numpy.ndarray | None): The encoder's vectors, mean over each token's pieces, shape `(n_tokens, width)`; None without an encoder."""
-    data = doc._.trf_data if doc.has_extension("trf_data") else None
-    if data is None and len(doc) and doc.tensor.ndim == 2 and len(doc.tensor) == len(doc):
-        return numpy.asarray(doc.tensor.get() if hasattr(doc.tensor, "get") else doc.tensor, dtype="f4")
-    if data is None or not len(doc):
-        return None
-    ragged = data.last_hidden_layer_state
-    lengths = numpy.asarray(ragged.lengths)
-    rows = numpy.asarray(ragged.dataXd.get() if hasattr(ragged.dataXd, "get") else ragged.dataXd)
-    if len(lengths) != len(doc) or not lengths.all():
-        return None
-    starts = numpy.concatenate([[0], numpy.cumsum(lengths)[:-1]])
-    return (numpy.add.reduceat(rows, starts, axis=0) / lengths[:, None]).astype("f4")

@@ -13,9 +13,9 @@ from dataclasses import replace
 from rapidfuzz.distance import OSA
 
 from ..labels import is_name
+from ..names.letters import fold
 from ..names.memo import per_batch
 from ..names.obfuscated import Obfuscated
-from ..names.letters import fold
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_initial, is_word, words
 from ..spans import Candidate

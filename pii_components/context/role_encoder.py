@@ -38,8 +38,7 @@ _LETTERS_APART = 3
 @dataclass(frozen=True, slots=True, eq=False)
 class Blinded:
     """Pieces of a document with placeholders, ids of shape `(n_pieces,)`; a placeholder is `-1 - (kind * PLACES + person % PLACES)`.
-    mentions (numpy.ndarray): First piece, number of pieces and person of each, shape `(n_mentions, 3)`, in the order of the text.
-    """
+    mentions (numpy.ndarray): First piece, number of pieces and person of each, shape `(n_mentions, 3)`, in the order of the text."""
 
     pieces: numpy.ndarray
     mentions: numpy.ndarray
@@ -48,8 +47,7 @@ class Blinded:
 
 def blind(people: People, words_of: Sequence[str], pieces: Sequence[int], lengths: Sequence[int]) -> Blinded:
     """RETURNS (Blinded): A document with placeholders for names, without the last piece. words_of (Sequence[str]): Its words, normalised.
-    pieces (Sequence[int]): With one before and one behind the text. lengths (Sequence[int]): Pieces of each token; of these two as well.
-    """
+    pieces (Sequence[int]): With one before and one behind the text. lengths (Sequence[int]): Pieces of each token; of these two as well."""
     marked: dict[int, tuple[int, int]] = {}  # token -> mention, and kind of placeholder
     owner = {i: number for number, person in enumerate(people.persons) for i in person}
     for i, number in owner.items():
@@ -78,8 +76,7 @@ def blind(people: People, words_of: Sequence[str], pieces: Sequence[int], length
 
 def kinds_of(tokens: Sequence[str], form: Form, forms: Sequence[Form]) -> list[int]:
     """RETURNS (list[int]): What stands for each token of a mention: GIVEN, SURNAME or NAME; below 0 for what stays as it is or goes.
-    forms (Sequence[Form]): All forms of its person.
-    """
+    forms (Sequence[Form]): All forms of its person."""
     letters = [len(token) for token in tokens if token.isalpha()]
     if len(letters) >= _LETTERS_APART and max(letters) == 1:  # "A N A": letters that are read together
         return [NAME, *[_DROPPED] * (len(tokens) - 1)]
@@ -138,8 +135,7 @@ class Head:
 
     def logits(self, vectors: numpy.ndarray, owners: numpy.ndarray, n_persons: int) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Shape `(n_persons, 6)`; zeros for people without a mention.
-        vectors (numpy.ndarray): Of each mention, shape `(n_mentions, width)`. owners (numpy.ndarray): Person of each, shape `(n_mentions,)`.
-        """
+        vectors (numpy.ndarray): Of each mention, shape `(n_mentions, width)`. owners (numpy.ndarray): Person of each, shape `(n_mentions,)`."""
         found = numpy.zeros((n_persons, len(self.output)), dtype="f4")
         scores = vectors @ self.attention + self.attention_bias
         for person in numpy.unique(owners):
@@ -218,8 +214,7 @@ def pieces_of(vocabulary: Sequence[str]) -> Model:
 
 def cut(blinded: Blinded) -> tuple[list[numpy.ndarray], list[tuple[int, int, int, int]]]:
     """RETURNS (tuple): The windows that hold a name, and per mention and window that holds the whole of it: window, first piece, end, person. A
-    mention longer than the overlap of windows is read by its beginning.
-    """
+    mention longer than the overlap of windows is read by its beginning."""
     windows: list[numpy.ndarray] = []
     inside: list[tuple[int, int, int, int]] = []
     for start in window_starts(len(blinded.pieces), window=WINDOW, overlap=OVERLAP):

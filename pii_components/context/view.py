@@ -76,8 +76,7 @@ _HEADING = 60  # characters that no heading has
 
 def under_bibliography(lines: Iterable[tuple[int, str]]) -> list[int]:
     """RETURNS (list[int]): Numbers of the lines under a heading such as "References", up to a heading of another kind.
-    lines (Iterable[tuple[int, str]]): Numbers and texts of the lines that are not blank, in order.
-    """
+    lines (Iterable[tuple[int, str]]): Numbers and texts of the lines that are not blank, in order."""
     found: list[int] = []
     inside, number = False, ""
     for n, line in lines:
@@ -135,8 +134,7 @@ _LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share
 def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, bool]]:
     """The turns of a conversation. lines (Mapping[int, tuple[int, int]]): Number of a line that is not blank -> its first character, and end.
     RETURNS (dict[int, tuple[int, bool]]): Number of a line -> where what is said begins, and whether one who teaches says it. Empty, unless
-        two speakers have two turns each, half of the lines are theirs, and half of these hold more than names: a header is no conversation.
-    """
+        two speakers have two turns each, half of the lines are theirs, and half of these hold more than names: a header is no conversation."""
     found = {n: match for n, line in lines.items() if (match := _SPEAKER.match(text, *line))}
     counts = Counter(match[1].lower() for match in found.values())
     found = {n: match for n, match in found.items() if counts[match[1].lower()] > 1}

@@ -116,8 +116,7 @@ def _pieces(text: str) -> list[tuple[int, int]]:
 @per_batch(16384)
 def normalize_token(text: str) -> str:
     """RETURNS (str): A token normalised, for encoders; empty, where it holds nothing that shows. Signs that mark a name for a program,
-    "@@" and "##", are a quote, which an encoder has seen around names of every kind.
-    """
+    "@@" and "##", are a quote, which an encoder has seen around names of every kind."""
     if _MARKS.fullmatch(text):
         return '"'
     if text.isascii():

@@ -86,8 +86,7 @@ class Obfuscated(NamedTuple):
 
 def read_leet(text: str) -> dict[int, str]:
     """RETURNS (dict[int, str]): First character -> a word with digits for letters as it reads, of the same length, if that is a name; "3rd" and
-    "Week1" are none. Where one is a known name, words written so beside it are names too, and so is what reads like a word of the text.
-    """
+    "Week1" are none. Where one is a known name, words written so beside it are names too, and so is what reads like a word of the text."""
     found: dict[int, str] = {}
     for match in _LEET.finditer(text):
         before = _LEET_BEFORE.search(text, max(0, match.start() - 24), match.start())
@@ -175,8 +174,7 @@ def _is_series(letters: str) -> bool:
 
 def native_runs(text: str) -> list[tuple[int, int]]:
     """RETURNS (list[tuple[int, int]]): Names in other scripts, characters, end exclusive; no words that are explained ("the word λόγος means"),
-    no formulas, and nothing in a text that is itself in such a script.
-    """
+    no formulas, and nothing in a text that is itself in such a script."""
     found: list[tuple[int, int]] = []
     if text.isascii() or not _NATIVE_ANY.search(text):
         return found

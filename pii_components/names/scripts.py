@@ -212,8 +212,7 @@ def name_form(text: str) -> int:
     """How much a run of one to four words in another script has the form of a name.
 
     RETURNS (int): 2 family and given name, 1 one of them, 0 it might be one, -1 it is none: a word known for something else, too long,
-        or small letters where names have capitals.
-    """
+        or small letters where names have capitals."""
     words = re.split(r"[ ·・-]+", text)
     scripts = {script_of(word) for word in words}
     script = scripts.pop()
@@ -229,8 +228,7 @@ def name_form(text: str) -> int:
 
 def native_names(text: str, *, seen: Sequence[tuple[int, int]] = ()) -> list[NativeName]:
     """RETURNS (list[NativeName]): Names in scripts of their own, in order; none for a text that is itself in such a script.
-    seen (Sequence[tuple[int, int]]): Characters, end exclusive, that a detector took for names: weak evidence.
-    """
+    seen (Sequence[tuple[int, int]]): Characters, end exclusive, that a detector took for names: weak evidence."""
     if text.isascii() or not _ANY.search(text) or _is_native(text):
         return []
     lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]

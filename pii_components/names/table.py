@@ -47,8 +47,7 @@ class Source(Protocol):
 
 class TableRow(NamedTuple):
     """One name as it is written. gender (str): "F", "M" or empty. countries (tuple[str, ...]): Two-letter codes, the most likely first.
-    rarity (int): 0 for the most frequent; one more for every doubling of the rank in its region. good (bool): It may be a surrogate.
-    """
+    rarity (int): 0 for the most frequent; one more for every doubling of the rank in its region. good (bool): It may be a surrogate."""
 
     name: str
     gender: str
@@ -59,8 +58,7 @@ class TableRow(NamedTuple):
 
 def write_table(path: Path, rows: Iterable[TableRow]) -> None:
     """Write rows sorted and front-coded: each line gives how many letters it shares with the line before, then the rest; equal tables are
-    equal files.
-    """
+    equal files."""
     lines, before = [], ""
     for row in sorted(rows, key=lambda r: (fold(r.name), r.name)):
         shared = 0
@@ -211,8 +209,7 @@ class NameTable:
 
     def pool(self, *, given: bool, gender: str = "", region: str = "", accented: bool = False) -> Pool:
         """The names to draw from. gender (str): "F", "M" or empty for either. region (str): A key of `REGIONS`, or empty for the whole world.
-        accented (bool): With an accent, if enough have one. RETURNS (Pool): Of the whole world where the region has fewer than `MIN_POOL`.
-        """
+        accented (bool): With an accent, if enough have one. RETURNS (Pool): Of the whole world where the region has fewer than `MIN_POOL`."""
         kind = self._kind(given)
         if accented and len(kind.accented.get((region, gender), _EMPTY).names) >= MIN_ACCENTED:
             return kind.accented[region, gender]
