@@ -1,7 +1,8 @@
 """The trained classifier of `pii_context`: `PersonModel.predict(rows)` gives calibrated probabilities of five roles, and "no name".
 
 A linear softmax over standardised features, added to a share of what the rules say. Nobody is a character where the text tells of no story.
-and of nobody else who they are), and can go on from a model that was fitted to other essays.
+`fit` learns from gold that may be partial (CRAPII says who is a student and of nobody else who they are), and can go on from a model that was
+fitted to other essays.
 """
 
 import json
@@ -86,7 +87,8 @@ class PersonModel:
 
     def inputs(self, rows: numpy.ndarray) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Standardised features of `rows`, shape `(n, n_features)`."""
-        return numpy.clip((read_anew(rows)[:, _USED] - self.mean) / self.scale, -5.0, 5.0)
+        x = numpy.clip((read_anew(rows)[:, _USED] - self.mean) / self.scale, -5.0, 5.0)
+        return numpy.ascontiguousarray(x)  # the order in memory decides the last bits of a product
 
     def predict(self, rows: numpy.ndarray) -> numpy.ndarray:
         """RETURNS (numpy.ndarray): Probabilities, shape `(n_persons, 6)`, columns as in `CLASSES`."""

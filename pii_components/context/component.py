@@ -225,7 +225,11 @@ class PiiContext(Pipe):
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save in a folder. exclude (Iterable[str]): As in `to_bytes`."""
-        util.to_disk(path, {name: lambda p, name=name: p.write_bytes(self._part(name)) for name in _PARTS}, exclude)
+
+        def write(p: Path) -> None:
+            p.write_bytes(self._part(p.name))
+
+        util.to_disk(path, dict.fromkeys(_PARTS, write), exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version."""

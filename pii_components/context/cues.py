@@ -139,6 +139,8 @@ def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
     if problem := _problem(raw):
         raise PiiError(Errors.E303, id=name, problem=problem)
     when = raw.get("when", ())
+    more: dict[str, Any] = {key: _compile(raw[key], macros, name) for key in _PATTERNS if key in raw}
+    more |= {key: bool(raw[key]) for key in _FLAGS if key in raw}
     return Cue(
         id=name,
         role=raw["role"],
@@ -148,8 +150,7 @@ def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
         not_zone=frozenset(raw.get("not_zone", ())),
         gate=frozenset(start for entry in when for start in _gate(entry, macros)),
         signs=tuple(entry for entry in when if not _LETTERS.search(entry)),
-        **{key: bool(raw[key]) for key in _FLAGS if key in raw},
-        **{key: _compile(raw[key], macros, name) for key in _PATTERNS if key in raw},
+        **more,
     )
 
 

@@ -284,7 +284,7 @@ _MANY = 3
 
 def adjust_posterior(
     chances: numpy.ndarray,
-    blind: numpy.ndarray,
+    masked: numpy.ndarray,
     view: DocView,
     people: People,
     person: Sequence[int],
@@ -293,23 +293,32 @@ def adjust_posterior(
 ) -> numpy.ndarray:
     """What is believed of one person, shape `(6,)`: five roles, and "no name".
 
-    chances (numpy.ndarray): By the classifier, shape `(6,)`. blind (numpy.ndarray): Of the roles, by what does not look at names, shape `(5,)`.
+    chances (numpy.ndarray): By the classifier, shape `(6,)`. masked (numpy.ndarray): Of the roles, by what does not look at names, shape `(5,)`.
     "No name" is not believed where the classifier has seen too little: strange forms, copied names, who signs, posts or speaks, or is called
     a friend by a given name; half of it where a sign touches the name, or a slip is in it. Whom the text calls one of the writer's own
     people is as likely that as all that is else believed."""
     strange = any(is_strange(view, people, i) for i in person)
     denied = any(e.role == NOT_NAME and e.weight >= _DENIED for i in person for e in people.evidence[i])
-    sure = (strange and not denied) or bool(view.turns) or any(e.id in SPEAKERS for e in weighed.evidence)
+    cues, names = {e.id for e in weighed.evidence}, [people.forms[i].words for i in person]
+    sure = (strange and not denied) or bool(view.turns) or cues & SPEAKERS
     none = 0.0 if sure or all(people.cands[i].source in _UNSEEN for i in person) else float(chances[-1])
-    if all("beset" in people.places[i].zones for i in person) or is_misspelled(people, person):
+    slip = any(is_near_table(word) for name in names for word in name)
+    if slip or all("beset" in people.places[i].zones for i in person):
         none /= 2.0 - none
-    if is_called(people, person, weighed):
+    # "collaborating with Odile": no thing
+    if cues & _CALLED and names[0] and name_table().is_given(names[0][0]):
         none = 0.0
-    trust = 0.5 if strange or view.turns or is_rare(people, person) or is_many(people, person) else 1.0 - settings.blind
+    fullest = [word for word in max(names, key=len) if len(word) > 1]
+    rare = any(not in_table(word) and not words().is_common(word) for word in fullest)
+    several = all(len(name) >= _MANY for name in names)  # maybe two people's names side by side
+    trust = 0.5 if strange or view.turns or rare or several else 1.0 - settings.blind
     roles = chances[:-1] / max(float(chances[:-1].sum()), 1e-9)
-    believed = trust * roles + (1.0 - trust) * blind
-    of_mine = any(e.id in _OWN_PEOPLE for e in weighed.evidence) and not any(e.id in _SOURCES for e in weighed.evidence)
-    if of_mine and not is_small(view, people, person):
+    believed = trust * roles + (1.0 - trust) * masked
+    # In small letters, in lines that have capitals, it may be a thing: "after dinner with palinca and I asked"
+    small = all(
+        "small" not in people.places[i].zones and case_style(view.words[people.cands[i].start]) == "lower" for i in person
+    )
+    if cues & _OWN_PEOPLE and not cues & _SOURCES and not small:
         believed = (believed + (numpy.arange(len(ROLES)) == ROLES.index(CONNECTED))) / 2.0
     return numpy.append((1.0 - none) * believed, none)
 
@@ -325,35 +334,6 @@ def isolation_penalty(chances: Sequence[float], people: People, settings: Contex
         c if known or sure > (c >= settings.company) else c / (c + (1.0 - c) * weight)
         for c, known in zip(chances, signed, strict=True)
     ]
-
-
-def is_rare(people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether somebody has a name that stands in no table and is no English word."""
-    fullest = max((people.forms[i] for i in person), key=lambda form: len(form.words))
-    return any(len(word) > 1 and not in_table(word) and not words().is_common(word) for word in fullest.words)
-
-
-def is_many(people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether somebody is only ever called by three words or more, which may be two people's names side by side."""
-    return all(len(people.forms[i].words) >= _MANY for i in person)
-
-
-def is_called(people: People, person: Sequence[int], weighed: Weighed) -> bool:
-    """RETURNS (bool): Whether somebody in the writer's life is called by a given name of the name table: "collaborating with Odile"."""
-    named = people.forms[person[0]].words
-    return bool(named) and name_table().is_given(named[0]) and any(e.id in _CALLED for e in weighed.evidence)
-
-
-def is_small(view: DocView, people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether somebody stands in small letters in lines that have capitals: "after dinner with palinca and I asked"."""
-    return all(
-        "small" not in people.places[i].zones and case_style(view.words[people.cands[i].start]) == "lower" for i in person
-    )
-
-
-def is_misspelled(people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether a word of somebody's name is one slip away from a frequent one."""
-    return any(is_near_table(word) for i in person for word in people.forms[i].words)
 
 
 def is_strange(view: DocView, people: People, i: int) -> bool:

@@ -342,7 +342,7 @@ def features(
     anchored (Sequence[bool]): Per person whether a header, a signature or the first person shows a student.
     tells (bool): Whether the text tells of a story. read (numpy.ndarray | None): Log-probabilities by the role encoder, shape `(6,)`."""
     mine, w = people.persons[number], weighed[number]
-    cands, forms, places = ([part[i] for i in mine] for part in (people.cands, people.forms, people.places))
+    cands, forms, places = [people.cands[i] for i in mine], [people.forms[i] for i in mine], [people.places[i] for i in mine]
     sums, tops = dict.fromkeys(SIDES, 0.0), dict.fromkeys(SIDES, 0.0)
     for e in [*w.evidence, *(e for i in mine for e in people.evidence[i] if e.role == NOT_NAME)]:
         sums[e.role] += e.weight

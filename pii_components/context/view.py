@@ -347,35 +347,28 @@ class DocView:
         )
 
     def _zones(self, n: int, start: int, before: str, after: str, line: str, *, turn: bool) -> frozenset[str]:
-        zones: set[str] = set()
-        if n in self.turns and not turn:
-            zones.add("speaker")
         if turn:
-            zones |= {"turn", "tutor_turn"} if self.turns[n][1] else {"turn"}
             line = before + MASK + after
-        if not any(c.isalnum() or c == MASK for c in before):
-            zones.add("opens")
-        if not _WORD.search(line):
-            zones.add("alone")
-        if is_lowercase_line(line):
-            zones.add("small")
-        if n in self.header:
-            zones.add("header")
-            if n in self.filled[:3]:
-                zones.add("top")
-        elif n == self.filled[0] and start < self.lines[n][0] + _LEAD and is_lead(before, after):
-            zones.add("lead")
-        if n in self.signoff:
-            zones.add("signoff")
-        if n == self.filled[-1]:
-            zones.add("last")
-        if _BIB_LINE.match(line) or (n in self.under_bibliography and not ("alone" in zones and n in self.filled[-3:])):
-            zones.add("bibliography")
-        if (before.count('"') + before.count("“") - before.count("”")) % 2 == 1:
-            zones.add("quoted")
-        if not zones & {"header", "lead", "signoff", "bibliography"}:
-            zones.add("body")
-        return frozenset(zones)
+        header, alone = n in self.header, not _WORD.search(line)
+        opens_text = n == self.filled[0] and start < self.lines[n][0] + _LEAD
+        listed = n in self.under_bibliography and not (alone and n in self.filled[-3:])
+        zones = {
+            "speaker": n in self.turns and not turn,
+            "turn": turn,
+            "tutor_turn": turn and self.turns[n][1],
+            "opens": not any(c.isalnum() or c == MASK for c in before),
+            "alone": alone,
+            "small": is_lowercase_line(line),
+            "header": header,
+            "top": header and n in self.filled[:3],
+            "lead": not header and opens_text and is_lead(before, after),
+            "signoff": n in self.signoff,
+            "last": n == self.filled[-1],
+            "bibliography": listed or _BIB_LINE.match(line) is not None,
+            "quoted": (before.count('"') + before.count("“") - before.count("”")) % 2 == 1,
+        }
+        zones["body"] = not any(zones[zone] for zone in ("header", "lead", "signoff", "bibliography"))
+        return frozenset(zone for zone, holds in zones.items() if holds)
 
 
 @per_batch(4096)

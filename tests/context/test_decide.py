@@ -7,7 +7,7 @@ import numpy
 import pytest
 
 from pii_components.context.cues import NOT_NAME
-from pii_components.context.decide import adjust_posterior, is_many, is_misspelled, is_rare, is_strange, isolation_penalty
+from pii_components.context.decide import adjust_posterior, is_strange, isolation_penalty
 from pii_components.context.evidence import Evidence, People, Weighed
 from pii_components.context.people import parse_form
 from pii_components.context.settings import ContextSettings
@@ -79,14 +79,17 @@ def test_what_is_believed(who, how, expected):
     assert numpy.allclose(adjusted(who, **how), expected)
 
 
-def test_the_fullest_mention_tells_whether_a_name_is_rare_or_several():
-    _, people, _ = person("Ana Lopvez")
-    people.forms.append(person("Ana")[1].forms[0])
-    assert is_rare(people, [0, 1]) and is_rare(people, [1, 0]) and not is_rare(people, [1])
-    _, people, _ = person("Ana Maria Lopez")
-    people.forms.append(person("Ana Lopez")[1].forms[0])
-    assert is_many(people, [0]) and not is_many(people, [0, 1])
-    assert is_misspelled(person("Ana Gonzalze")[1], [0]) and not is_misspelled(person("Ana Gonzalez")[1], [0])
+@pytest.mark.parametrize(
+    "who, other, half", [("Ana Lopvez", "Ana", True), ("Ana Maria Lopez", "Ana Lopez", False), ("Ana", "Ana Lopvez", True)]
+)
+def test_the_fullest_mention_tells_whether_a_name_is_rare_and_any_whether_it_is_one(who, other, half):
+    view, people, weighed = person(who)
+    people.forms.append(person(other)[1].forms[0])
+    for part in (people.cands, people.places, people.evidence):
+        part.append(part[0])
+    for both in ([0, 1], [1, 0]):
+        found = adjust_posterior(BY_MODEL, MASKED, view, people, both, weighed, ContextSettings())
+        assert numpy.allclose(found[:-1] / found[:-1].sum(), HALF if half else ROLES_ONLY)
 
 
 def test_a_strange_name_that_the_text_calls_a_place_may_be_none():
