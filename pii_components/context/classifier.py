@@ -1,12 +1,8 @@
-"""The trained classifier of `pii_context`: from what is seen of a person to calibrated probabilities of the roles.
+"""The trained classifier of `pii_context`: `PersonModel.predict(rows)` gives calibrated probabilities of five roles, and "no name".
 
-    model = PersonModel.from_bytes(data)
-    model.predict(rows)                  ->  shape (n_persons, 6): five roles, and "no name"
-
-A linear softmax over standardised features and, if it was trained so, over a few directions of the pooled encoder vectors, added to a share
-of what the rules say. Nobody is a character where the text tells of no story: there the detector's reading is taken as it is among the
-other roles, in training and after. `fit` learns from gold that may be partial (CRAPII says who is a student and of nobody else who they are),
-and can go on from a model that was fitted to other essays: the penalty draws towards that one, since labelled people of real essays are few.
+A linear softmax over standardised features, added to a share of what the rules say. Nobody is a character where the text tells of no story.
+`fit` learns from gold that may be partial (CRAPII says who is a student and of nobody else who they are), and can go on from a model that was
+fitted to other essays.
 """
 
 import json
@@ -24,16 +20,10 @@ from .cues import NOT_NAME
 from .evidence import FEATURES, SIDES, People, Weighed, features
 from .view import DocView
 
-# What `pii_context` knows of a document before it decides: names and whose they are, what speaks for each role, and rows
-
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What is known of a document before anything is decided.
-
-    view (DocView): The document. others (list[Candidate]): What is no name. people (People): The names, and whose they are.
-    weighed (list[Weighed]): Per person. tells (bool): Whether the text tells of a story, a persona or an exercise.
-    """
+    """What is known of a document before it is decided. others: what is no name; weighed: per person; tells: whether the text tells of a story."""
 
     view: DocView
     others: list[Candidate]
@@ -41,39 +31,24 @@ class Examined:
     weighed: list[Weighed]
     tells: bool
 
-    def rows(self, vectors: numpy.ndarray | None, read: numpy.ndarray | None = None) -> numpy.ndarray:
-        """One row per person for `PersonModel`, see `context_features.features`.
+    def rows(self, read: numpy.ndarray | None = None) -> numpy.ndarray:
+        """RETURNS (numpy.ndarray): One row per person for `PersonModel`, shape `(n_persons, len(FEATURES))`.
 
-        vectors (numpy.ndarray | None): Of the encoder. read (numpy.ndarray | None): What the reader says, shape `(n_persons, 6)`. Whether
-            something is a name it cannot tell, since it does not see it. Where nothing tells of a story, whom it takes for a character is
-            somebody of whom it knows nothing: real people are told of like figures, too.
-        RETURNS (numpy.ndarray): Shape `(n_persons, len(FEATURES) + width)`.
-        """
+        read (numpy.ndarray | None): By the role encoder, shape `(n_persons, 6)`. It cannot tell whether something is a name, nor who is a
+        character where nothing tells of a story: real people are told of like figures, too."""
         anchored = [any(e.anchor and e.role == STUDENT for e in w.evidence) for w in self.weighed]
         if read is not None:
             read = without(read, NOT_NAME, *(() if self.tells else (CHARACTER,)))
+        reading = [None] * len(self.weighed) if read is None else list(read)
         found = [
-            features(
-                self.view,
-                self.people,
-                self.weighed,
-                n,
-                anchored=anchored,
-                tells=self.tells,
-                vectors=vectors,
-                read=None if read is None else read[n],
-            )  # fmt: skip
+            features(self.view, self.people, self.weighed, n, anchored=anchored, tells=self.tells, read=reading[n])
             for n in range(len(self.weighed))
         ]
         return numpy.stack(found) if found else numpy.zeros((0, 0), dtype="f4")
 
 
 def without(read: numpy.ndarray, *classes: str) -> numpy.ndarray:
-    """Leave something out of what the reader says.
-
-    read (numpy.ndarray): Log-probabilities, shape `(n_persons, 6)`. classes (str): Of `context_model.CLASSES`.
-    RETURNS (numpy.ndarray): The same shape; the probability of those classes is dealt out evenly among the others.
-    """
+    """RETURNS (numpy.ndarray): Log-probabilities, shape `(n_persons, 6)`, some classes left out, their probability dealt out evenly."""
     chances = numpy.exp(read.astype("f8"))
     out = [SIDES.index(name) for name in classes]
     dealt = chances + chances[:, out].sum(axis=1, keepdims=True) / (chances.shape[1] - len(out))
@@ -82,8 +57,8 @@ def without(read: numpy.ndarray, *classes: str) -> numpy.ndarray:
 
 
 CLASSES: tuple[str, ...] = (*ROLES, NOT_NAME)
-# Features of the text rather than of the person: essays of ours are shorter and name more people more often than real ones, and weights
-# on these say "many mentions, so a character", which is wrong of a student who is told of in the third person.
+# Features of the text rather than of the person: weights on these say "many mentions, so a character", which is wrong of a student who is
+# told of in the third person, since our own essays are shorter and name more people more often than real ones.
 OF_THE_TEXT: tuple[str, ...] = ("mean score", "mentions", "first at", "last at", "persons in text", "length")
 # Names of some parts of the world stand in tables less often: that one does not stand there is no reason to call it no name.
 OF_THE_TABLES: tuple[str, ...] = ("given in table", "surname in table", "whole in table", "common word")
@@ -91,6 +66,8 @@ TRUST = 0.25  # with many people to learn from, what the rules weigh is learned 
 _USED = [n for n, name in enumerate(FEATURES) if name not in OF_THE_TEXT]
 _READ = [FEATURES.index(f"model {role}") for role in ROLES]
 _TELLS = FEATURES.index("tells a story")
+_SHARES = slice(FEATURES.index(f"share of {ROLES[0]} by rules"), FEATURES.index(f"share of {ROLES[-1]} by rules") + 1)
+_OWN = FEATURES.index("own best log-odds")
 _CHARACTER = CLASSES.index(CHARACTER)
 _OTHERS = [n for n, role in enumerate(ROLES) if role != CHARACTER]
 _NEVER = -12.0  # logit of a character where no story is told
@@ -99,41 +76,22 @@ _UNREAD = -8.0  # log-odds of the detector for a character there
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonModel:
-    """Weights.
-
-    mean, scale (numpy.ndarray): Of the features but `OF_THE_TEXT`, shape `(n_features,)`. basis (numpy.ndarray): Directions of the vectors, shape
-        `(width, n_directions)`; both may be 0. centre (numpy.ndarray): Mean vector, shape `(width,)`.
-    weights (numpy.ndarray): Shape `(n_features + n_directions, 6)`. bias (numpy.ndarray): Shape `(6,)`.
-    trust (numpy.ndarray): Share of the rules' log-odds that is added, shape `()`.
-    """
+    """Weights. mean, scale: of the features but `OF_THE_TEXT`, `(n_features,)`. weights: `(n_features, 6)`. bias: `(6,)`. trust: share of the
+    rules' log-odds that is added, `()`."""
 
     mean: numpy.ndarray
     scale: numpy.ndarray
-    basis: numpy.ndarray
-    centre: numpy.ndarray
     weights: numpy.ndarray
     bias: numpy.ndarray
     trust: numpy.ndarray
 
-    @property
-    def width(self) -> int:
-        """RETURNS (int): Width of the encoder vectors that it reads; 0 if it reads none."""
-        return int(self.basis.shape[0])
-
     def inputs(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """RETURNS (numpy.ndarray): Standardised features and projected vectors of `rows`, shape `(n, n_features + n_directions)`."""
-        n = len(FEATURES)
-        if rows.shape[1] < n + self.width:
-            raise PiiError(Errors.E305, got=rows.shape[1], wanted=n + self.width)
+        """RETURNS (numpy.ndarray): Standardised features of `rows`, shape `(n, n_features)`."""
         x = numpy.clip((read_anew(rows)[:, _USED] - self.mean) / self.scale, -5.0, 5.0)
-        return numpy.concatenate([x, (rows[:, n : n + self.width] - self.centre) @ self.basis], axis=1)
+        return numpy.ascontiguousarray(x)  # the order in memory decides the last bits of a product
 
     def predict(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """Probabilities.
-
-        rows (numpy.ndarray): What `context_features.features` returned, shape `(n_persons, len(FEATURES) + width)`.
-        RETURNS (numpy.ndarray): Shape `(n_persons, 6)`, columns as in `CLASSES`. RAISES (PiiError): E305 for rows that are too short.
-        """
+        """RETURNS (numpy.ndarray): Probabilities, shape `(n_persons, 6)`, columns as in `CLASSES`."""
         return softmax(without_characters(self.inputs(rows) @ self.weights + self.bias + self.trust * prior(rows), rows))
 
     def to_bytes(self) -> bytes:
@@ -146,18 +104,14 @@ class PersonModel:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "PersonModel":
-        """Load.
-
-        data (bytes): What `to_bytes` returned. RETURNS (PersonModel): The model.
-        RAISES (PiiError): E304, if it cannot be read, or was trained on other features than this version computes.
-        """
+        """RETURNS (PersonModel): What `to_bytes` wrote. RAISES (PiiError): E304, if unreadable, or trained on features of another version."""
         try:
             with numpy.load(BytesIO(data), allow_pickle=False) as arrays:
                 names = json.loads(bytes(arrays["names"]))
                 model = cls(**{key: arrays[key] for key in cls.__dataclass_fields__})
         except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as err:
             raise PiiError(Errors.E304, reason=type(err).__name__) from err
-        if names != _form():
+        if names != _form() or model.weights.shape != (len(_USED), len(CLASSES)):
             raise PiiError(Errors.E304, reason="it was trained on other features")
         return model
 
@@ -174,10 +128,6 @@ def softmax(z: numpy.ndarray) -> numpy.ndarray:
     """RETURNS (numpy.ndarray): Along the last axis, same shape."""
     e = numpy.exp(z - z.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
-
-
-_SHARES = slice(FEATURES.index(f"share of {ROLES[0]} by rules"), FEATURES.index(f"share of {ROLES[-1]} by rules") + 1)
-_OWN = FEATURES.index("own best log-odds")
 
 
 def shares(rows: numpy.ndarray) -> numpy.ndarray:
@@ -199,9 +149,9 @@ def read_anew(rows: numpy.ndarray) -> numpy.ndarray:
     """RETURNS (numpy.ndarray): The rows; where no story is told, with the detector's log-odds among the roles but CHARACTER."""
     read = rows[:, _READ].astype("f8")
     others = read[:, _OTHERS]
-    most = others.max(axis=1, keepdims=True)
+    others -= others.max(axis=1, keepdims=True)
     among = numpy.full_like(read, _UNREAD)
-    among[:, _OTHERS] = others - most - numpy.log(numpy.exp(others - most).mean(axis=1, keepdims=True))
+    among[:, _OTHERS] = others - numpy.log(numpy.exp(others).mean(axis=1, keepdims=True))
     changed = rows.copy()
     changed[:, _READ] = numpy.where((told(rows) | ~read.any(axis=1))[:, None], rows[:, _READ], among)
     return changed
@@ -219,27 +169,23 @@ def fit(
     allowed: numpy.ndarray,
     *,
     l2: float = 30.0,
-    directions: int = 0,
     trust: float = 1.0,
     start: PersonModel | None = None,
 ) -> PersonModel:
     """Learn the weights: partial-label softmax regression, L-BFGS.
 
-    rows (numpy.ndarray): Shape `(n, len(FEATURES) + width)`. allowed (numpy.ndarray): 1 for each class that a person may be, shape
-        `(n, 6)`. Who can only be a character where no story is told is left out.
-    l2 (float): Strength of the penalty on the squared weights, or on how far they go from those of `start`; a tenth of it on the bias.
-    directions (int): Principal directions of the vectors that are read; 0 for none. With `start`, those are read that it reads.
-    trust (float): Share of the rules' log-odds that is added; 1 where few people have to correct them. With `start`, it is that one's.
-    start (PersonModel | None): A model to go on from.
-    RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without any row.
-    """
+    rows (numpy.ndarray): Shape `(n, len(FEATURES))`. allowed (numpy.ndarray): 1 for each class that a person may be, shape `(n, 6)`.
+        Who can only be a character where no story is told is left out.
+    l2 (float): Penalty on the squared weights, or on how far they go from those of `start`; a tenth of it on the bias.
+    trust (float): Share of the rules' log-odds that is added; with `start`, it is that one's.
+    RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without any row."""
     from scipy.optimize import minimize
 
     possible = told(rows) | (numpy.delete(allowed, _CHARACTER, axis=1).any(axis=1)) if len(rows) else numpy.zeros(0, dtype=bool)
     rows, allowed = rows[possible], allowed[possible]
     if not len(rows):
         raise PiiError(Errors.E306)
-    model = start or _empty(rows, directions, trust)
+    model = start or _empty(rows, trust)
     x = model.inputs(rows).astype("f8")
     offset = x @ model.weights + model.bias + model.trust * prior(rows)
     story = told(rows)
@@ -262,18 +208,8 @@ def fit(
     return replace(model, weights=model.weights + weights, bias=model.bias + found.x[-len(CLASSES) :])
 
 
-def _empty(rows: numpy.ndarray, directions: int, trust: float) -> PersonModel:
+def _empty(rows: numpy.ndarray, trust: float) -> PersonModel:
     """RETURNS (PersonModel): Without weights, standardised on `rows`."""
-    used = read_anew(rows)[:, _USED]
-    mean, scale = used.mean(axis=0), numpy.maximum(used.std(axis=0), 1e-2)
-    n = len(FEATURES)
-    width = rows.shape[1] - n if directions else 0
-    basis, centre = numpy.zeros((width, directions if width else 0)), numpy.zeros(width)
-    if width:
-        centre = rows[:, n:].mean(axis=0)
-        _, values, axes = numpy.linalg.svd(rows[:, n:] - centre, full_matrices=False)
-        basis = axes[:directions].T * (len(rows) ** 0.5 / numpy.maximum(values[:directions], 1e-6))
-    k = len(CLASSES)
-    return PersonModel(
-        mean, scale, basis, centre, numpy.zeros((len(_USED) + basis.shape[1], k)), numpy.zeros(k), numpy.asarray(trust)
-    )
+    used, k = read_anew(rows)[:, _USED], len(CLASSES)
+    weights, bias = numpy.zeros((len(_USED), k)), numpy.zeros(k)
+    return PersonModel(used.mean(axis=0), numpy.maximum(used.std(axis=0), 1e-2), weights, bias, numpy.asarray(trust))

@@ -3,14 +3,14 @@
     nlp.add_pipe("pii_context", after="pii_ruler", config={"settings": {"min_score": 0.4}})
     [(span.text, span._.pii_role, span._.pii_reason) for span in doc.spans["pii"]]
 
-It reads names of any role from `doc.spans["pii"]`, weak ones too, mends their edges, adds names that only a strong cue shows,
-drops weak ones without evidence, links the mentions of a person, weighs what speaks for each role, and marks an accepted name
-everywhere. It touches nothing but names. Verifiers that decide per mention lose people with one-word names (recall .30 against
-.95 on CRAPII); a bare word here shares the evidence of its person.
+It mends the edges of names, weak ones too, adds names that only a strong cue shows, drops weak ones without evidence, links the mentions of
+a person, weighs what speaks for each role, and marks an accepted name everywhere. It touches nothing but names. Verifiers that decide per
+mention lose people with one-word names (recall .30 against .95 on CRAPII); a bare word here shares the evidence of its person.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,94 +23,20 @@ from spacy.tokens import Doc
 from spacy.util import minibatch
 
 from ..labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
+from ..names.memo import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
 from ..spans import PROPAGATION, SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
 from .classifier import Examined, PersonModel, shares
 from .cues import CueRules, read_cues
-from .decide import CUE_PREFIX, Examiner, in_company, settle
-from .evidence import READER, People, decide, folded_words, reason_for, roles_of, token_vectors
+from .decide import CUE_PREFIX, Examiner, adjust_posterior, isolation_penalty
+from .evidence import READER, People, decide, folded_words, reason_for, roles_of
 from .role_encoder import PersonReader
 from .settings import ContextSettings
 from .view import DocView
 
-# How `pii_context` is saved: its settings, the trained classifier and the reader, none of which holds a word of a text.
-
-
-class Saved:
-    """Serialization of a component with `cfg`, `classifier` and `reader`.
-
-    cfg (dict[str, Any]): Settings. classifier (PersonModel | None), reader (PersonReader | None): What was trained, if anything.
-    """
-
-    cfg: dict[str, Any]
-    classifier: PersonModel | None
-    reader: PersonReader | None
-
-    def _load(self) -> None:
-        """Make what follows from `cfg`."""
-        raise NotImplementedError
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): The component. exclude (Iterable[str]): Names of fields to leave out: "cfg", "classifier", "reader"."""
-        return util.to_bytes(
-            {"cfg": lambda: srsly.json_dumps(self.cfg), "classifier": self._classifier_bytes, "reader": self._reader_bytes},
-            exclude,
-        )
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Load from bytes.
-
-        bytes_data (bytes): What `to_bytes` returned. exclude (Iterable[str]): Names of fields to leave out.
-        RETURNS (PiiContext): This component. RAISES (PiiError): E304 for a classifier of another version.
-        """
-        read = {
-            "cfg": lambda b: self.cfg.update(srsly.json_loads(b)),
-            "classifier": self._read_classifier,
-            "reader": self._read_reader,
-        }
-        util.from_bytes(bytes_data, read, exclude)
-        self._load()
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Save. path (str | Path): A folder. exclude (Iterable[str]): Names of fields to leave out: "cfg", "classifier", "reader"."""
-        write = {
-            "cfg": lambda p: srsly.write_json(p, self.cfg),
-            "classifier": lambda p: p.write_bytes(self._classifier_bytes()),
-            "reader": lambda p: p.write_bytes(self._reader_bytes()),
-        }
-        util.to_disk(path, write, exclude)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """Load from a folder.
-
-        path (str | Path): As saved by `to_disk`. exclude (Iterable[str]): Names of fields to leave out.
-        RETURNS (PiiContext): This component. RAISES (PiiError): E304 for a classifier of another version.
-        """
-        read = {
-            "cfg": lambda p: self.cfg.update(srsly.read_json(p)),
-            "classifier": lambda p: self._read_classifier(p.read_bytes() if p.is_file() else b""),
-            "reader": lambda p: self._read_reader(p.read_bytes() if p.is_file() else b""),
-        }
-        util.from_disk(path, read, exclude)
-        self._load()
-        return self
-
-    def _classifier_bytes(self) -> bytes:
-        return b"" if self.classifier is None else self.classifier.to_bytes()
-
-    def _read_classifier(self, data: bytes) -> None:
-        self.classifier = PersonModel.from_bytes(data) if data else None
-
-    def _reader_bytes(self) -> bytes:
-        return b"" if self.reader is None else self.reader.to_bytes()
-
-    def _read_reader(self, data: bytes) -> None:
-        self.reader = PersonReader.from_bytes(data) if data else None
-
-
 # Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
 PRIVATE = (STUDENT, CONNECTED)
+_PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a word of a text
 
 
 @Language.factory(
@@ -126,8 +52,14 @@ def make_pii_context(
     return PiiContext(name, spans_key=spans_key, settings=settings, cues=cues)
 
 
-class PiiContext(Saved, Pipe):
-    """Decides the role of every name, with a reason, per (document, person)."""
+class PiiContext(Pipe):
+    """Decides the role of every name, with a reason, per (document, person).
+
+    spans_key (str): The span group that is read and written.
+    settings (dict[str, Any] | None): Thresholds and weights, see `ContextSettings`; what is missing has its default.
+    cues (Sequence[dict[str, Any]]): Further rules, as in resources/cues/names.toml; one with the id of a shipped rule takes its place.
+    roster (Sequence[str] | None): Names of a class. Never saved with the pipeline.
+    RAISES (PiiError): E301, E302 for settings, E303 for cues that cannot be used."""
 
     def __init__(
         self,
@@ -138,15 +70,6 @@ class PiiContext(Saved, Pipe):
         cues: Sequence[dict[str, Any]] = (),
         roster: Sequence[str] | None = None,
     ) -> None:
-        """
-        name (str): The component's name in the pipeline.
-        spans_key (str): The span group that is read and written.
-        settings (dict[str, Any] | None): Thresholds and weights, see `ContextSettings`; what is missing has its default.
-        cues (Sequence[dict[str, Any]]): Further rules, as in resources/cues/names.toml; one with the id of a shipped rule takes
-            its place.
-        roster (Sequence[str] | None): Names of a class. Never saved with the pipeline.
-        RAISES (PiiError): E301, E302 for settings, E303 for cues that cannot be used.
-        """
         install_extensions()
         self.name = name
         self.cfg: dict[str, Any] = {
@@ -165,59 +88,47 @@ class PiiContext(Saved, Pipe):
         self._examiner = Examiner(self.settings, self.rules, self.roster)
 
     def set_roster(self, names: Sequence[str]) -> None:
-        """Use a class list: a weak name that stands on it is kept. It is not saved with the pipeline.
-
-        names (Sequence[str]): Full names, in any order of their parts.
-        """
+        """Keep weak names that stand on a class list: full names, in any order of their parts. It is not saved with the pipeline."""
         self.roster = folded_words(names)
         self._examiner = Examiner(self.settings, self.rules, self.roster)
 
     def __call__(self, doc: Doc) -> Doc:
-        """Decide the names of one document.
-
-        doc (Doc): With candidates in its span group.
-        RETURNS (Doc): The same.
-        """
+        """Decide the names of one document."""
         handle = self.get_error_handler()
         try:
             self.set_annotations([doc], [self.find_spans(doc)])
         except Exception as e:  # noqa: BLE001  (the handler decides, as in spaCy's own pipes)
             handle(self.name, self, [doc], e)
+        finally:
+            forget()
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """Process a stream in batches, with the pipeline's error handler per batch.
-
-        stream (Iterable[Doc]): Documents. YIELDS (Doc): The same, in order.
-        """
+        """Process a stream in batches, with the pipeline's error handler per batch."""
         install_extensions()
         handle = self.get_error_handler()
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)
             try:
                 self.set_annotations(docs, self.find_all(docs))
-                yield from docs
             except Exception as e:  # noqa: BLE001
                 handle(self.name, self, docs, e)
+                continue
+            finally:
+                forget()
+            yield from docs
 
     def set_annotations(self, docs: Iterable[Doc], found: Iterable[list[Candidate]]) -> None:
-        """Write what was found.
-
-        docs (Iterable[Doc]): The documents. found (Iterable[list[Candidate]]): What `find_spans` returned for them.
-        """
+        """Write what `find_all` returned for some documents."""
         for doc, cands in zip(docs, found, strict=True):
             write_spans(doc, cands, self.cfg["spans_key"])
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """RETURNS (list[Candidate]): As `find_all`, of one document. doc (Doc): Stays as it is."""
+        """RETURNS (list[Candidate]): As `find_all`, of one document."""
         return self.find_all([doc])[0]
 
     def find_all(self, docs: Sequence[Doc]) -> list[list[Candidate]]:
-        """All candidates of some documents, their names decided.
-
-        docs (Sequence[Doc]): Stay as they are.
-        RETURNS (list[list[Candidate]]): Per document, sorted, without overlaps; others than names unchanged.
-        """
+        """RETURNS (list[list[Candidate]]): Per document, which stays as it is, all candidates, sorted, without overlaps, names decided."""
         seen = [self.examine(doc) for doc in docs]
         read = self.read(docs, seen) if self.classifier is not None else [None] * len(docs)
         return [self._found(doc, known, rows) for doc, known, rows in zip(docs, seen, read, strict=True)]
@@ -225,87 +136,59 @@ class PiiContext(Saved, Pipe):
     def _found(self, doc: Doc, seen: Examined | None, read: numpy.ndarray | None) -> list[Candidate]:
         if seen is None:
             return self._read(doc)
-        named = self._decided(seen) if self.classifier is None else self._decided_by_model(self.classifier, seen, doc, read)
+        named = self._by_evidence(seen) if self.classifier is None else self._by_model(self.classifier, seen, doc, read)
         return sorted([*seen.others, *named], key=lambda c: c.start)
 
     def examine(self, doc: Doc) -> Examined | None:
-        """Everything up to the decision: names found and mended, weak ones dropped, mentions linked, evidence weighed.
-
-        doc (Doc): Stays as it is. RETURNS (Examined | None): None for a text of white space.
-        """
+        """RETURNS (Examined | None): What is known of a document before it is decided; None for a text of white space."""
         return self._examiner.examine(doc, self._read(doc))
 
     def people(self, view: DocView, cands: Sequence[Candidate]) -> People:
-        """RETURNS (People): Some names of a document, and whose they are. view (DocView): It. cands (Sequence[Candidate]): The names."""
-        return self._examiner.people(view, cands)
+        """RETURNS (People): Some names of a document, and whose they are."""
+        return self._examiner.people(view, cands, {})
 
     def _read(self, doc: Doc) -> list[Candidate]:
         """What earlier components found; what an earlier run of this one added is found again, so that running twice changes nothing."""
         return [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
 
     def read(self, docs: Sequence[Doc], seen: Sequence[Examined | None]) -> list[numpy.ndarray | None]:
-        """What the reader says of everybody.
-
-        docs (Sequence[Doc]), seen (Sequence[Examined | None]): The same documents.
-        RETURNS (list[numpy.ndarray | None]): Per document, see `PersonReader.read`; None without a reader, and where nobody is named.
-        """
+        """RETURNS (list[numpy.ndarray | None]): Per document what the role encoder says of everybody; None without one or without names."""
         found: list[numpy.ndarray | None] = [None] * len(docs)
-        named = [n for n, known in enumerate(seen) if known is not None and known.weighed]
-        if self.reader is not None and named:
-            texts = [(docs[n], known.view, known.people) for n in named if (known := seen[n]) is not None]
-            for n, rows in zip(named, self.reader.read(texts), strict=True):
+        if self.reader is not None:
+            named = [(n, (docs[n], known.view, known.people)) for n, known in enumerate(seen) if known and known.weighed]
+            for (n, _), rows in zip(named, self.reader.read([texts for _, texts in named]) if named else (), strict=True):
                 found[n] = rows
         return found
 
-    def _decided(self, seen: Examined) -> list[Candidate]:
+    def _by_evidence(self, seen: Examined) -> list[Candidate]:
         """The names with their roles and reasons, by the sums of evidence."""
         # CHARACTER only if anything tells of a story
         roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
         found = []
         for person, w in zip(seen.people.persons, seen.weighed, strict=True):
             role, reason = decide(w.evidence, w.model, roles=roles)
-            found += self._written(seen.people, person, role, reason)
+            found += _written(seen.people, person, role, reason)
         return found
 
-    def _written(
-        self, people: People, person: Sequence[int], role: str, reason: str, score: float = -1.0, likely: str = ""
-    ) -> list[Candidate]:
-        """A person's mentions with a role.
-
-        score (float): Takes the place of the detector's, if 0 or more. likely (str): Another role that is likelier; empty if none is.
-        """
-        found = []
-        for i in person:
-            here = any(e.role == (likely or role) for e in people.evidence[i])
-            note = reason if here or len(person) == 1 else f"{reason} (another mention)"
-            cand = people.cands[i]
-            taken = cand.score if score < 0 else score
-            found.append(replace(cand, label=label_for_role(role), reason=note, score=taken, likely=likely))
-        return found
-
-    def _decided_by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
+    def _by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
         """The names with their roles, reasons and calibrated probabilities, by the trained classifier."""
         if not seen.weighed:
             return []
-        point = doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED)
-        least = self.settings.protect_at(point)
-        found = []
-        rows = seen.rows(token_vectors(doc) if model.width else None, read)
-        blind = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
-        settled = [
-            settle(p, blind[n], seen.view, seen.people, person, w, self.settings)
+        least = self.settings.protect_at(doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED))
+        rows = seen.rows(read)
+        masked = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
+        adjusted = [
+            adjust_posterior(p, masked[n], seen.view, seen.people, person, w, self.settings)
             for n, (person, w, p) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), strict=True))
         ]
-        alone = [sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in settled]
-        chances = in_company(alone, seen.people, self.settings)
-        for n, (person, w, p, private) in enumerate(zip(seen.people.persons, seen.weighed, settled, chances, strict=True)):
-            if private >= least:
-                roles: Sequence[str] = PRIVATE
-            elif p[-1] > p[:-1].max():
+        each = [sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in adjusted]
+        chances = isolation_penalty(each, seen.people, self.settings)
+        found = []
+        for n, (person, w, p, private) in enumerate(zip(seen.people.persons, seen.weighed, adjusted, chances, strict=True)):
+            if private < least and p[-1] > p[:-1].max():
                 continue
-            else:
-                roles = tuple(role for role in ROLES if role not in PRIVATE)
-            # Among these the reader's word counts as much, for a character without a story, too: nobody comes out of hiding by it.
+            roles = [role for role in ROLES if (role in PRIVATE) == (private >= least)]
+            # Among these the role encoder's word counts as much, for a character without a story, too: nobody comes out of hiding by it.
             believed = p[:-1] if read is None else (p[:-1] + roles_of(read[n : n + 1])[0]) / 2.0
             role = max(roles, key=lambda r: float(believed[ROLES.index(r)]))
             score = private if role in PRIVATE else float(believed[ROLES.index(role)])
@@ -313,8 +196,64 @@ class PiiContext(Saved, Pipe):
             likely = ROLES[int(believed.argmax())] if role in PRIVATE else role
             unsure = likely != role
             reason = reason_for(likely, w.evidence, w.model) + ("; hidden, to be safe" if unsure else "")
-            found += self._written(seen.people, person, role, reason, min(score, 1.0), likely if unsure else "")
+            found += _written(seen.people, person, role, reason, min(score, 1.0), likely if unsure else "")
         return found
+
+    def _part(self, name: str) -> bytes:
+        if name == "cfg":
+            return srsly.json_dumps(self.cfg, indent=2).encode("utf8")
+        part = self.classifier if name == "classifier" else self.reader
+        return b"" if part is None else part.to_bytes()
+
+    def _read_part(self, name: str, data: bytes) -> None:
+        if name == "cfg":
+            self.cfg.update(srsly.json_loads(data))
+        elif name == "classifier":
+            self.classifier = PersonModel.from_bytes(data) if data else None
+        else:
+            self.reader = PersonReader.from_bytes(data) if data else None
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """RETURNS (bytes): The component. exclude (Iterable[str]): Of "cfg", "classifier" and "reader", what to leave out."""
+        return util.to_bytes({name: partial(self._part, name) for name in _PARTS}, exclude)
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version."""
+        util.from_bytes(bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude)
+        self._load()
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Save in a folder. exclude (Iterable[str]): As in `to_bytes`."""
+
+        def write(p: Path) -> None:
+            p.write_bytes(self._part(p.name))
+
+        util.to_disk(path, dict.fromkeys(_PARTS, write), exclude)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version."""
+
+        def read(p: Path) -> None:
+            self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
+
+        util.from_disk(path, dict.fromkeys(_PARTS, read), exclude)
+        self._load()
+        return self
+
+
+def _written(
+    people: People, person: Sequence[int], role: str, reason: str, score: float | None = None, likely: str = ""
+) -> list[Candidate]:
+    """A person's mentions with a role; score takes the place of the detector's; likely: another role that is likelier."""
+    found = []
+    for i in person:
+        here = any(e.role == (likely or role) for e in people.evidence[i])
+        note = reason if here or len(person) == 1 else f"{reason} (another mention)"
+        cand = people.cands[i]
+        taken = cand.score if score is None else score
+        found.append(replace(cand, label=label_for_role(role), reason=note, score=taken, likely=likely))
+    return found
 
 
 def _is_added(c: Candidate) -> bool:

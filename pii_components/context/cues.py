@@ -1,14 +1,14 @@
-"""Cue rules: a pattern beside a name, the role it speaks for, how strongly, and why. In the manner of ConText (forward,
-backward, terminators, pseudo-cues), with the rules as data.
+"""Cue rules in the manner of ConText (forward, backward, terminators, pseudo-cues): a pattern beside a name, the role it speaks for, how
+strongly, and why.
 
-    rules = load_cues()
-    for cue in rules.match(place): cue.role, cue.weight, cue.reason
+    for cue in load_cues().match(place): cue.role, cue.weight, cue.reason
 
-ConText: Harkema et al. 2009, J Biomed Inform 42:839; medspaCy's form of it. resources/cues/README.md describes the file.
+ConText: Harkema et al. 2009, J Biomed Inform 42:839; medspaCy's form of it. resources/cues/README.md describes the rules.
 """
 
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -25,20 +25,17 @@ ZONES = (
     "speaker", "beset",
 )  # fmt: skip
 _PATTERNS = ("before", "after", "sentence_before", "sentence_after", "line_before")
-_KEYS = {
-    "id", "role", "weight", "reason", "zone", "not_zone", "when", "anchor", "find", "case", "sole", "names", "english", "lists", *_PATTERNS,
-}  # fmt: skip
+_FLAGS = ("anchor", "find", "case", "sole", "names", "english", "lists")
+_NEEDED = ("id", "role", "weight", "reason")
+_KEYS = {*_NEEDED, *_PATTERNS, *_FLAGS, "zone", "not_zone", "when"}
 _MACRO = re.compile(r"<([a-z_]+)>")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One rule; resources/cues/README.md says what each key means. Patterns are compiled, missing ones None.
-
-    gate (frozenset[str]): `when`, as beginnings of words: at least one must be near before any pattern is tried.
-    signs (tuple[str, ...]): What in `when` has no letters.
-    """
+    """One rule; resources/cues/README.md says what each key means. Patterns are compiled; `gate` and `signs` are `when`: beginnings of
+    words, and what has no letters. One of them must be near before any pattern is tried."""
 
     id: str
     role: str
@@ -63,11 +60,7 @@ class Cue:
 
 
 class CueRules:
-    """Compiled rules.
-
-    cues (tuple[Cue, ...]): In the order of the file. terminators (re.Pattern | None): End the reach of sentence patterns.
-    pseudo (re.Pattern | None): Phrases that are blanked out first.
-    """
+    """Compiled rules. terminators end the reach of sentence patterns; pseudo are phrases that are blanked out first."""
 
     def __init__(self, cues: tuple[Cue, ...], terminators: re.Pattern[str] | None, pseudo: re.Pattern[str] | None) -> None:
         self.cues = cues
@@ -76,25 +69,26 @@ class CueRules:
         self.pseudo = pseudo
         # Which cues a word's beginning or a sign opens, by number: most cues have a gate, and most gates are shut.
         self._always = frozenset(n for n, cue in enumerate(cues) if not cue.gate and not cue.signs)
-        self._by_gate: dict[str, set[int]] = {}
-        self._by_sign: dict[str, set[int]] = {}
+        self._by_gate: defaultdict[str, set[int]] = defaultdict(set)
+        self._by_sign: defaultdict[str, set[int]] = defaultdict(set)
         for n, cue in enumerate(cues):
             for gate in cue.gate:
-                self._by_gate.setdefault(gate, set()).add(n)
+                self._by_gate[gate].add(n)
             for sign in cue.signs:
-                self._by_sign.setdefault(sign, set()).add(n)
+                self._by_sign[sign].add(n)
 
     def match(self, place: Place) -> list[Cue]:
-        """The cues that speak about a name.
-
-        place (Place): What stands beside it.
-        RETURNS (list[Cue]): In the order of the rules.
-        """
+        """RETURNS (list[Cue]): The cues that speak about a name, in the order of the rules. place (Place): What stands beside it."""
         before, after = self._blank(place.before.lower()), self._blank(place.after.lower())
         above, opens = place.line_before.lower(), "opens" in place.zones
         # The sentence is a suffix (a prefix) of the line, so a blanked phrase is blanked there too.
-        sentence_before = self._last_part(before[len(before) - len(place.sentence_before) :] if place.sentence_before else "")
-        sentence_after = self._first_part(after[: len(place.sentence_after)])
+        sentence_before = before[len(before) - len(place.sentence_before) :] if place.sentence_before else ""
+        sentence_after = after[: len(place.sentence_after)]
+        if self.terminators is not None:
+            *_, last = 0, *(stop.end() for stop in self.terminators.finditer(sentence_before))
+            sentence_before = sentence_before[last:]
+            if stop := self.terminators.search(sentence_after):
+                sentence_after = sentence_after[: stop.start()]
         near = f"{before} {after} {above}"
         opened = set(self._always)
         opened.update(*(self._by_gate[start] for start in beginnings(near) if start in self._by_gate))
@@ -118,17 +112,6 @@ class CueRules:
             return text
         return self.pseudo.sub(lambda match: "\x1f" * len(match[0]), text)
 
-    def _last_part(self, text: str) -> str:
-        at = 0
-        if self.terminators is not None:
-            for match in self.terminators.finditer(text):
-                at = match.end()
-        return text[at:]
-
-    def _first_part(self, text: str) -> str:
-        match = self.terminators.search(text) if self.terminators is not None else None
-        return text[: match.start()] if match else text
-
 
 def beginnings(text: str) -> set[str]:
     """RETURNS (set[str]): The first three letters of every word; what gates are compared with, since that is one look-up."""
@@ -136,51 +119,28 @@ def beginnings(text: str) -> set[str]:
 
 
 def compile_cues(data: dict[str, Any]) -> CueRules:
-    """Check and compile rules.
-
-    data (dict[str, Any]): `macros`, `terminators`, `pseudo`, `cue`, as in names.toml.
-    RETURNS (CueRules): The rules.
-    RAISES (PiiError): E303 for a rule that cannot be used.
-    """
+    """RETURNS (CueRules): Of `macros`, `terminators`, `pseudo`, `cue`, as in names.toml. RAISES (PiiError): E303 for a rule that cannot be used."""
     macros: dict[str, str] = {}
     for name, text in data.get("macros", {}).items():
         macros[name] = _expand(text, macros, name)
-    seen: set[str] = set()
-    cues = []
+    cues: dict[str, Cue] = {}
     for raw in data.get("cue", ()):
         cue = _compile_cue(raw, macros)
-        if cue.id in seen:
+        if cue.id in cues:
             raise PiiError(Errors.E303, id=cue.id, problem="its id is taken")
-        seen.add(cue.id)
-        cues.append(cue)
-    return CueRules(
-        tuple(cues),
-        _compile("|".join(data.get("terminators", ())), macros, "terminators"),
-        _compile("|".join(raw["pattern"] for raw in data.get("pseudo", ())), macros, "pseudo"),
-    )
+        cues[cue.id] = cue
+    pseudo = "|".join(raw["pattern"] for raw in data.get("pseudo", ()))
+    terminators = "|".join(data.get("terminators", ()))
+    return CueRules(tuple(cues.values()), _compile(terminators, macros, "terminators"), _compile(pseudo, macros, "pseudo"))
 
 
 def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
     name = str(raw.get("id", "?"))
-    problem = ""
-    if unknown := sorted(set(raw) - _KEYS):
-        problem = f"unknown key {unknown[0]}"
-    elif missing := [key for key in ("id", "role", "weight", "reason") if key not in raw]:
-        problem = f"{missing[0]} is missing"
-    elif raw["role"] not in (*ROLES, NOT_NAME):
-        problem = f"the role must be one of {', '.join((*ROLES, NOT_NAME))}"
-    elif not isinstance(raw["weight"], int | float) or raw["weight"] <= 0:
-        problem = "the weight must be above 0"
-    elif not any(key in raw for key in _PATTERNS):
-        problem = f"it needs one of {', '.join(_PATTERNS)}"
-    elif bad := sorted({*raw.get("zone", ()), *raw.get("not_zone", ())} - set(ZONES)):
-        problem = f"unknown zone {bad[0]}"
-    elif raw.get("find") and ("before" not in raw and "line_before" not in raw):
-        problem = "to find names it needs before or line_before"
-    elif (raw.get("english") or raw.get("lists")) and not raw.get("find"):
-        problem = "english and lists are for cues that find names"
-    if problem:
+    if problem := _problem(raw):
         raise PiiError(Errors.E303, id=name, problem=problem)
+    when = raw.get("when", ())
+    more: dict[str, Any] = {key: _compile(raw[key], macros, name) for key in _PATTERNS if key in raw}
+    more |= {key: bool(raw[key]) for key in _FLAGS if key in raw}
     return Cue(
         id=name,
         role=raw["role"],
@@ -188,17 +148,31 @@ def _compile_cue(raw: dict[str, Any], macros: dict[str, str]) -> Cue:
         reason=raw["reason"],
         zone=frozenset(raw.get("zone", ())),
         not_zone=frozenset(raw.get("not_zone", ())),
-        gate=frozenset(start for entry in raw.get("when", ()) for start in _gate(entry, macros)),
-        signs=tuple(entry for entry in raw.get("when", ()) if not _LETTERS.search(entry)),
-        anchor=bool(raw.get("anchor", False)),
-        find=bool(raw.get("find", False)),
-        case=bool(raw.get("case", False)),
-        sole=bool(raw.get("sole", False)),
-        names=bool(raw.get("names", False)),
-        english=bool(raw.get("english", False)),
-        lists=bool(raw.get("lists", False)),
-        **{key: _compile(raw[key], macros, name) for key in _PATTERNS if key in raw},
+        gate=frozenset(start for entry in when for start in _gate(entry, macros)),
+        signs=tuple(entry for entry in when if not _LETTERS.search(entry)),
+        **more,
     )
+
+
+def _problem(raw: dict[str, Any]) -> str:
+    roles = (*ROLES, NOT_NAME)
+    if unknown := sorted(set(raw) - _KEYS):
+        return f"unknown key {unknown[0]}"
+    if missing := [key for key in _NEEDED if key not in raw]:
+        return f"{missing[0]} is missing"
+    if raw["role"] not in roles:
+        return f"the role must be one of {', '.join(roles)}"
+    if not isinstance(raw["weight"], int | float) or raw["weight"] <= 0:
+        return "the weight must be above 0"
+    if not any(key in raw for key in _PATTERNS):
+        return f"it needs one of {', '.join(_PATTERNS)}"
+    if bad := sorted({*raw.get("zone", ()), *raw.get("not_zone", ())} - set(ZONES)):
+        return f"unknown zone {bad[0]}"
+    if raw.get("find") and not {"before", "line_before"} & set(raw):
+        return "to find names it needs before or line_before"
+    if (raw.get("english") or raw.get("lists")) and not raw.get("find"):
+        return "english and lists are for cues that find names"
+    return ""
 
 
 def _gate(entry: str, macros: dict[str, str]) -> set[str]:
@@ -228,11 +202,7 @@ def _expand(pattern: str, macros: dict[str, str], name: str) -> str:
 
 
 def read_cues(extra: Iterable[dict[str, Any]] = ()) -> CueRules:
-    """The rules that ship, and further ones.
-
-    extra (Iterable[dict[str, Any]]): Rules as tables of names.toml; one with the id of a shipped rule takes its place.
-    RETURNS (CueRules): Compiled.
-    """
+    """RETURNS (CueRules): The rules that ship, and further ones; one with the id of a shipped rule takes its place."""
     extra = list(extra)
     if not extra:
         return load_cues()

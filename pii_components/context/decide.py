@@ -1,19 +1,18 @@
-"""Everything that `pii_context` does before it decides: names found and mended, weak ones dropped, mentions linked, evidence weighed.
-
-examiner = Examiner(settings, read_cues([]), roster=frozenset())
-examiner.examine(doc, candidates)
+"""All that `pii_context` does before and after the classifier: names found and mended, weak ones dropped, mentions linked, evidence
+weighed, accepted names marked everywhere (skweak's document history); then the adjustment of what the classifier believes.
 """
 
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy
 from spacy.tokens import Doc
 
 from ..labels import CHARACTER, CONNECTED, ROLES, is_name
-from ..names.table import fold, name_table
+from ..names.letters import fold
+from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_initial, story_pattern, words
 from ..spans import PROPAGATION, Candidate
 from .classifier import Examined
@@ -31,26 +30,20 @@ from .evidence import (
     person_evidence,
     signs,
     weigh_header,
-)
+)  # fmt: skip
 from .find import FORM_SOURCES, find_by_cue
 from .people import Form, Mention, is_near_table, link, parse_form, respell
 from .repair import drop_unnamed, repair
 from .settings import ContextSettings
 from .view import DocView, Place
 
-# Mark a name everywhere in its document once it was found anywhere (skweak's document history; CTRL-F in ETS's procedure)
-
 _JOINERS = ("-", "_", "‐")
 _AS_NAMES = frozenset(("title", "upper"))
 _PROPAGATED = 0.95  # factor on the score of the mention it was copied from
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """One accepted mention.
-
-    cand (Candidate), form (Form): As found. person (int): Whose it is. texts (tuple[str, ...]): Its words as written.
-    """
+class Known(NamedTuple):
+    """One accepted mention: whose it is, and its words as written."""
 
     cand: Candidate
     form: Form
@@ -58,20 +51,16 @@ class Known:
     texts: tuple[str, ...]
 
 
-def propagate(view: DocView, known: Sequence[Known], taken: Sequence[Candidate]) -> list[tuple[Candidate, int]]:
-    """Further mentions of names that were accepted.
+Forms = list[tuple[tuple[str, ...], Known]]
 
-    view (DocView): The document. known (Sequence[Known]): Accepted mentions.
-    taken (Sequence[Candidate]): Everything marked so far.
-    RETURNS (list[tuple[Candidate, int]]): New candidates (source "propagation") and their person.
-    """
+
+def propagate(view: DocView, known: Sequence[Known], taken: Sequence[Candidate]) -> list[tuple[Candidate, int]]:
+    """RETURNS (list[tuple[Candidate, int]]): Further mentions of accepted names, free of `taken`, source "propagation", and whose they are."""
     if not known:
         return []
     full, single, styles = _index(known)
     joined = {"".join(order): k for forms in full.values() for order, k in forms}
-    used = [False] * len(view)
-    for c in taken:
-        used[c.start : c.end] = [True] * (c.end - c.start)
+    used = view.marked(taken)
     found = []
 
     def add(start: int, end: int, k: Known) -> None:
@@ -79,38 +68,31 @@ def propagate(view: DocView, known: Sequence[Known], taken: Sequence[Candidate])
         found.append((Candidate(start, end, k.cand.label, score, PROPAGATION, k.cand.reason), k.person))
         used[start:end] = [True] * (end - start)
 
-    for worn in view.worn:
-        if any(used[worn.start : worn.end]):
-            continue
-        parts = [fold(word) for word in worn.words]
+    for piece in view.obfuscated:
+        parts = [fold(word) for word in piece.words]
         whose = joined.get("".join(parts)) or (single.get(parts[0]) if all(part in single for part in parts) else None)
-        if whose is not None and not all(words().is_common(word) for word in worn.words):
-            add(worn.start, worn.end, whose)
+        if whose is not None and not any(used[piece.start : piece.end]) and not all(map(words().is_common, piece.words)):
+            add(piece.start, piece.end, whose)
     i = 0
     folded = [fold(word) if word[:1].isalpha() else "" for word in view.words]
     while i < len(view):
-        word = folded[i]
-        if not word or used[i] or word not in single and word not in full:
-            if word in joined and not used[i]:
-                add(i, i + 1, joined[word])  # "analopez"
-            i += 1
-            continue
-        end, source = _full_at(view, folded, used, i, full.get(word, ()))
-        if source is None and word in single and _single_fits(view, i, styles.get(word, _AS_NAMES)):
-            end, source = i + 1, single[word]
-        if source is None:
-            i += 1
-            continue
-        add(i, end, source)
+        word, end, whose = folded[i], i + 1, None
+        if word and not used[i]:
+            if word in single or word in full:
+                end, whose = _full_at(view, folded, used, i, full.get(word, ()))
+                if whose is None and word in single and _single_fits(view, i, styles.get(word, _AS_NAMES)):
+                    whose = single[word]
+            else:
+                whose = joined.get(word)  # "analopez"
+        if whose is not None:
+            add(i, end, whose)
         i = end
     return sorted(found, key=lambda pair: pair[0].start)
 
 
-def _index(
-    known: Sequence[Known],
-) -> tuple[dict[str, list[tuple[tuple[str, ...], Known]]], dict[str, Known], dict[str, set[str]]]:
+def _index(known: Sequence[Known]) -> tuple[dict[str, Forms], dict[str, Known], dict[str, set[str]]]:
     """First word -> full forms that start with it; word -> who bears it; word -> cases in which it was written."""
-    full: dict[str, list[tuple[tuple[str, ...], Known]]] = {}
+    full: dict[str, Forms] = {}
     single: dict[str, Known] = {}
     styles: dict[str, set[str]] = {}
     for k in sorted(known, key=lambda k: (-k.cand.score, k.cand.start)):
@@ -133,20 +115,17 @@ def _full_at(
 ) -> tuple[int, Known | None]:
     """The end of a full name that starts at token i, and whose it is."""
     for form, k in forms:
-        at, complete = i + 1, True
+        at = i + 1
         for word in form[1:]:
             at = _next_word(view, at)
             if at >= len(view) or used[at] or folded[at] != word:
-                complete = False
                 break
             at += 1
-        if not complete:
-            continue
-        plain = [w for w in range(i, at) if folded[w] in form]
-        if all(case_style(view.words[w]) == "lower" and words().is_common(view.words[w]) for w in plain):
-            continue
-        return at, k
-    return i, None
+        else:
+            plain = [view.words[n] for n in range(i, at) if folded[n] in form]
+            if not all(case_style(word) == "lower" and words().is_common(word) for word in plain):
+                return at, k
+    return i + 1, None
 
 
 def _next_word(view: DocView, at: int) -> int:
@@ -155,34 +134,24 @@ def _next_word(view: DocView, at: int) -> int:
         if at >= len(view) or "\n" in view.words[at]:
             return len(view)
         word = view.words[at]
-        if not word or word in _JOINERS or word in (".", ",") or is_initial(word) or (view.is_space(at) and len(word) == 1):
-            at += 1
-        else:
+        if word and word not in (*_JOINERS, ".", ",") and not is_initial(word) and not (view.is_space(at) and len(word) == 1):
             break
+        at += 1
     return at
 
 
 def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
     """Whether one word at token i is the name and not something else that is written so."""
-    word = view.words[i]
+    word, lists = view.words[i], words()
     style = case_style(word)
-    lists = words()
     if style == "other" and word[:1].isascii():
         return not lists.is_common(word)  # "mARIA"
-    if (
-        style not in styles
-        and not (style == "title" and styles)  # "blerta" who is welcomed as "Blerta"
-        or (style == "lower" and "title" in styles)
-    ):
+    if style not in styles and not (style == "title" and styles):  # "blerta" who is welcomed as "Blerta"
         return False
-    if (
-        i + 1 < len(view)
-        and view.words[i + 1] in _JOINERS
-        and not view.gap(i)
-        and i + 2 < len(view)
-        and view.words[i + 2][:1].isalpha()
-        and view.words[i + 1] != "_"
-    ):
+    if style == "lower" and "title" in styles:
+        return False
+    after = view.words[i + 1 : i + 3]
+    if len(after) == 2 and after[0] in _JOINERS and after[0] != "_" and not view.gap(i) and after[1][:1].isalpha():
         return False
     if not lists.is_common(word):
         return True
@@ -195,7 +164,7 @@ def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
     if fold(word) in lists.ambiguous and fold(before) in lists.place_before:
         return False
     neighbours = [view.words[j] for j in (i - 1, i + 1) if 0 <= j < len(view)]
-    if any(case_style(n) in ("title", "upper") and n[:1].isalpha() and not lists.is_title(n) and n != "I" for n in neighbours):
+    if any(case_style(n) in _AS_NAMES and n[:1].isalpha() and not lists.is_title(n) and n != "I" for n in neighbours):
         # among other capitals: a title or the name of a place
         return False
     return before[:1].isalpha() or before in (",", ";", "&", "(", "-")
@@ -206,10 +175,7 @@ _ROUNDS = 5  # dropping a name changes what others see beside them; five rounds 
 
 
 class Examiner:
-    """Reads documents with some settings.
-
-    settings (ContextSettings): Thresholds and weights. rules (CueRules): Cues. roster (frozenset[str]): Folded words of a class list.
-    """
+    """Reads documents with some settings and cues. roster (frozenset[str]): Folded words of a class list."""
 
     def __init__(self, settings: ContextSettings, rules: CueRules, roster: frozenset[str]) -> None:
         self.settings = settings
@@ -218,66 +184,48 @@ class Examiner:
         self._limit = logit(settings.min_score)
 
     def examine(self, doc: Doc, base: list[Candidate]) -> Examined | None:
-        """Read a document.
-
-        doc (Doc): Stays as it is. base (list[Candidate]): What others found in it.
-        RETURNS (Examined | None): None for a text of white space.
-        """
+        """RETURNS (Examined | None): What is known of a document before it is decided; None for white space. base: What others found."""
         view = DocView(doc, self.settings)
         if not view.filled:
             return None
         cache: dict[Place, list[Evidence]] = {}
-        people = People([], [], [], [], [])
         base = drop_unnamed(view, base)
-        for _ in range(_ROUNDS):
+        for left in reversed(range(_ROUNDS)):
             if self.settings.repair:
                 base = repair(view, base)
             added = find_by_cue(view, base, self.rules) if self.settings.find else []
-            people = self._gathered(view, [*(c for c in base if is_name(c.label)), *added], cache)
+            people = self.people(view, [*(c for c in base if is_name(c.label)), *added], cache)
             kept = self._accepted(people)
             dropped = {(c.start, c.end) for c, keep in zip(people.cands, kept, strict=True) if not keep}
             if not dropped:
                 break
             base = [c for c in base if (c.start, c.end) not in dropped]
-            added = [c for c in added if (c.start, c.end) not in dropped]
-        else:
-            people = self._gathered(view, [*(c for c in base if is_name(c.label)), *added], cache)
+            if not left:
+                people = self.people(view, [c for c in people.cands if (c.start, c.end) not in dropped], cache)
         others = [c for c in base if not is_name(c.label)]
         if self.settings.propagate and people.cands:
             more = propagate(view, _known(view, people), [*others, *people.cands])
             if more:
-                people = self._gathered(view, [*people.cands, *(cand for cand, _ in more)], cache)
+                people = self.people(view, [*people.cands, *(cand for cand, _ in more)], cache)
         weighed = [self._weighed(people, person) for person in people.persons]
-        return Examined(view, others, people, weighed, self._tells(view, weighed))
+        told = any(e.role == CHARACTER and e.weight > 0 for w in weighed for e in w.evidence)
+        return Examined(view, others, people, weighed, told or story_pattern().search(view.text.lower()) is not None)
 
-    def _gathered(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> People:
-        """Gather forms, places, evidence and persons of some names."""
+    def people(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> People:
+        """RETURNS (People): Some names of a document, and whose they are. cache: What cues say of places, kept over several calls."""
         cands = sorted(cands, key=lambda c: c.start)
         forms = respell([parse_form(view.words[c.start : c.end]) for c in cands])
         places = view.places(cands)
-        evidence = []
         for place in places:
             if place not in cache:
                 cache[place] = mention_evidence(place, self.rules, self.settings)
-            evidence.append(cache[place])
-        evidence = weigh_header(places, evidence, self.settings)
+        evidence = weigh_header(places, [cache[place] for place in places], self.settings)
         mentions = [
-            Mention(
-                i,
-                c.start,
-                form,
-                own_scores(e),
-                signs=signs(place, e),
-                addressed=is_addressed(e),
-            )
+            Mention(i, c.start, form, own_scores(e), signs=signs(place, e), addressed=is_addressed(e))
             for i, (c, form, place, e) in enumerate(zip(cands, forms, places, evidence, strict=True))
         ]
         persons = link(mentions, margin=self.settings.split_margin, signed=self.settings.split_signed)
         return People(cands, forms, places, evidence, persons)
-
-    def people(self, view: DocView, cands: Sequence[Candidate]) -> People:
-        """RETURNS (People): Some names of a document, and whose they are. view (DocView): It. cands (Sequence[Candidate]): The names."""
-        return self._gathered(view, cands, {})
 
     def _own(self, people: People, i: int) -> float:
         """The log-odds that a mention by itself is a name."""
@@ -297,15 +245,9 @@ class Examiner:
         return kept
 
     def _weighed(self, people: People, person: Sequence[int]) -> Weighed:
-        cands = [people.cands[i] for i in person]
-        evidence = person_evidence(
-            cands, [people.forms[i] for i in person], [people.evidence[i] for i in person], self.settings
-        )
-        return Weighed(evidence, model_scores(cands, self.settings), max(self._own(people, i) for i in person))
-
-    def _tells(self, view: DocView, weighed: Sequence[Weighed]) -> bool:
-        told = any(e.role == CHARACTER and e.weight > 0 for w in weighed for e in w.evidence)
-        return told or story_pattern().search(view.text.lower()) is not None
+        evidence = person_evidence([people.forms[i] for i in person], [people.evidence[i] for i in person], self.settings)
+        read = model_scores([people.cands[i] for i in person], self.settings)
+        return Weighed(evidence, read, max(self._own(people, i) for i in person))
 
 
 def _known(view: DocView, names: People) -> list[Known]:
@@ -315,8 +257,6 @@ def _known(view: DocView, names: People) -> list[Known]:
         for i, (c, form) in enumerate(zip(names.cands, names.forms, strict=True))
     ]
 
-
-# Whom the trained classifier of `pii_context` was made for, and what its word about the others counts.
 
 # Cues by which a text itself says "I am": who signs, posts or speaks is a person, however odd the word.
 SPEAKERS = frozenset((
@@ -334,9 +274,7 @@ _CALLED = frozenset((
     "my_friend", "my_kin", "kin_name", "relation_apposition", "together_with", "my_teacher", "known_to_me", "is_my", "my_boss",
     "from_the_office", "along_with", "people_verb", "part_done_by", "counted_people",
 ))  # fmt: skip
-_SOURCES = frozenset(
-    ("year_follows", "in_brackets_year", "comma_year", "according_to", "bibliography", "figure_full", "figure_surname")
-)
+_SOURCES = frozenset(("year_follows", "in_brackets_year", "comma_year", "according_to", "bibliography", "figure_full", "figure_surname"))  # fmt: skip
 _UNSEEN = frozenset((PROPAGATION, *FORM_SOURCES))
 _UNLIKE = re.compile(r"\d|[^\W\d_A-Za-zÀ-ÖØ-öø-ɏʰ-˿Ḁ-ỿ]")
 _LETTERS_APART = 3
@@ -344,86 +282,58 @@ _DENIED = 2.0  # evidence that it is no name from which a strange form alone doe
 _MANY = 3
 
 
-def settle(
+def adjust_posterior(
     chances: numpy.ndarray,
-    blind: numpy.ndarray,
+    masked: numpy.ndarray,
     view: DocView,
     people: People,
     person: Sequence[int],
     weighed: Weighed,
     settings: ContextSettings,
 ) -> numpy.ndarray:
-    """What is believed of one person.
+    """What is believed of one person, shape `(6,)`: five roles, and "no name".
 
-    chances (numpy.ndarray): By the classifier, shape `(6,)`: five roles, and "no name". blind (numpy.ndarray): Of the roles, by what does not look
-        at names, shape `(5,)`.
-    view (DocView): The document. people (People): Everybody in it. person (Sequence[int]): This one's mentions.
-    weighed (Weighed): What speaks for each role of this one. settings (ContextSettings): `blind`.
-    RETURNS (numpy.ndarray): Shape `(6,)`. Without "no name" for whom the classifier was not made, for names copied from others or found by
-        their form, of which it has seen too few, for who signs, posts or speaks, and for whom the text calls a friend or the like by a
-        given name; with half of it where a sign touches the name, or a slip is in it. Whom the text calls one of the writer's own people
-        is as likely that as all that is else believed.
-    """
+    chances (numpy.ndarray): By the classifier, shape `(6,)`. masked (numpy.ndarray): Of the roles, by what does not look at names, shape `(5,)`.
+    "No name" is not believed where the classifier has seen too little: strange forms, copied names, who signs, posts or speaks, or is called
+    a friend by a given name; half of it where a sign touches the name, or a slip is in it. Whom the text calls one of the writer's own
+    people is as likely that as all that is else believed."""
     strange = any(is_strange(view, people, i) for i in person)
     denied = any(e.role == NOT_NAME and e.weight >= _DENIED for i in person for e in people.evidence[i])
-    sure = (strange and not denied) or bool(view.turns) or any(e.id in SPEAKERS for e in weighed.evidence)
+    cues, names = {e.id for e in weighed.evidence}, [people.forms[i].words for i in person]
+    sure = (strange and not denied) or bool(view.turns) or cues & SPEAKERS
     none = 0.0 if sure or all(people.cands[i].source in _UNSEEN for i in person) else float(chances[-1])
-    if all("beset" in people.places[i].zones for i in person) or is_misspelled(people, person):
+    slip = any(is_near_table(word) for name in names for word in name)
+    if slip or all("beset" in people.places[i].zones for i in person):
         none /= 2.0 - none
-    if is_called(people, person, weighed):
+    # "collaborating with Odile": no thing
+    if cues & _CALLED and names[0] and name_table().is_given(names[0][0]):
         none = 0.0
-    trust = 0.5 if strange or view.turns or is_rare(people, person) or is_many(people, person) else 1.0 - settings.blind
+    fullest = [word for word in max(names, key=len) if len(word) > 1]
+    rare = any(not in_table(word) and not words().is_common(word) for word in fullest)
+    several = all(len(name) >= _MANY for name in names)  # maybe two people's names side by side
+    trust = 0.5 if strange or view.turns or rare or several else 1.0 - settings.blind
     roles = chances[:-1] / max(float(chances[:-1].sum()), 1e-9)
-    believed = trust * roles + (1.0 - trust) * blind
-    of_mine = any(e.id in _OWN_PEOPLE for e in weighed.evidence) and not any(e.id in _SOURCES for e in weighed.evidence)
-    if of_mine and not is_small(view, people, person):
+    believed = trust * roles + (1.0 - trust) * masked
+    # In small letters, in lines that have capitals, it may be a thing: "after dinner with palinca and I asked"
+    small = all(
+        "small" not in people.places[i].zones and case_style(view.words[people.cands[i].start]) == "lower" for i in person
+    )
+    if cues & _OWN_PEOPLE and not cues & _SOURCES and not small:
         believed = (believed + (numpy.arange(len(ROLES)) == ROLES.index(CONNECTED))) / 2.0
     return numpy.append((1.0 - none) * believed, none)
 
 
-def in_company(chances: Sequence[float], people: People, settings: ContextSettings) -> list[float]:
-    """What is believed of everybody in a text, knowing what is believed of the others.
+def isolation_penalty(chances: Sequence[float], people: People, settings: ContextSettings) -> list[float]:
+    """What is believed of everybody, knowing what is believed of the others: who neither heads nor signs a text in which nobody else is private
+    for sure loses `settings.alone` of their log-odds. Writers stand alone over their text; classmates and friends come in company.
 
-    chances (Sequence[float]): Probability that a person is private, each judged alone, in the order of `people.persons`.
-    people (People): Everybody in the text. settings (ContextSettings): `alone`, `company`.
-    RETURNS (list[float]): The same, with `alone` taken from the log-odds of whoever neither heads nor signs a text in which nobody else is
-        private for sure. Writers stand alone over their text; classmates and friends come in company.
-    """
+    chances (Sequence[float]): Probability that a person is private, each judged alone. RETURNS (list[float]): The same, adjusted."""
     sure, weight = sum(chance >= settings.company for chance in chances), math.exp(settings.alone)
     signed = [any(signs(people.places[i], people.evidence[i]) for i in person) for person in people.persons]
     return [
         c if known or sure > (c >= settings.company) else c / (c + (1.0 - c) * weight)
         for c, known in zip(chances, signed, strict=True)
     ]
-
-
-def is_rare(people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether somebody has a name that stands in no table and is no English word."""
-    fullest = max((people.forms[i] for i in person), key=lambda form: len(form.words))
-    return any(len(word) > 1 and not in_table(word) and not words().is_common(word) for word in fullest.words)
-
-
-def is_many(people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether somebody is only ever called by three words or more, which may be two people's names side by side."""
-    return all(len(people.forms[i].words) >= _MANY for i in person)
-
-
-def is_called(people: People, person: Sequence[int], weighed: Weighed) -> bool:
-    """RETURNS (bool): Whether somebody in the writer's life is called by a given name of the name table: "collaborating with Odile"."""
-    named = people.forms[person[0]].words
-    return bool(named) and name_table().is_given(named[0]) and any(e.id in _CALLED for e in weighed.evidence)
-
-
-def is_small(view: DocView, people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether somebody stands in small letters in lines that have capitals: "after dinner with palinca and I asked"."""
-    return all(
-        "small" not in people.places[i].zones and case_style(view.words[people.cands[i].start]) == "lower" for i in person
-    )
-
-
-def is_misspelled(people: People, person: Sequence[int]) -> bool:
-    """RETURNS (bool): Whether a word of somebody's name is one slip away from a frequent one."""
-    return any(is_near_table(word) for i in person for word in people.forms[i].words)
 
 
 def is_strange(view: DocView, people: People, i: int) -> bool:

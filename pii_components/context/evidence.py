@@ -15,12 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 import numpy
-from spacy.tokens import Doc
 
 from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
-from ..names.table import fold, name_table
+from ..names.letters import fold
+from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, words
 from ..spans import PROPAGATION, Candidate
 from .cues import NOT_NAME, CueRules
@@ -28,23 +29,15 @@ from .people import Form, is_near_table, parse_form
 from .settings import ContextSettings
 from .view import DocView, Place
 
-# People and figures that everyone knows, by full name or by surname.
-
 FILES = (("public_figures.txt", CITED), ("story_figures.txt", CHARACTER))
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The lists.
-
-    full (dict[str, str]): Key of a full name -> "CITED" or "CHARACTER".
-    surname (dict[str, str]): Surname or single name -> the same.
-    sure (frozenset[str]): Surnames and single names that are enough by themselves ("Vygotsky", "Aristotle").
-    """
+class Figures(NamedTuple):
+    """Full names and surnames of known people -> "CITED" or "CHARACTER"; and the surnames that are enough by themselves ("Vygotsky")."""
 
     full: dict[str, str]
     surname: dict[str, str]
-    sure: frozenset[str]
+    sure: set[str]
 
     def of(self, form: Form) -> str:
         """RETURNS (str): The role of the figure with this full name; the empty string if there is none."""
@@ -60,23 +53,20 @@ def _key(form: Form) -> str:
 @cache
 def figures() -> Figures:
     """RETURNS (Figures): The lists that ship, read once."""
-    folder = resources.files("pii_components") / "resources" / "cues"
-    full: dict[str, str] = {}
-    surname: dict[str, str] = {}
-    sure: set[str] = set()
+    found = Figures({}, {}, set())
     for file, role in FILES:
-        for line in (folder / file).read_text("utf8").splitlines():
+        for line in (resources.files("pii_components") / "resources" / "cues" / file).read_text("utf8").splitlines():
             name = line.partition("#")[0].strip()
             if not name:
                 continue
             form = parse_form(name.rstrip("*").replace("-", " ").replace(",", "").split())
             if len(form.words) + len(form.initials) > 1:
-                full.setdefault(_key(form), role)
+                found.full.setdefault(_key(form), role)
             if form.surname:
-                surname.setdefault(form.surname, role)
+                found.surname.setdefault(form.surname, role)
                 if name.endswith("*") or form.single:
-                    sure.add(form.surname)
-    return Figures(full, surname, frozenset(sure))
+                    found.sure.add(form.surname)
+    return found
 
 
 _FLOOR = 1e-3
@@ -93,17 +83,19 @@ _SIGNED = frozenset(("header", "lead", "signoff"))
 _ADDRESS = frozenset(
     ("thanks_to", "mail_to", "small_letters", "turn_spoken_to")
 )  # cues of CONNECTED that fit a teacher as well
+_ZONE_REASONS = {
+    "header_alone": "alone on a line of the header",
+    "header_line": "in the header",
+    "signoff_alone": "signs the text: alone on one of its last lines",
+    "signoff_line": "in the last lines of the text",
+}
 _NO_SUPPORT = ("bibliography", "header_line", "signoff_line", "turn_told_of")  # a line of this kind holds other words too
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One piece of evidence.
-
-    id (str): What it came from, a cue's id or a name of this module. role (str): The role it speaks for, or `NOT_NAME`.
-    weight (float): Log-odds; below 0 it speaks against. reason (str): For a reader.
-    anchor (bool): Whether it shows a signature, a header or the first person. names (bool): Whether only a name stands there.
-    """
+    """What speaks for a role, or for `NOT_NAME`: id of the cue, log-odds (below 0: against), reason for a reader; anchor: it shows a
+    signature, a header or the first person; names: only a name stands there."""
 
     id: str
     role: str
@@ -114,30 +106,18 @@ class Evidence:
 
 
 def mention_evidence(place: Place, rules: CueRules, settings: ContextSettings) -> list[Evidence]:
-    """What the line of one mention says.
-
-    place (Place): Where it stands. rules (CueRules): The cues. settings (ContextSettings): Weights of the zones.
-    RETURNS (list[Evidence]): Cues in the order of the rules, then the zone.
-    """
+    """RETURNS (list[Evidence]): What the line of one mention says: cues in the order of the rules, then the zone."""
     found = [Evidence(c.id, c.role, c.weight, c.reason, c.anchor, c.names) for c in rules.match(place)]
     zones = place.zones
     if "bibliography" in zones:
         found.append(Evidence("bibliography", CITED, settings.bibliography, "in a list of sources"))
         return found
     others = max((e.weight for e in found if e.role in (CITED, CHARACTER, INSTRUCTOR, CONNECTED)), default=0.0)
-    if others < 2.0:
-        if "header" in zones and "alone" in zones:
-            found.append(Evidence("header_alone", STUDENT, settings.header_alone, "alone on a line of the header", True))
-        elif "header" in zones or "lead" in zones:
-            found.append(Evidence("header_line", STUDENT, settings.header_line, "in the header"))
-        elif "signoff" in zones and "alone" in zones:
-            found.append(
-                Evidence(
-                    "signoff_alone", STUDENT, settings.signoff_alone, "signs the text: alone on one of its last lines", True
-                )
-            )
-        elif "signoff" in zones:
-            found.append(Evidence("signoff_line", STUDENT, settings.signoff_line, "in the last lines of the text"))
+    where = "header" if zones & {"header", "lead"} else "signoff" if "signoff" in zones else ""
+    if others < 2.0 and where:
+        sole = "alone" in zones and where in zones
+        kind = f"{where}_{'alone' if sole else 'line'}"
+        found.append(Evidence(kind, STUDENT, getattr(settings, kind), _ZONE_REASONS[kind], anchor=sole))
     return found
 
 
@@ -145,10 +125,7 @@ def weigh_header(
     places: Sequence[Place], evidence: Sequence[list[Evidence]], settings: ContextSettings
 ) -> list[list[Evidence]]:
     """Titles in a header: beside the writer's name they are a teacher's; the only name may be that of a writer who is a doctor.
-
-    places (Sequence[Place]), evidence (Sequence[list[Evidence]]): One per mention. settings (ContextSettings): Weights.
-    RETURNS (list[list[Evidence]]): The evidence, that of titled names in such a header changed.
-    """
+    RETURNS (list[list[Evidence]]): The evidence, per mention, that of titled names in such a header changed."""
     by_line = ("header_alone", "header_line", "team_list")
     titled = [any(e.id in _TITLES for e in found) for found in evidence]
     if not any(titled):
@@ -182,7 +159,7 @@ def own_scores(evidence: Sequence[Evidence]) -> dict[str, float]:
 
 
 def signs(place: Place, evidence: Sequence[Evidence]) -> bool:
-    """RETURNS (bool): Whether a name heads or signs the text, or is the first person's. place (Place), evidence: Of this mention."""
+    """RETURNS (bool): Whether a mention heads or signs the text, or is the first person's."""
     return bool(place.zones & _SIGNED) or any(e.anchor for e in evidence)
 
 
@@ -207,54 +184,36 @@ def name_logit(
     settings: ContextSettings,
     roster: frozenset[str] = frozenset(),
 ) -> float:
-    """The log-odds that a candidate is a person's name, with what stands around it.
-
-    cand (Candidate): As found. form (Form): Its parts. place (Place): Where it stands.
-    evidence (Sequence[Evidence]): Of this mention. settings (ContextSettings): Weights.
-    roster (frozenset[str]): Folded words of the class list.
-    RETURNS (float): Compare it with `logit(settings.min_score)`.
-    """
+    """RETURNS (float): The log-odds that a candidate is a person's name, with what stands around it; compare with `logit(settings.min_score)`.
+    roster (frozenset[str]): Folded words of the class list."""
     total = logit(cand.score)
+    zones, common = place.zones, words().is_common
     anchored = any(e.anchor for e in evidence)
     denied = 0.0 if anchored else sum(e.weight for e in evidence if e.role == NOT_NAME)
-    if form.single and not anchored and not in_table(form.words[0]) and words().is_common(form.words[0]):
-        denied += settings.common_word
-    if form.single and not anchored and "header" in place.zones and _is_place(place):
-        denied += settings.header_place
-    support = (e.weight if e.names else min(e.weight, settings.support_cue) for e in evidence if _supports(e))
-    total += max(support, default=0.0)
-    if "alone" in place.zones and place.zones & {"top", "signoff"}:
+    if form.single and not anchored:
+        if not in_table(form.words[0]) and common(form.words[0]):
+            denied += settings.common_word
+        if "header" in zones and (_PLACE_AFTER.match(place.after.lower()) or _PLACE_BEFORE.search(place.before.lower())):
+            denied += settings.header_place
+    support = [e for e in evidence if e.role != NOT_NAME and e.id not in _NO_SUPPORT]
+    total += max((e.weight if e.names else min(e.weight, settings.support_cue) for e in support), default=0.0)
+    if "alone" in zones and zones & {"top", "signoff"}:
         total += settings.support_position
-    if "beset" in place.zones:
+    if "beset" in zones:
         total += settings.support_beset
     several = form.full or (form.words and form.initials)
     tabled = several and all(in_table(word) or is_near_table(word) for word in form.words)
-    if not denied and tabled and not all(words().is_common(word) for word in form.words):
+    if not denied and tabled and not all(map(common, form.words)):
         total += settings.support_table
-    if not denied and any(is_near_table(word) for word in form.words):
+    if not denied and any(map(is_near_table, form.words)):
         total += settings.support_slip
     if roster and form.words and all(word in roster for word in form.words):
         total += settings.support_roster
     return total - denied
 
 
-def _supports(e: Evidence) -> bool:
-    return e.role != NOT_NAME and e.id not in _NO_SUPPORT
-
-
-def _is_place(place: Place) -> bool:
-    return bool(_PLACE_AFTER.match(place.after.lower()) or _PLACE_BEFORE.search(place.before.lower()))
-
-
-def person_evidence(
-    cands: Sequence[Candidate], forms: Sequence[Form], evidence: Sequence[Sequence[Evidence]], settings: ContextSettings
-) -> list[Evidence]:
-    """All evidence about one person.
-
-    cands (Sequence[Candidate]), forms (Sequence[Form]), evidence (Sequence[Sequence[Evidence]]): One per mention.
-    settings (ContextSettings): Weights.
-    RETURNS (list[Evidence]): Without that of the model; see `model_scores`.
-    """
+def person_evidence(forms: Sequence[Form], evidence: Sequence[Sequence[Evidence]], settings: ContextSettings) -> list[Evidence]:
+    """RETURNS (list[Evidence]): All evidence about one person but the model's, see `model_scores`. Arguments: one entry per mention."""
     found: list[Evidence] = []
     seen: Counter[str] = Counter()
     for e in (e for one in evidence for e in one if e.role != NOT_NAME):
@@ -278,27 +237,20 @@ def person_evidence(
 
 def _figure_evidence(forms: Sequence[Form], cited: bool, settings: ContextSettings) -> list[Evidence]:
     known = figures()
-    for form in forms:
-        role = known.of(form)
-        if role:
-            what = "a well-known person" if role == CITED else "a figure of a well-known story"
-            return [Evidence("figure_full", role, settings.figure_full, what)]
-    if all(not form.full for form in forms):
-        for form in forms:
-            role = known.surname.get(form.surname, "")
-            if role and (form.surname in known.sure or (cited and role == CITED)):
-                what = "the name of a well-known person" if role == CITED else "a figure of a well-known story"
-                return [Evidence("figure_surname", role, settings.figure_surname, what)]
+    for role in filter(None, map(known.of, forms)):
+        what = "a well-known person" if role == CITED else "a figure of a well-known story"
+        return [Evidence("figure_full", role, settings.figure_full, what)]
+    for form in forms if not any(form.full for form in forms) else ():
+        role = known.surname.get(form.surname, "")
+        if role and (form.surname in known.sure or (cited and role == CITED)):
+            what = "the name of a well-known person" if role == CITED else "a figure of a well-known story"
+            return [Evidence("figure_surname", role, settings.figure_surname, what)]
     return []
 
 
 def model_scores(cands: Sequence[Candidate], settings: ContextSettings) -> dict[str, float]:
-    """The model's reading of one person.
-
-    cands (Sequence[Candidate]): All mentions; those without role probabilities have no say.
-    settings (ContextSettings): Weights.
-    RETURNS (dict[str, float]): Log-odds per role against an even guess.
-    """
+    """RETURNS (dict[str, float]): The model's reading of one person, log-odds per role against an even guess; mentions without role
+    probabilities have no say."""
     read = [c for c in cands if len(c.roles) == len(ROLES)]
     total = sum(max(c.score, 0.05) for c in read)
     if not read or not settings.model_weight:
@@ -313,12 +265,7 @@ def model_scores(cands: Sequence[Candidate], settings: ContextSettings) -> dict[
 
 
 def decide(evidence: Sequence[Evidence], model: Mapping[str, float], *, roles: Sequence[str] = ROLES) -> tuple[str, str]:
-    """The role of a person.
-
-    evidence (Sequence[Evidence]): All of `person_evidence`. model (Mapping[str, float]): What `model_scores` gave.
-    roles (Sequence[str]): Those to choose from.
-    RETURNS (tuple[str, str]): The role, and the reason: "cited: year in brackets follows". Equal sums go to the earlier role.
-    """
+    """RETURNS (tuple[str, str]): The role of a person, of `roles`, and the reason: "cited: year in brackets follows". Equal sums: the earlier."""
     total = {role: model.get(role, 0.0) for role in ROLES}
     for e in evidence:
         total[e.role] += e.weight
@@ -340,8 +287,6 @@ def folded_words(names: Sequence[str]) -> frozenset[str]:
     """RETURNS (frozenset[str]): Every word of some names, folded, to compare with `Form.words`."""
     return frozenset(word for name in names for word in fold(name).replace(",", " ").split())
 
-
-# What the trained classifier of `pii_context` sees of a person: evidence, forms, places, the detector's reading, pooled v
 
 _ZONES = ("header", "top", "lead", "alone", "opens", "signoff", "last", "bibliography", "body", "quoted", "small")
 SIDES = (*ROLES, NOT_NAME)
@@ -365,10 +310,7 @@ _LEAST_READ = -6.0  # log-probability of the reader below which less says nothin
 
 @dataclass(frozen=True, slots=True)
 class People:
-    """The names of one document, in parallel: candidates, their forms, places and evidence; and who they are.
-
-    persons (list[list[int]]): Indices of each person's mentions.
-    """
+    """The names of one document, in parallel lists; persons (list[list[int]]): indices of each person's mentions."""
 
     cands: list[Candidate]
     forms: list[Form]
@@ -379,11 +321,7 @@ class People:
 
 @dataclass(frozen=True, slots=True)
 class Weighed:
-    """What speaks for each role of one person.
-
-    evidence (list[Evidence]): Of all mentions, and of the person. model (Mapping[str, float]): The detector's log-odds per role.
-    own (float): The best log-odds of a mention that it is a name at all.
-    """
+    """Evidence for each role of one person, the model's log-odds per role, and the best log-odds of a mention that it is a name at all."""
 
     evidence: list[Evidence]
     model: Mapping[str, float]
@@ -398,31 +336,17 @@ def features(
     *,
     anchored: Sequence[bool],
     tells: bool,
-    vectors: numpy.ndarray | None,
     read: numpy.ndarray | None = None,
 ) -> numpy.ndarray:
-    """One person as numbers.
-
-    view (DocView): The document. people (People): All names. weighed (Sequence[Weighed]): Per person. number (int): Which person.
+    """RETURNS (numpy.ndarray): Person `number` as float32, shape `(len(FEATURES),)`.
     anchored (Sequence[bool]): Per person whether a header, a signature or the first person shows a student.
-    tells (bool): Whether the text tells of a story. vectors (numpy.ndarray | None): Encoder vectors, shape `(n_tokens, width)`.
-    read (numpy.ndarray | None): Log-probabilities by the reader, shape `(6,)`; None without one.
-    RETURNS (numpy.ndarray): Shape `(len(FEATURES) + width,)`, float32; the vectors' mean over the mentions behind the features.
-    """
-    mine = people.persons[number]
-    cands = [people.cands[i] for i in mine]
-    forms = [people.forms[i] for i in mine]
-    places = [people.places[i] for i in mine]
-    w = weighed[number]
+    tells (bool): Whether the text tells of a story. read (numpy.ndarray | None): Log-probabilities by the role encoder, shape `(6,)`."""
+    mine, w = people.persons[number], weighed[number]
+    cands, forms, places = [people.cands[i] for i in mine], [people.forms[i] for i in mine], [people.places[i] for i in mine]
     sums, tops = dict.fromkeys(SIDES, 0.0), dict.fromkeys(SIDES, 0.0)
-    for e in w.evidence:
+    for e in [*w.evidence, *(e for i in mine for e in people.evidence[i] if e.role == NOT_NAME)]:
         sums[e.role] += e.weight
         tops[e.role] = max(tops[e.role], e.weight)
-    for i in mine:
-        for e in people.evidence[i]:
-            if e.role == NOT_NAME:
-                sums[NOT_NAME] += e.weight
-                tops[NOT_NAME] = max(tops[NOT_NAME], e.weight)
     totals = numpy.asarray([sums[role] + w.model.get(role, 0.0) for role in ROLES])
     if not tells:
         totals[ROLES.index(CHARACTER)] -= _MOST  # as the rules have it: nobody is a character where nothing tells of a story
@@ -465,11 +389,7 @@ def features(
         tells,
         *(numpy.zeros(len(SIDES)) if read is None else numpy.maximum(read, _LEAST_READ)),
     ]
-    row = numpy.asarray(values, dtype="f4")
-    if vectors is None:
-        return row
-    tokens = [i for c in cands for i in range(c.start, c.end)]
-    return numpy.concatenate([row, vectors[tokens].mean(axis=0)])
+    return numpy.asarray(values, dtype="f4")
 
 
 def roles_of(read: numpy.ndarray) -> numpy.ndarray:
@@ -480,22 +400,3 @@ def roles_of(read: numpy.ndarray) -> numpy.ndarray:
 
 def _clip(value: float) -> float:
     return max(-_MOST, min(_MOST, value))
-
-
-def token_vectors(doc: Doc) -> numpy.ndarray | None:
-    """The encoder's vectors, as a curated transformer or the ONNX encoder left them.
-
-    doc (Doc): After the encoder. RETURNS (numpy.ndarray | None): Mean over each token's pieces, shape `(n_tokens, width)`; None without.
-    """
-    data = doc._.trf_data if doc.has_extension("trf_data") else None
-    if data is None and len(doc) and doc.tensor.ndim == 2 and len(doc.tensor) == len(doc):
-        return numpy.asarray(doc.tensor.get() if hasattr(doc.tensor, "get") else doc.tensor, dtype="f4")
-    if data is None or not len(doc):
-        return None
-    ragged = data.last_hidden_layer_state
-    lengths = numpy.asarray(ragged.lengths)
-    rows = numpy.asarray(ragged.dataXd.get() if hasattr(ragged.dataXd, "get") else ragged.dataXd)
-    if len(lengths) != len(doc) or not lengths.all():
-        return None
-    starts = numpy.concatenate([[0], numpy.cumsum(lengths)[:-1]])
-    return (numpy.add.reduceat(rows, starts, axis=0) / lengths[:, None]).astype("f4")

@@ -1,11 +1,9 @@
-"""The reader of `pii_context`: what the text around somebody's names says of their role, whatever the name.
+"""The masked-name role encoder: what the text around somebody's names says of their role, whatever the name.
 
-    reader = PersonReader.from_bytes(data)
-    reader.read([(doc, view, people)])      ->  per document shape (n_persons, 6): five roles, and "no name"
+    PersonReader.from_bytes(data).read([(doc, view, people)])    ->  per document shape (n_persons, 6): five roles, and "no name"
 
-An encoder of its own reads the document with a placeholder for every name (`context_blind`), in windows of which only those are read that
-hold a name. The vectors of all mentions of a person are pooled, by attention and by their maximum, and two layers give one decision per
-(document, person). Trained by `context_reader_train`; runs on onnxruntime.
+An encoder of its own reads the document with a placeholder for every name, in windows that hold one. The vectors of all mentions of a
+person are pooled, by attention and by their maximum, and two layers decide. Runs on onnxruntime.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,15 +17,14 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..errors import Errors, PiiError
-from ..names.table import fold, name_table
+from ..names.letters import fold
+from ..names.table import name_table
 from ..names.wordlists import is_initial, words
 from ..ner.layers import build_layout_wordpiece_encoder, window_starts
 from ..ner.onnx import OnnxShim
 from .evidence import People
 from .people import Form
 from .view import DocView
-
-# A document as the reader of `pii_context` sees it: every name is a placeholder, so that only the text tells who somebody
 
 # Kinds of placeholders; NAME where nobody knows whether a lone word is a given name or a surname.
 GIVEN, SURNAME, NAME = 0, 1, 2
@@ -40,12 +37,8 @@ _LETTERS_APART = 3
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blinded:
-    """Pieces of a document with placeholders.
-
-    pieces (numpy.ndarray): Ids, shape `(n_pieces,)`; a placeholder is `-1 - (kind * PLACES + person % PLACES)`.
-    mentions (numpy.ndarray): First piece, number of pieces and person of each mention, shape `(n_mentions, 3)`, in the order of the text.
-    n_persons (int): People of the document.
-    """
+    """Pieces of a document with placeholders, ids of shape `(n_pieces,)`; a placeholder is `-1 - (kind * PLACES + person % PLACES)`.
+    mentions (numpy.ndarray): First piece, number of pieces and person of each, shape `(n_mentions, 3)`, in the order of the text."""
 
     pieces: numpy.ndarray
     mentions: numpy.ndarray
@@ -53,24 +46,15 @@ class Blinded:
 
 
 def blind(people: People, words_of: Sequence[str], pieces: Sequence[int], lengths: Sequence[int]) -> Blinded:
-    """Put placeholders in the place of names.
-
-    people (People): The names of the document, and whose they are. words_of (Sequence[str]): Its words, normalised (`DocView.words`).
-    pieces (Sequence[int]): Its pieces, with one before and one behind the text. lengths (Sequence[int]): Pieces of each token; of the first
-        and last piece as well.
-    RETURNS (Blinded): Without the last piece.
-    """
-    marked: dict[int, tuple[int, int]] = {}
-    owner: dict[int, int] = {}
-    for number, person in enumerate(people.persons):
-        forms = [people.forms[i] for i in person]
-        for i in person:
-            cand = people.cands[i]
-            owner[i] = number
-            for token, kind in zip(
-                range(cand.start, cand.end), kinds_of(words_of[cand.start : cand.end], people.forms[i], forms), strict=True
-            ):
-                marked[token] = (i, kind)
+    """RETURNS (Blinded): A document with placeholders for names, without the last piece. words_of (Sequence[str]): Its words, normalised.
+    pieces (Sequence[int]): With one before and one behind the text. lengths (Sequence[int]): Pieces of each token; of these two as well."""
+    marked: dict[int, tuple[int, int]] = {}  # token -> mention, and kind of placeholder
+    owner = {i: number for number, person in enumerate(people.persons) for i in person}
+    for i, number in owner.items():
+        span = range(people.cands[i].start, people.cands[i].end)
+        forms = [people.forms[n] for n in people.persons[number]]
+        kinds = kinds_of([words_of[token] for token in span], people.forms[i], forms)
+        marked.update((token, (i, kind)) for token, kind in zip(span, kinds, strict=True))
     found = list(pieces[: lengths[0]])
     mentions: list[list[int]] = []
     at, current = lengths[0], -1
@@ -91,11 +75,8 @@ def blind(people: People, words_of: Sequence[str], pieces: Sequence[int], length
 
 
 def kinds_of(tokens: Sequence[str], form: Form, forms: Sequence[Form]) -> list[int]:
-    """What stands for each token of a mention.
-
-    tokens (Sequence[str]): Its words. form (Form): The same, taken apart. forms (Sequence[Form]): All forms of its person.
-    RETURNS (list[int]): GIVEN, SURNAME or NAME; below 0 for what stays as it is or goes.
-    """
+    """RETURNS (list[int]): What stands for each token of a mention: GIVEN, SURNAME or NAME; below 0 for what stays as it is or goes.
+    forms (Sequence[Form]): All forms of its person."""
     letters = [len(token) for token in tokens if token.isalpha()]
     if len(letters) >= _LETTERS_APART and max(letters) == 1:  # "A N A": letters that are read together
         return [NAME, *[_DROPPED] * (len(tokens) - 1)]
@@ -143,11 +124,7 @@ HEAD = ("attention", "attention_bias", "hidden", "hidden_bias", "output", "outpu
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Head:
-    """What stands behind the encoder.
-
-    attention (numpy.ndarray): Shape `(width,)`; attention_bias: `()`. hidden: `(n_hidden, 2 * width)`; hidden_bias: `(n_hidden,)`.
-    output: `(6, n_hidden)`; output_bias: `(6,)`.
-    """
+    """What stands behind the encoder. attention: `(width,)`, hidden: `(n_hidden, 2 * width)`, output: `(6, n_hidden)`, each with its bias."""
 
     attention: numpy.ndarray
     attention_bias: numpy.ndarray
@@ -157,11 +134,8 @@ class Head:
     output_bias: numpy.ndarray
 
     def logits(self, vectors: numpy.ndarray, owners: numpy.ndarray, n_persons: int) -> numpy.ndarray:
-        """Pool mentions and decide.
-
-        vectors (numpy.ndarray): One per mention, shape `(n_mentions, width)`. owners (numpy.ndarray): Person of each, shape `(n_mentions,)`.
-        n_persons (int): Number of people. RETURNS (numpy.ndarray): Shape `(n_persons, 6)`; zeros for people without a mention.
-        """
+        """RETURNS (numpy.ndarray): Shape `(n_persons, 6)`; zeros for people without a mention.
+        vectors (numpy.ndarray): Of each mention, shape `(n_mentions, width)`. owners (numpy.ndarray): Person of each, shape `(n_mentions,)`."""
         found = numpy.zeros((n_persons, len(self.output)), dtype="f4")
         scores = vectors @ self.attention + self.attention_bias
         for person in numpy.unique(owners):
@@ -174,13 +148,9 @@ class Head:
 
 
 class PersonReader:
-    """An encoder, its vocabulary and a head; immutable once made."""
+    """An encoder (an ONNX graph), its vocabulary (WordPiece, uncased) and a head; E307, if the vocabulary has no placeholders."""
 
     def __init__(self, graph: bytes, vocabulary: list[str], head: Head) -> None:
-        """
-        graph (bytes): Of the encoder, as `onnx_graph.encoder_graph` makes it. vocabulary (list[str]): WordPiece, uncased. head (Head): Behind it.
-        RAISES (PiiError): E307, if the vocabulary has no placeholders.
-        """
         self.head = head
         self.vocabulary = vocabulary
         self.shim = OnnxShim(graph)
@@ -191,16 +161,12 @@ class PersonReader:
         self.pieces = pieces_of(vocabulary)
 
     def blind(self, doc: Doc, view: DocView, people: People) -> Blinded:
-        """RETURNS (Blinded): The document with placeholders. doc (Doc): It. view (DocView): The same, normalised. people (People): Its names."""
+        """RETURNS (Blinded): A document with placeholders for its names."""
         ragged = self.pieces.predict([doc])[0]
         return blind(people, view.words, ragged.dataXd.tolist(), ragged.lengths.tolist())
 
     def read(self, named: Sequence[Named]) -> list[numpy.ndarray]:
-        """Who everybody is, in several documents: their windows are read beside each other.
-
-        named (Sequence[Named]): Documents, each with its normalised view and its names.
-        RETURNS (list[numpy.ndarray]): Per document log-probabilities, shape `(n_persons, 6)`, columns as in `context_model.CLASSES`.
-        """
+        """RETURNS (list[numpy.ndarray]): Per document log-probabilities, shape `(n_persons, 6)`, columns as in `classifier.CLASSES`."""
         plans = [(blinded, *cut(blinded)) for blinded in (self.blind(doc, view, people) for doc, view, people in named)]
         windows = [
             numpy.where(w < 0, self.placeholders[numpy.where(w < 0, -1 - w, 0)], w) for _, found, _ in plans for w in found
@@ -212,9 +178,8 @@ class PersonReader:
         self, blinded: Blinded, rows: Sequence[numpy.ndarray], inside: Sequence[tuple[int, int, int, int]]
     ) -> numpy.ndarray:
         vectors = [rows[n][start:end].mean(axis=0) for n, start, end, _ in inside]
-        owners = numpy.asarray([owner for *_, owner in inside], dtype="i8")
         stacked = numpy.asarray(vectors, dtype="f4").reshape(-1, len(self.head.attention))
-        logits = self.head.logits(stacked, owners, blinded.n_persons)
+        logits = self.head.logits(stacked, numpy.asarray([owner for *_, owner in inside], dtype="i8"), blinded.n_persons)
         shifted = logits - logits.max(axis=1, keepdims=True)
         return cast(numpy.ndarray, shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True)))
 
@@ -228,7 +193,7 @@ class PersonReader:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> "PersonReader":
-        """Load. data (bytes): What `to_bytes` returned. RETURNS (PersonReader): The reader. RAISES (PiiError): E307, if it cannot be read."""
+        """RETURNS (PersonReader): What `to_bytes` wrote. RAISES (PiiError): E307, if it cannot be read."""
         try:
             content = srsly.msgpack_loads(data)
             with numpy.load(BytesIO(content["head"]), allow_pickle=False) as arrays:
@@ -248,22 +213,15 @@ def pieces_of(vocabulary: Sequence[str]) -> Model:
 
 
 def cut(blinded: Blinded) -> tuple[list[numpy.ndarray], list[tuple[int, int, int, int]]]:
-    """Windows that hold a name.
-
-    blinded (Blinded): A document.
-    RETURNS (tuple): The windows, and per mention and window that holds the whole of it: window, first piece, end, person. A mention that no
-        window holds as a whole, one longer than their overlap, is read by its beginning.
-    """
+    """RETURNS (tuple): The windows that hold a name, and per mention and window that holds the whole of it: window, first piece, end, person. A
+    mention longer than the overlap of windows is read by its beginning."""
     windows: list[numpy.ndarray] = []
     inside: list[tuple[int, int, int, int]] = []
     for start in window_starts(len(blinded.pieces), window=WINDOW, overlap=OVERLAP):
         end = min(start + WINDOW, len(blinded.pieces))
-        mine = [
-            (first - start, first + min(n, OVERLAP) - start, owner)
-            for first, n, owner in blinded.mentions.tolist()
-            if first >= start and first + min(n, OVERLAP) <= end
-        ]
+        spans = [(first, first + min(n, OVERLAP), owner) for first, n, owner in blinded.mentions.tolist()]
+        mine = [(len(windows), low - start, high - start, owner) for low, high, owner in spans if low >= start and high <= end]
         if mine:
-            inside += [(len(windows), first, last, owner) for first, last, owner in mine]
+            inside += mine
             windows.append(blinded.pieces[start:end])
     return windows, inside

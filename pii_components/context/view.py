@@ -10,27 +10,26 @@
     speaker         who says it                            Ana: hello all
     beset           an emoji or a full stop touches it     🌸Ana🌸, end.Ana
 
-Patterns see text with every name replaced by one sign, so that "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)". Words and text are
-normalised (see normalize.py): a zero-width space in a name, or beside one, hides it neither from tables nor from patterns. Offsets are
-those of this text; candidates are tokens, so nobody needs the way back.
+Words and text are normalised, and patterns see every name as one sign: "Ann, Ben and Carl (2014)" is "¤, ¤ and ¤ (2014)". Offsets are
+those of the normalised text; candidates are tokens, so nobody needs the way back.
 """
 
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, takewhile
 
 from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
+from ..names.memo import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
-from ..names.obfuscated import Worn, native_runs, read_leet, read_worn
+from ..names.obfuscated import Obfuscated, find_obfuscated, native_runs, read_leet
 from ..spans import Candidate
 from .settings import ContextSettings
-
-# What a line of a text is: running text, the start of a header, a heading of sources, an entry of a bibliography; and its
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
 _BIBLIOGRAPHY = re.compile(
@@ -75,22 +74,9 @@ _LABEL = re.compile(r"\W*\w{1,20}:\s")
 _HEADING = 60  # characters that no heading has
 
 
-def has_words(text: str) -> bool:
-    """RETURNS (bool): Whether there is a letter in it."""
-    return _WORD.search(text) is not None
-
-
-def is_bibliography_entry(line: str) -> bool:
-    """RETURNS (bool): Whether a line, its names masked, is in the form of an entry: "¤, K. (1959). The logic ..."."""
-    return _BIB_LINE.match(line) is not None
-
-
 def under_bibliography(lines: Iterable[tuple[int, str]]) -> list[int]:
-    """Which lines a list of sources holds.
-
-    lines (Iterable[tuple[int, str]]): Numbers and texts of the lines that are not blank, in order.
-    RETURNS (list[int]): Numbers of those under a heading such as "References", up to a heading of another kind.
-    """
+    """RETURNS (list[int]): Numbers of the lines under a heading such as "References", up to a heading of another kind.
+    lines (Iterable[tuple[int, str]]): Numbers and texts of the lines that are not blank, in order."""
     found: list[int] = []
     inside, number = False, ""
     for n, line in lines:
@@ -109,14 +95,12 @@ def is_running(line: str) -> bool:
     """RETURNS (bool): Whether a line is running text and not a heading, a label or a name."""
     lower = sum(word[0].islower() for word in _WORD.findall(line[:400]))
     stripped = line.rstrip()
-    if len(stripped) > 120 and lower >= 3:
+    if lower >= 3 and (len(stripped) > 120 or stripped.endswith((".", "!", "?", ".”", '."'))):
         return True
-    return (
-        lower >= 7 or (lower >= 3 and stripped.endswith((".", "!", "?", ".”", '."'))) or (lower >= 4 and stripped.endswith(":"))
-    )
+    return lower >= 7 or (lower >= 4 and stripped.endswith(":"))
 
 
-def is_small(line: str) -> bool:
+def is_lowercase_line(line: str) -> bool:
     """RETURNS (bool): Whether a line is in lower case throughout, the label of a speaker left out."""
     label = _LABEL.match(line)
     rest = line[label.end() :] if label else line
@@ -130,20 +114,6 @@ def is_lead(before: str, after: str) -> bool:
         return False
     follows = rf"\s{{2,}}|\s*[-–—|:/_(]|\s*[,.]?\s+(?!I\b)[A-Z\d]|\s*[.,]?\s*\Z|,? ?(?:and |& )?{MASK}"
     return re.match(follows, after) is not None
-
-
-def last_sentence(text: str) -> str:
-    """RETURNS (str): What of the last sentence stands at the end of a text."""
-    at = 0
-    for match in _SENTENCE_END.finditer(text.lower()):
-        at = match.end()
-    return text[at:] if at <= len(text) else ""
-
-
-def first_sentence(text: str) -> str:
-    """RETURNS (str): What of the first sentence stands at the beginning of a text."""
-    match = _SENTENCE_END.search(text.lower())
-    return text[: match.start()] if match else text
 
 
 # Conversations: lines that open with one of several speakers, again and again.
@@ -162,13 +132,9 @@ _LEAST_TURNS, _LEAST_SHARE = 4, 0.5  # of a conversation: turns, and their share
 
 
 def find_turns(text: str, lines: Mapping[int, tuple[int, int]]) -> dict[int, tuple[int, bool]]:
-    """The turns of a conversation.
-
-    text (str): The text. lines (Mapping[int, tuple[int, int]]): Its lines that are not blank: number -> first character, and end.
+    """The turns of a conversation. lines (Mapping[int, tuple[int, int]]): Number of a line that is not blank -> its first character, and end.
     RETURNS (dict[int, tuple[int, bool]]): Number of a line -> where what is said begins, and whether one who teaches says it. Empty, unless
-        two speakers at least have two turns each, half of the lines are theirs, and half of what they say is more than names: a header
-        ("Name: ...", "Course: ...") is no conversation.
-    """
+        two speakers have two turns each, half of the lines are theirs, and half of these hold more than names: a header is no conversation."""
     found = {n: match for n, line in lines.items() if (match := _SPEAKER.match(text, *line))}
     counts = Counter(match[1].lower() for match in found.values())
     found = {n: match for n, match in found.items() if counts[match[1].lower()] > 1}
@@ -190,13 +156,7 @@ _GLUE = frozenset(".,;:!?|")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a name stands; strings are as written, with other names masked.
-
-    zones (frozenset[str]): Names of zones; several may hold.
-    before, after (str): Its line up to and after it, at most `WINDOW` characters.
-    line_before (str): The last line above that is not blank.
-    sentence_before, sentence_after (str): The same within its sentence.
-    """
+    """Where a name stands: its zones, and its line, the line above and its sentence as written, other names masked, at most `WINDOW` characters."""
 
     zones: frozenset[str]
     before: str
@@ -207,48 +167,39 @@ class Place:
 
 
 class DocView:
-    """Words and lines of a document.
-
-    doc (Doc): The document. settings (ContextSettings): For the lengths of header and sign-off.
-    """
+    """Words and lines of a document. settings (ContextSettings): For the lengths of header and sign-off."""
 
     def __init__(self, doc: Doc, settings: ContextSettings) -> None:
+        self.settings = settings
         self.text = doc.text
         self.words = [token.text for token in doc]
         spaces = doc.to_array([SPACY]).tolist()
         if not self.text.isascii():
             self.words = [word if word.isascii() else _shown(word) for word in self.words]
             self.text = "".join(word + " " if space else word for word, space in zip(self.words, spaces, strict=True))
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        char = 0
-        for word, space in zip(self.words, spaces, strict=True):
-            self.starts.append(char)
-            self.ends.append(char + len(word))
-            char += len(word) + bool(space)
+        ends = accumulate(len(word) + bool(space) for word, space in zip(self.words, spaces, strict=True))
+        self.starts: list[int] = [0, *ends][: len(self.words)]
+        self.ends = [start + len(word) for start, word in zip(self.starts, self.words, strict=True)]
         self.leet = self._read_leet()
-        self.settings = settings
-        self.lines: list[tuple[int, int]] = []
-        at = 0
-        for line in self.text.splitlines(keepends=True):
-            self.lines.append((at, at + len(line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029"))))
-            at += len(line)
-        self.line_starts = [start for start, _ in self.lines]
+        lines = self.text.splitlines(keepends=True)
+        self.line_starts: list[int] = [0, *accumulate(map(len, lines))][: len(lines)]
+        shown = (len(line.rstrip("\r\n\v\f\x1c\x1d\x1e\x85\u2028\u2029")) for line in lines)
+        self.lines = [(start, start + length) for start, length in zip(self.line_starts, shown, strict=True)]
 
     def __len__(self) -> int:
         return len(self.words)
 
     def _read_leet(self) -> list[int]:
-        """RETURNS (list[int]): Tokens that are names with digits for letters; from here on they are what they read."""
-        found = []
+        """Tokens that are names with digits for letters; from here on they are what they read."""
+        found = set()
         for at, word in read_leet(self.text).items():
             i = bisect_right(self.starts, at) - 1
             low = at - self.starts[i]
             if at + len(word) <= self.ends[i]:
                 self.words[i] = self.words[i][:low] + word + self.words[i][low + len(word) :]
                 self.text = self.text[:at] + word + self.text[at + len(word) :]
-                found.append(i)
-        return sorted(set(found))
+                found.add(i)
+        return sorted(found)
 
     @cached_property
     def turns(self) -> dict[int, tuple[int, bool]]:
@@ -260,14 +211,14 @@ class DocView:
         return self.turns[n][0] if n in self.turns else self.lines[n][0]
 
     @cached_property
-    def worn(self) -> list[Worn]:
-        """RETURNS (list[Worn]): Words that stand letter by letter or torn over two lines."""
-        return read_worn(self.text, self.starts, self.ends)
+    def obfuscated(self) -> list[Obfuscated]:
+        """RETURNS (list[Obfuscated]): Words that stand letter by letter or torn over two lines."""
+        return find_obfuscated(self.text, self.starts, self.ends)
 
     @cached_property
     def torn(self) -> frozenset[int]:
         """RETURNS (frozenset[int]): Tokens of words that are torn over two lines: the break among them ends no name."""
-        return frozenset(i for worn in self.worn for i in range(worn.start, worn.end) if len(worn.words) == 1)
+        return frozenset(i for piece in self.obfuscated for i in range(piece.start, piece.end) if len(piece.words) == 1)
 
     @cached_property
     def native(self) -> list[tuple[int, int]]:
@@ -282,6 +233,13 @@ class DocView:
             found.append((start, end))
         return found
 
+    def marked(self, cands: Iterable[Candidate]) -> list[bool]:
+        """RETURNS (list[bool]): Whether each token lies in one of the candidates."""
+        inside = [False] * len(self)
+        for c in cands:
+            inside[c.start : c.end] = [True] * (c.end - c.start)
+        return inside
+
     def is_space(self, i: int) -> bool:
         """RETURNS (bool): Whether a token is white space, or shows nothing at all."""
         return not self.words[i] or self.words[i].isspace()
@@ -289,6 +247,14 @@ class DocView:
     def line_of(self, char: int) -> int:
         """RETURNS (int): The number of the line that a character lies in."""
         return max(bisect_right(self.line_starts, char) - 1, 0)
+
+    def line(self, n: int) -> str:
+        """RETURNS (str): The text of a line."""
+        return self.text[slice(*self.lines[n])]
+
+    def line_to(self, i: int) -> str:
+        """RETURNS (str): The line of token i, up to that token."""
+        return self.text[self.lines[self.line_of(self.starts[i])][0] : self.starts[i]]
 
     def gap(self, i: int) -> str:
         """RETURNS (str): The white space between token i and the next; a line break shows as one."""
@@ -302,51 +268,31 @@ class DocView:
     @cached_property
     def header(self) -> frozenset[int]:
         """RETURNS (frozenset[int]): Lines before the first running text; of a text without any, the first five."""
-        found: list[int] = []
-        for n in self.filled[: self.settings.header_lines]:
-            if is_running(self.text[slice(*self.lines[n])]):
-                return frozenset(found)
-            found.append(n)
-        return frozenset(found if len(self.filled) <= len(found) and len(found) <= 5 else found[:5])
+        most = self.filled[: self.settings.header_lines]
+        found = list(takewhile(lambda n: not is_running(self.line(n)), most))
+        return frozenset(found if len(found) < len(most) else found[:5])
 
     @cached_property
     def signoff(self) -> frozenset[int]:
         """RETURNS (frozenset[int]): The short lines at the end."""
-        found: list[int] = []
-        for n in reversed(self.filled[-self.settings.signoff_lines :]):
-            if is_running(self.text[slice(*self.lines[n])]):
-                break
-            found.append(n)
-        return frozenset(found) - (self.header if len(self.filled) > 3 else frozenset())
+        most = reversed(self.filled[-self.settings.signoff_lines :])
+        found = frozenset(takewhile(lambda n: not is_running(self.line(n)), most))
+        return found - (self.header if len(self.filled) > 3 else frozenset())
 
     @cached_property
     def under_bibliography(self) -> frozenset[int]:
         """RETURNS (frozenset[int]): Lines under a heading such as "References", up to a heading of another kind."""
-        return frozenset(under_bibliography((n, self.text[slice(*self.lines[n])]) for n in self.filled))
+        return frozenset(under_bibliography((n, self.line(n)) for n in self.filled))
 
     def places(self, names: Sequence[Candidate]) -> list[Place]:
-        """What stands beside each name.
-
-        names (Sequence[Candidate]): Sorted, without overlaps.
-        RETURNS (list[Place]): One per name.
-        """
+        """RETURNS (list[Place]): What stands beside each name. names (Sequence[Candidate]): Sorted, without overlaps."""
         spans = [(self.starts[c.start], self.ends[c.end - 1]) for c in names]
-        masked: dict[int, str] = {}
-        for start, _ in spans:
-            n = self.line_of(start)
-            if n not in masked:
-                masked[n] = self._masked(*self.lines[n], spans)
-                if n - 1 not in masked and (above := self._above(n)) >= 0:
-                    masked.setdefault(above, self._masked(*self.lines[above], spans))
-        found = [self._place(start, end, spans, masked) for start, end in spans]
-        return [
-            replace(place, zones=place.zones | {"beset"}) if self._is_beset(c) else place
-            for place, c in zip(found, names, strict=True)
-        ]
+        lines = {self.line_of(start) for start, _ in spans}
+        masked = {n: self._masked(*self.lines[n], spans) for n in lines | {self._above(n) for n in lines} if n >= 0}
+        return [self._place(c, spans, masked) for c in names]
 
-    def _is_beset(self, name: Candidate) -> bool:
-        """Whether something that is no letter touches a name without a space: an emoji, what shows nothing, a full stop before
-        it, a digit behind it."""
+    def _touches_symbol(self, name: Candidate) -> bool:
+        """Whether an emoji, what shows nothing, a full stop before it or a digit behind it touches a name without a space."""
         first, after = name.start - 1, name.end
         if self.words[name.start][:1] in _GLUE:
             return True
@@ -375,63 +321,57 @@ class DocView:
                 at = b
         return "".join(parts) + self.text[at:end]
 
-    def _place(self, start: int, end: int, spans: list[tuple[int, int]], masked: dict[int, str]) -> Place:
+    def _place(self, name: Candidate, spans: list[tuple[int, int]], masked: dict[int, str]) -> Place:
+        start, end = self.starts[name.start], self.ends[name.end - 1]
         n = self.line_of(start)
-        low, high = self.lines[n]
-        said = self.said_from(n)
-        low = said if said <= start else low
+        said, high = self.said_from(n), self.lines[n][1]
+        low = said if said <= start else self.lines[n][0]
         before = self._masked(max(low, start - WINDOW), start, spans)
         if low < start - WINDOW:
             before = CUT + before
         after = self._masked(end, min(high, end + WINDOW), spans) if end < high else ""
         above = self._above(n)
-        line_above = masked.get(above, "") if above >= 0 else ""
+        line_above = masked[above] if above >= 0 else ""
         if above in self.turns:
             line_above = self._masked(self.said_from(above), self.lines[above][1], spans)
+        zones = self._zones(n, start, before, after, masked[n], turn=said <= start and n in self.turns)
+        ends = [match.span() for match in _SENTENCE_END.finditer(before.lower())]
+        stop = _SENTENCE_END.search(after.lower())
         return Place(
-            zones=self._zones(n, start, before, after, masked[n], turn=said <= start and n in self.turns),
+            zones=zones | {"beset"} if self._touches_symbol(name) else zones,
             before=before,
             after=after,
             line_before=line_above[-WINDOW:],
-            sentence_before=last_sentence(before),
-            sentence_after=first_sentence(after),
+            sentence_before=before[ends[-1][1] if ends else 0 :],
+            sentence_after=after[: stop.start()] if stop else after,
         )
 
     def _zones(self, n: int, start: int, before: str, after: str, line: str, *, turn: bool) -> frozenset[str]:
-        zones = set()
-        if n in self.turns and not turn:
-            zones.add("speaker")
         if turn:
-            zones.add("turn")
-            if self.turns[n][1]:
-                zones.add("tutor_turn")
             line = before + MASK + after
-        if not any(c.isalnum() or c == MASK for c in before):
-            zones.add("opens")
-        if not has_words(line.replace(MASK, " ")):
-            zones.add("alone")
-        if is_small(line):
-            zones.add("small")
-        if n in self.header:
-            zones.add("header")
-            if n in self.filled[:3]:
-                zones.add("top")
-        elif n == self.filled[0] and start < self.lines[n][0] + _LEAD and is_lead(before, after):
-            zones.add("lead")
-        if n in self.signoff:
-            zones.add("signoff")
-        if n == self.filled[-1]:
-            zones.add("last")
-        if is_bibliography_entry(line) or (n in self.under_bibliography and not ("alone" in zones and n in self.filled[-3:])):
-            zones.add("bibliography")
-        if (before.count('"') + before.count("“") - before.count("”")) % 2 == 1:
-            zones.add("quoted")
-        if not zones & {"header", "lead", "signoff", "bibliography"}:
-            zones.add("body")
-        return frozenset(zones)
+        header, alone = n in self.header, not _WORD.search(line)
+        opens_text = n == self.filled[0] and start < self.lines[n][0] + _LEAD
+        listed = n in self.under_bibliography and not (alone and n in self.filled[-3:])
+        zones = {
+            "speaker": n in self.turns and not turn,
+            "turn": turn,
+            "tutor_turn": turn and self.turns[n][1],
+            "opens": not any(c.isalnum() or c == MASK for c in before),
+            "alone": alone,
+            "small": is_lowercase_line(line),
+            "header": header,
+            "top": header and n in self.filled[:3],
+            "lead": not header and opens_text and is_lead(before, after),
+            "signoff": n in self.signoff,
+            "last": n == self.filled[-1],
+            "bibliography": listed or _BIB_LINE.match(line) is not None,
+            "quoted": (before.count('"') + before.count("“") - before.count("”")) % 2 == 1,
+        }
+        zones["body"] = not any(zones[zone] for zone in ("header", "lead", "signoff", "bibliography"))
+        return frozenset(zone for zone, holds in zones.items() if holds)
 
 
-@lru_cache(maxsize=4096)
+@per_batch(4096)
 def _shown(word: str) -> str:
     """RETURNS (str): A token as a reader sees it. White space stays, and quotes and dashes do, which patterns tell apart; emoji go."""
     if is_ornament(word):

@@ -6,12 +6,15 @@
 """
 
 import unicodedata
-from functools import lru_cache
 
-from .table import fold
+from .memo import per_batch
 
-_PLAIN = {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "ə": "e"}
-_PLAIN_MAP = str.maketrans({**_PLAIN, **{k.upper(): v.capitalize() for k, v in _PLAIN.items() if k not in "ßı"}})
+# Letters that Unicode does not take apart into a base letter and a mark.
+_APART = {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th"}
+_FOLDED = str.maketrans({**_APART, "’": "'"})
+_PLAIN = str.maketrans(
+    {**_APART, "ə": "e", **{k.upper(): v.capitalize() for k, v in {**_APART, "ə": "e"}.items() if k not in "ßı"}}
+)
 # Scripts whose names the table has only in Latin letters, with the region to take the surrogate from.
 _SCRIPT_REGION = {
     "ARABIC": "AR", "CYRILLIC": "RU", "CJK": "CN", "HANGUL": "KR", "HIRAGANA": "JP", "KATAKANA": "JP", "HEBREW": "HE",
@@ -20,15 +23,24 @@ _SCRIPT_REGION = {
 }  # fmt: skip
 
 
+def fold(name: str) -> str:
+    """RETURNS (str): The name in lower case and without accents, for looking it up: "José" and "JOSE" are one."""
+    return name.lower() if name.isascii() else _without_marks(name.casefold(), _FOLDED)
+
+
+def _without_marks(name: str, letters: dict[int, str]) -> str:
+    apart = unicodedata.normalize("NFKD", name).translate(letters)
+    return "".join([ch for ch in apart if not unicodedata.combining(ch)])
+
+
 def plain(name: str) -> str:
     """RETURNS (str): The name without accents, case kept: "Zoë" gives "Zoe", "Łukasz" gives "Lukasz"."""
     return name if name.isascii() else _plain(name)
 
 
-@lru_cache(maxsize=4096)
+@per_batch(4096)
 def _plain(name: str) -> str:
-    apart = unicodedata.normalize("NFKD", name).translate(_PLAIN_MAP)
-    return "".join([ch for ch in apart if not unicodedata.combining(ch)])
+    return _without_marks(name, _PLAIN)
 
 
 def is_letter(ch: str) -> bool:
@@ -41,7 +53,7 @@ def norm(word: str) -> str:
     return word.lower() if word.isascii() and word.isalpha() else _norm(word)
 
 
-@lru_cache(maxsize=4096)
+@per_batch(4096)
 def _norm(word: str) -> str:
     return "".join(ch for ch in fold(word) if ch.isalpha())
 
@@ -74,11 +86,7 @@ def script_region(word: str) -> str | None:
 
 
 def like(original: str, new: str) -> str:
-    """Write a name in the case of another one, without accents if that has none.
-
-    original (str): One word as it stood. new (str): A name as the table writes it.
-    RETURNS (str): UPPER, lower or as the table writes it (McDonald, O'Brien); "mARIA" gives "zOE".
-    """
+    """RETURNS (str): A name in the case of another one, without accents if that has none: UPPER, lower or as the table writes it (McDonald)."""
     if original.isascii():
         new = plain(new)
         if original.istitle():

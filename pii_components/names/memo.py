@@ -1,9 +1,7 @@
-"""Caches that end with the batch of texts whose names they hold.
+"""Caches that end with the batch of texts whose names they hold: no name of a text stays in the process longer than its text.
 
-    @per_batch(4096)
-    def read(name: str) -> Form: ...
-
-A component calls `forget` when it is done with a batch, so that no name of a text stays in the process longer than its text.
+@per_batch(4096)
+def read(name: str) -> Form: ...
 """
 
 from collections.abc import Callable

@@ -7,16 +7,15 @@
     >>> view.text, view.to_original(3, 12)
     ('to ana@x.org', (3, 12))
 
-Detection looks at this view; what is reported lies in the text as given, which never changes. Rules: NFKC; characters
-that show nothing are dropped (category Cf, and those outside it that do the same: U+034F, U+115F, U+3164, variation
-selectors); typographic quotes and dashes become ASCII; inside a word that holds Latin letters, Cyrillic and Greek look-alikes
-become Latin. Letters keep accents and case: both say something about a name.
+NFKC; characters that show nothing are dropped; typographic quotes and dashes become ASCII; inside a word that holds Latin letters, Cyrillic
+and Greek look-alikes become Latin. Letters keep accents and case: both say something about a name.
 """
 
 import re
 import unicodedata
 from bisect import bisect_right
-from functools import lru_cache
+
+from .memo import per_batch
 
 # Quotes and dashes that differ only in looks.
 _SIGNS = {
@@ -30,7 +29,7 @@ _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u31
 # Letters of other scripts drawn like a Latin one (Unicode TR39 confusables, the letters among them).
 _CYRILLIC = dict(zip("АВСЕНІЈКМОРЅТУХасеіјорѕухһԁԛԝӏ", "ABCEHIJKMOPSTYXaceijopsyxhdqwl", strict=True))
 _GREEK = dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧανορυικ", "ABEZHIKMNOPTYXavopuik", strict=True))
-LOOK_ALIKES: dict[str, str] = {**_CYRILLIC, **_GREEK}
+_LOOK_ALIKES = {**_CYRILLIC, **_GREEK}
 # Signs of Chinese writing drawn like a letter; in small writing where the letter before is small.
 _SIGNS_HAN = dict(zip("口囗丨丅彐亅卄工凵乂", "OOITEJHIUX", strict=True))
 _VOWELS = "aeiouyAEIOUYàáâãäåèéêëìíîïòóôõöùúûü口囗彐"
@@ -38,18 +37,15 @@ _VOWELS = "aeiouyAEIOUYàáâãäåèéêëìíîïòóôõöùúûü口囗彐"
 _BEYOND_ASCII = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0300-\u036f][^\W\d_]*)*")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_ORNAMENT = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\u200d\ufe0e\ufe0f\u20e3]+")
 _MARKS = re.compile(r"@{2,4}|#{2,4}")
 _FOREIGN = re.compile(rf"[\u0370-\u03ff\u0400-\u052f{''.join(_SIGNS_HAN)}]")
 
 
 def is_invisible(char: str) -> bool:
     """RETURNS (bool): Whether the character shows nothing and is no white space."""
-    if char in _FILLERS or "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef":
-        return True
-    return unicodedata.category(char) == "Cf"
-
-
-_ORNAMENT = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\u200d\ufe0e\ufe0f\u20e3]+")
+    selector = "\ufe00" <= char <= "\ufe0f" or "\U000e0100" <= char <= "\U000e01ef"
+    return selector or char in _FILLERS or unicodedata.category(char) == "Cf"
 
 
 def is_ornament(text: str) -> bool:
@@ -61,9 +57,11 @@ def _fold(piece: str) -> str:
     """One character with its combining marks: composed, compatibility forms resolved, signs made ASCII."""
     if piece.isascii():
         return "'" if piece == "`" else piece
-    signs = "".join(_SIGNS.get(char, char) for char in piece if not is_invisible(char))
-    folded = unicodedata.normalize("NFKC", signs)
-    return "".join(_SIGNS.get(char, char) for char in folded if not is_invisible(char))
+    return _shown(unicodedata.normalize("NFKC", _shown(piece)))
+
+
+def _shown(text: str) -> str:
+    return "".join(_SIGNS.get(char, char) for char in text if not is_invisible(char))
 
 
 def _latin_for(word: str) -> str:
@@ -71,7 +69,7 @@ def _latin_for(word: str) -> str:
     out: list[str] = []
     for i, char in enumerate(word):
         if char not in _SIGNS_HAN:
-            out.append(LOOK_ALIKES.get(char, char))
+            out.append(_LOOK_ALIKES.get(char, char))
         elif not out or not (out[-1].islower() or (i == 1 and any(c.islower() for c in word))):
             out.append(_SIGNS_HAN[char])
         elif char == "丨":
@@ -88,9 +86,7 @@ def _latinize(text: str) -> str:
 
     def word(match: re.Match[str]) -> str:
         found = match.group()
-        if _LATIN.search(found) and _FOREIGN.search(found):
-            return _latin_for(found)
-        return found
+        return _latin_for(found) if _LATIN.search(found) and _FOREIGN.search(found) else found
 
     return _WORD.sub(word, text)
 
@@ -117,14 +113,10 @@ def _pieces(text: str) -> list[tuple[int, int]]:
     return found
 
 
-@lru_cache(maxsize=16384)
+@per_batch(16384)
 def normalize_token(text: str) -> str:
-    """Normalise one token, for the encoder: it has no offsets that could drift.
-
-    text (str): The token's text.
-    RETURNS (str): The normalised text; it may be empty, where the token held nothing that shows. Signs that mark a name for a program,
-        "@@" and "##", are a quote, which an encoder has seen around names of every kind.
-    """
+    """RETURNS (str): A token normalised, for encoders; empty, where it holds nothing that shows. Signs that mark a name for a program,
+    "@@" and "##", are a quote, which an encoder has seen around names of every kind."""
     if _MARKS.fullmatch(text):
         return '"'
     if text.isascii():
@@ -133,11 +125,7 @@ def normalize_token(text: str) -> str:
 
 
 class NormalizedView:
-    """A text with what hides or imitates letters undone, and the way back.
-
-    source (str): The text as given.
-    text (str): The normalised text.
-    """
+    """A text (`source`) with what hides or imitates letters undone (`text`), and the way back."""
 
     __slots__ = ("_ends", "_starts", "source", "text")
 
@@ -148,36 +136,27 @@ class NormalizedView:
         if source.isascii():
             self.text = source.replace("`", "'")
             return
-        chars: list[str] = []
-        starts: list[int] = []
-        ends: list[int] = []
-        done = 0
-        for run in _BEYOND_ASCII.finditer(source):
-            chars.append(source[done : run.start()])
-            starts.extend(range(done, run.start()))
-            ends.extend(range(done + 1, run.start() + 1))
-            for first, last in _pieces(run.group()):
-                folded = _fold(run.group()[first:last])
-                chars.append(folded)
-                starts.extend([run.start() + first] * len(folded))
-                ends.extend([run.start() + last] * len(folded))
-            done = run.end()
-        chars.append(source[done:])
-        starts.extend(range(done, len(source)))
-        ends.extend(range(done + 1, len(source) + 1))
+        chars, starts, ends, done = "", list[int](), list[int](), 0
+        for run in (*_BEYOND_ASCII.finditer(source), None):
+            at = run.start() if run else len(source)
+            chars += source[done:at]
+            starts.extend(range(done, at))
+            ends.extend(range(done + 1, at + 1))
+            for first, last in _pieces(run.group()) if run else ():
+                folded = _fold(source[at + first : at + last])
+                chars += folded
+                starts.extend([at + first] * len(folded))
+                ends.extend([at + last] * len(folded))
+            done = run.end() if run else at
         # Look-alikes are replaced one for one, so the lists stay in step.
-        self.text = _latinize("".join(chars).replace("`", "'"))
+        self.text = _latinize(chars.replace("`", "'"))
         self._starts, self._ends = starts, ends
 
     def __len__(self) -> int:
         return len(self.text)
 
     def to_original(self, start: int, end: int) -> tuple[int, int]:
-        """Offsets of the given text for a piece of the normalised text.
-
-        start (int): First character in `text`. end (int): Character after the last one, exclusive.
-        RETURNS (tuple[int, int]): Characters of `source`, end exclusive. An empty piece gives an empty piece.
-        """
+        """RETURNS (tuple[int, int]): Characters of `source`, end exclusive, for a piece of `text`. An empty piece gives an empty piece."""
         if self._starts is None or self._ends is None:
             return start, end
         if start >= end:
@@ -186,11 +165,7 @@ class NormalizedView:
         return self._starts[start], self._ends[end - 1]
 
     def from_original(self, start: int, end: int) -> tuple[int, int]:
-        """Offsets of the normalised text that cover a piece of the given text.
-
-        start (int): First character in `source`. end (int): Character after the last one, exclusive.
-        RETURNS (tuple[int, int]): Characters of `text`, end exclusive; empty, where the piece holds nothing that shows.
-        """
+        """RETURNS (tuple[int, int]): Characters of `text`, end exclusive, that cover a piece of `source`; empty, where nothing shows."""
         if self._starts is None or self._ends is None:
             return start, end
         first = bisect_right(self._ends, start)

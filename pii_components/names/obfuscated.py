@@ -1,17 +1,16 @@
-"""Names as they are worn in files: letter by letter, torn at the end of a line, with digits for letters, in a script of their own.
+"""Obfuscated names: letter by letter, torn at the end of a line, with digits for letters, in a script of their own.
 
     A N A  L O P E Z      ->  ("ANA", "LOPEZ")         Lo-\\npez  ->  ("Lopez",)
     L-O-P-E-Z, L.O.P.E.Z  ->  ("Lopez",) if a Lopez is named elsewhere
     4n4 L0p3z             ->  Ana Lopez                Ελένη Κωνσταντίνου, 李伟
 
-A reader sees a name there and a tokenizer does not. Pure functions over a text and where its tokens start; `DocView` asks them once per
-document, and each begins with one search that most texts do not pass.
+A reader sees a name there and a tokenizer does not. Each function begins with one search that most texts do not pass.
 """
 
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from .wordlists import case_style, in_table, words
 
@@ -72,12 +71,8 @@ _GLOSS_AFTER = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Worn:
-    """A piece of text that reads as one or more words.
-
-    start (int), end (int): Tokens, end exclusive. words (tuple[str, ...]): What a reader reads.
-    """
+class Obfuscated(NamedTuple):
+    """Tokens, end exclusive, that read as one or more words."""
 
     start: int
     end: int
@@ -90,12 +85,8 @@ class Worn:
 
 
 def read_leet(text: str) -> dict[int, str]:
-    """Words with digits for letters that are names when read so.
-
-    text (str): The text.
-    RETURNS (dict[int, str]): First character -> the word as it reads, of the same length; "3rd", "MP3" and "Week1" are none. Where there
-        is one that is a known name, words written so beside it are names too, and so is what reads like a word of the text with a capital.
-    """
+    """RETURNS (dict[int, str]): First character -> a word with digits for letters as it reads, of the same length, if that is a name; "3rd" and
+    "Week1" are none. Where one is a known name, words written so beside it are names too, and so is what reads like a word of the text."""
     found: dict[int, str] = {}
     for match in _LEET.finditer(text):
         before = _LEET_BEFORE.search(text, max(0, match.start() - 24), match.start())
@@ -145,37 +136,33 @@ def _more_leet(text: str, known: dict[int, str]) -> dict[int, str]:
     return found
 
 
-def read_worn(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Worn]:
-    """Words that stand letter by letter, or torn over two lines.
-
-    text (str): The text. starts (Sequence[int]), ends (Sequence[int]): Where its tokens start and end.
-    RETURNS (list[Worn]): In order, apart.
-    """
+def find_obfuscated(text: str, starts: Sequence[int], ends: Sequence[int]) -> list[Obfuscated]:
+    """RETURNS (list[Obfuscated]): Words that stand letter by letter, or torn over two lines, in order. starts, ends: of the tokens."""
     found = []
     for match in _SPACED.finditer(text) if _LETTERS_APART.search(text) else ():
         parts = re.split(r"\s{2,}|,", match.group())
         read = tuple(filter(None, ("".join(c for c in part if c.isalpha() or c in "-'’") for part in parts)))
         letters = "".join(c for part in read for c in part if c.isalpha())
         if len(letters) >= 3 and len(read) <= _MOST_WORDS and not _is_series(letters):
-            found.append(_worn(match.start(), match.end(), read, starts, ends))
+            found.append(_piece(match.start(), match.end(), read, starts, ends))
     for match in _SPELLED.finditer(text) if _SPELLS.search(text) else ():
         letters = _SIGNS.sub("", match.group())
         # Letters of an abbreviation are none of a name: the word must stand elsewhere too.
         if re.search(rf"(?<![^\W_]){letters.capitalize()}(?![^\W_])", text):
-            found.append(_worn(*match.span(), (letters.capitalize(),), starts, ends))
+            found.append(_piece(*match.span(), (letters.capitalize(),), starts, ends))
     for match in _BROKEN.finditer(text) if _DASH_AT_END.search(text) else ():
         one, two = match.groups()
         if case_style(two) == "lower" or case_style(one) == case_style(two) == "upper":
-            found.append(_worn(match.start(), match.end(), (one + two,), starts, ends))
-    return sorted(found, key=lambda worn: worn.start)
+            found.append(_piece(match.start(), match.end(), (one + two,), starts, ends))
+    return sorted(found, key=lambda piece: piece.start)
 
 
-def _worn(low: int, high: int, read: tuple[str, ...], starts: Sequence[int], ends: Sequence[int]) -> Worn:
+def _piece(low: int, high: int, read: tuple[str, ...], starts: Sequence[int], ends: Sequence[int]) -> Obfuscated:
     start, end = bisect_left(starts, low), bisect_left(starts, high)
     # A token that begins before the piece holds it too.
     if start and ends[start - 1] > low:
         start -= 1
-    return Worn(start, end, read)
+    return Obfuscated(start, end, read)
 
 
 def _is_series(letters: str) -> bool:
@@ -186,12 +173,8 @@ def _is_series(letters: str) -> bool:
 
 
 def native_runs(text: str) -> list[tuple[int, int]]:
-    """Names in scripts of their own, in an English text.
-
-    text (str): The text.
-    RETURNS (list[tuple[int, int]]): Characters, end exclusive; no words that are explained ("the word λόγος means"), no formulas, and
-        nothing in a text that is itself in such a script.
-    """
+    """RETURNS (list[tuple[int, int]]): Names in other scripts, characters, end exclusive; no words that are explained ("the word λόγος means"),
+    no formulas, and nothing in a text that is itself in such a script."""
     found: list[tuple[int, int]] = []
     if text.isascii() or not _NATIVE_ANY.search(text):
         return found
@@ -226,11 +209,7 @@ def _named_before(text: str, at: int) -> bool:
 
 
 def rejoin(tokens: Sequence[str]) -> Sequence[str]:
-    """Words of a name that stands letter by letter or torn over two lines.
-
-    tokens (Sequence[str]): Its tokens, white space among them.
-    RETURNS (Sequence[str]): As they are, where nothing is to be joined; three letters in a row or more are a word.
-    """
+    """RETURNS (Sequence[str]): Tokens of a name, what stands letter by letter (three or more) or torn over two lines joined to words."""
     if "\n" in tokens:
         at = tokens.index("\n")
         if 2 <= at < len(tokens) - 1 and tokens[at - 1] in ("-", "\u2010", "\u00ac"):

@@ -12,10 +12,10 @@ Whose name it is, others must say.
 
 import re
 import tomllib
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 _RANGES = {
     "Hangul": "\uac00-\ud7a3",
@@ -41,20 +41,15 @@ _MOST_NATIVE = 0.25  # share of letters from which the text is in that language
 _CASED = ("Cyrillic", "Greek", "Armenian")
 
 _KIN = (
-    "friends? sisters? brothers? mother father mom mum dad daughters? sons? wife husband aunt uncle cousins? nephew niece grandmother "
-    "grandfather grandma grandpa girlfriend boyfriend fianc[eé]e? classmates? roommates? flatmates? neighbou?rs? colleagues? co-?workers? "
-    "teammates? partners? teachers? tutors? professors? instructors? supervisors? coach(?:es)? boss(?:es)? mentors? advisors? students? "
-    "users? named called someone"
-).replace(" ", "|")
+    "friends?|sisters?|brothers?|mother|father|mom|mum|dad|daughters?|sons?|wife|husband|aunt|uncle|cousins?|nephew|niece|grandmother|grandfather"
+    "|grandma|grandpa|girlfriend|boyfriend|fianc[eé]e?|classmates?|roommates?|flatmates?|neighbou?rs?|colleagues?|co-?workers?|teammates?|partners?"
+    "|teachers?|tutors?|professors?|instructors?|supervisors?|coach(?:es)?|boss(?:es)?|mentors?|advisors?|students?|users?|named|called|someone"
+)
 _SPEECH = (
-    (
-        "said says say tells told asked asks ask wrote writes thinks thought replied replies answered answers explained explains laughed laughs "
-        "smiled agreed agrees disagreed helped helps taught teaches called calls came comes went goes argues? argued claims claimed believes? "
-        "suggests suggested added adds joined sent sends gave gives wants wanted knows knew loves loved lives lived showed shows met meets "
-        "works worked has had wasn't doesn't didn't and[ ]i"
-    )
-    .replace(" ", "|")
-    .replace("[|]", "[ ]")
+    "said|says|say|tells|told|asked|asks|ask|wrote|writes|thinks|thought|replied|replies|answered|answers|explained|explains|laughed|laughs|smiled"
+    "|agreed|agrees|disagreed|helped|helps|taught|teaches|called|calls|came|comes|went|goes|argues?|argued|claims|claimed|believes?|suggests"
+    "|suggested|added|adds|joined|sent|sends|gave|gives|wants|wanted|knows|knew|loves|loved|lives|lived|showed|shows|met|meets|works|worked"
+    "|has|had|wasn't|doesn't|didn't|and[ ]i"
 )
 _TITLE = r"(?:mrs?|ms|miss|mx|dr|prof|sir|madam|professor|doctor|coach|auntie|aunt|uncle|teacher)"
 # What stands before a person's name: strong by itself, or weak.
@@ -116,9 +111,8 @@ _TOP, _END = 6, 4  # lines at the top and the end where a name may stand alone
 _WEIGHT = 2  # of an accepted run
 
 
-@dataclass(frozen=True, slots=True)
-class NativeName:
-    """A name. start, end (int): Characters, end exclusive. text (str): The name. reason (str): What speaks for it."""
+class NativeName(NamedTuple):
+    """A name: characters, end exclusive, and what speaks for it."""
 
     start: int
     end: int
@@ -126,8 +120,7 @@ class NativeName:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(NamedTuple):
     families: frozenset[str]
     givens: frozenset[str]
     endings: tuple[str, ...]
@@ -171,11 +164,9 @@ def _east_asian(words: Sequence[str], families: frozenset[str], givens: frozense
 
 
 def _form_hangul(words: Sequence[str]) -> int:
-    table = _tables()["Hangul"]
-    if len(words) == 1 and not 1 <= len(words[0]) <= 4:
-        return -1
-    if len(words) == 1 and len(words[0]) == 1:
-        return 0 if words[0] in table.families else -1
+    table, first = _tables()["Hangul"], words[0]
+    if len(words) == 1 and not 2 <= len(first) <= 4:
+        return 0 if first in table.families and len(first) == 1 else -1
     return _east_asian(words, table.families, table.givens, 2)
 
 
@@ -184,64 +175,51 @@ def _form_han(words: Sequence[str]) -> int:
     chinese, japanese = _tables()["Han"], _tables()["Japanese"]
     if sum(map(len, words)) > 8 or len(words) > 2:
         return -1
-    if len(words) == 2:
-        if words[0] in japanese.families and len(words[1]) <= 4:
-            return 2
-        if words[1] in japanese.givens or words[0] in japanese.givens:
-            return 1
-        return _east_asian(words, chinese.families, chinese.givens, 2)
     word = words[0]
+    if len(words) == 2:
+        if word in japanese.families and len(words[1]) <= 4:
+            return 2
+        return 1 if japanese.givens & set(words) else _east_asian(words, chinese.families, chinese.givens, 2)
     for size in (3, 2):
         if word[:size] in japanese.families and 1 <= len(word) - size <= 4:
             return 2 if word[size:] in japanese.givens or re.fullmatch(f"[{_RANGES['Kana']}]+", word[size:]) else 1
     if word in japanese.families or word in japanese.givens:
         return 1
-    if re.search(f"[{_RANGES['Kana']}]", word):
-        return 0 if len(word) <= 4 else -1
     if len(word) > 4:
         return -1
+    if re.search(f"[{_RANGES['Kana']}]", word):
+        return 0
     # Many words begin with a character that is a family name too, so the form alone is never enough.
     return min(1, _east_asian([word], chinese.families, chinese.givens, 2))
 
 
-def _form_spelt(script: str) -> Callable[[Sequence[str]], int]:
+def _form_spelt(script: str, words: Sequence[str]) -> int:
     """For scripts with spaces: by given names, family names and their endings."""
-
-    def form(words: Sequence[str]) -> int:
-        table = _tables().get(script)
-        if table is None or len(words) > 4 or any(len(word) < 2 for word in words):
-            return -1
-        if script in _CASED and not all(word[0].isupper() and not word[1:].isupper() or word.isupper() for word in words):
-            return -1
-        given = sum(word in table.givens for word in words)
-        family = sum(
-            word in table.families or (len(word) > 4 and word not in table.givens and word.endswith(table.endings))
-            for word in words
-        )
-        if len(words) > 1:
-            return 2 if given and given + family == len(words) else 1 if given or family == len(words) else 0
-        return 1 if given or words[0] in table.families else 0
-
-    return form
-
-
-_FORMS: dict[str, Callable[[Sequence[str]], int]] = {"Hangul": _form_hangul, "Han": _form_han}
+    table = _tables().get(script)
+    if table is None or len(words) > 4 or any(len(word) < 2 for word in words):
+        return -1
+    if script in _CASED and not all(word[0].isupper() and not word[1:].isupper() or word.isupper() for word in words):
+        return -1
+    given = sum(word in table.givens for word in words)
+    ends = [len(word) > 4 and word not in table.givens and word.endswith(table.endings) for word in words]
+    family = sum(word in table.families or ended for word, ended in zip(words, ends, strict=True))
+    if len(words) > 1:
+        return 2 if given and given + family == len(words) else int(given > 0 or family == len(words))
+    return int(given > 0 or words[0] in table.families)
 
 
 def name_form(text: str) -> int:
-    """How much a run in another script has the form of a name.
+    """How much a run of one to four words in another script has the form of a name.
 
-    text (str): One to four words of one script.
     RETURNS (int): 2 family and given name, 1 one of them, 0 it might be one, -1 it is none: a word known for something else, too long,
-        or small letters where names have capitals.
-    """
+        or small letters where names have capitals."""
     words = re.split(r"[ ·・-]+", text)
     scripts = {script_of(word) for word in words}
     script = scripts.pop()
     if scripts or not script:
         return -1
     known = _tables()["Japanese"].not_names | _tables()["Han"].not_names if script == "Han" else _tables()[script].not_names
-    form = _FORMS.get(script, _form_spelt(script))(words)
+    form = _form_hangul(words) if script == "Hangul" else _form_han(words) if script == "Han" else _form_spelt(script, words)
     # A word that is known for something else is a name only beside another one.
     if any(word in known for word in words) and (form < 2 or len(words) == 1 or all(word in known for word in words)):
         return -1
@@ -249,27 +227,20 @@ def name_form(text: str) -> int:
 
 
 def native_names(text: str, *, seen: Sequence[tuple[int, int]] = ()) -> list[NativeName]:
-    """The names in scripts of their own in a text in Latin letters.
-
-    text (str): The text. seen (Sequence[tuple[int, int]]): Characters, end exclusive, that a detector took for names: weak evidence.
-    RETURNS (list[NativeName]): In order, apart; empty for a text that is itself in such a script.
-    """
+    """RETURNS (list[NativeName]): Names in scripts of their own, in order; none for a text that is itself in such a script.
+    seen (Sequence[tuple[int, int]]): Characters, end exclusive, that a detector took for names: weak evidence."""
     if text.isascii() or not _ANY.search(text) or _is_native(text):
         return []
-    runs = [match.span() for match in _RUN.finditer(text)]
-    alone = _lone_lines(text)
-    points: dict[tuple[int, int], tuple[int, str]] = {}
-    for start, end in runs:
-        points[start, end] = _weigh(text, start, end, alone, seen)
-    sure = {text[start:end] for (start, end), (weight, _) in points.items() if weight >= _WEIGHT}
+    lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
+    alone = [*lines[:_TOP], *lines[-_END:]]
+    weighed = [(run.span(), run[0], *_weigh(text, *run.span(), alone, seen)) for run in _RUN.finditer(text)]
+    sure = {run for _, run, weight, _ in weighed if weight >= _WEIGHT}
     found = []
-    for start, end in runs:
-        weight, reason = points[start, end]
-        run = text[start:end]
-        if 0 <= weight < _WEIGHT and any(_part_of(run, other) for other in sure):
-            weight, reason = _WEIGHT, "named elsewhere in the text"
+    for (start, end), run, weight, reason in weighed:
         if weight >= _WEIGHT:
             found.append(NativeName(start, end, run, reason))
+        elif weight >= 0 and any(_part_of(run, other) for other in sure):
+            found.append(NativeName(start, end, run, "named elsewhere in the text"))
     return found
 
 
@@ -285,12 +256,6 @@ def _part_of(run: str, name: str) -> bool:
         or run in name.split()
         or (script_of(run) in ("Hangul", "Han") and name.startswith(run) or name.endswith(run))
     )
-
-
-def _lone_lines(text: str) -> list[tuple[int, int]]:
-    """The first and the last lines of a text, where a name may stand by itself."""
-    lines = [match.span() for match in re.finditer(r"[^\n]*\S[^\n]*", text)]
-    return [*lines[:_TOP], *lines[-_END:]]
 
 
 def _weigh(

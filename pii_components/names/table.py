@@ -13,59 +13,29 @@ grouped into regions where the same names are in use. Where the table comes from
 """
 
 import gzip
-import unicodedata
 from bisect import bisect
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import cache, cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from .letters import fold  # noqa: F401  (imported from here, too)
+
 # Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
 REGIONS: dict[str, str] = {
-    "EN": "US GB IE CA JM AU NZ",
-    "ES": "ES MX CO AR PE CL EC GT BO CR UY PA PR HN SV",
-    "PT": "BR PT AO",
-    "FR": "FR BE LU HT",
-    "DE": "DE AT CH",
-    "NL": "NL",
-    "ND": "SE NO DK IS",
-    "FI": "FI EE",
-    "IT": "IT MT",
-    "SL": "PL CZ SI HR RS BG",
-    "RU": "RU MD KZ",
-    "LT": "LT",
-    "HU": "HU",
-    "GR": "GR CY",
-    "AL": "AL",
-    "GE": "GE",
-    "TR": "TR AZ TM",
-    "AR": "EG SA MA DZ TN LY IQ SY YE JO PS LB AE OM KW QA BH SD DJ",
-    "IR": "IR AF",
-    "HE": "IL",
-    "IN": "IN MU",
-    "PK": "PK BD",
-    "CN": "CN TW HK MO SG",
-    "JP": "JP",
-    "KR": "KR",
-    "VN": "VN",
-    "TH": "TH KH",
-    "MY": "MY ID BN",
-    "PH": "PH",
-    "WA": "NG GH CM BF",
-    "EA": "ET BI",
-    "ZA": "ZA BW NA",
-}
+    "EN": "US GB IE CA JM AU NZ", "ES": "ES MX CO AR PE CL EC GT BO CR UY PA PR HN SV", "PT": "BR PT AO", "FR": "FR BE LU HT",
+    "DE": "DE AT CH", "NL": "NL", "ND": "SE NO DK IS", "FI": "FI EE", "IT": "IT MT", "SL": "PL CZ SI HR RS BG",
+    "RU": "RU MD KZ", "LT": "LT", "HU": "HU", "GR": "GR CY", "AL": "AL", "GE": "GE", "TR": "TR AZ TM",
+    "AR": "EG SA MA DZ TN LY IQ SY YE JO PS LB AE OM KW QA BH SD DJ", "IR": "IR AF", "HE": "IL", "IN": "IN MU", "PK": "PK BD",
+    "CN": "CN TW HK MO SG", "JP": "JP", "KR": "KR", "VN": "VN", "TH": "TH KH", "MY": "MY ID BN", "PH": "PH",
+    "WA": "NG GH CM BF", "EA": "ET BI", "ZA": "ZA BW NA",
+}  # fmt: skip
 REGION_OF: dict[str, str] = {country: region for region, text in REGIONS.items() for country in text.split()}
 # A pool below this size is no hiding place (CRAPII falls back to all names below fifty full names; this is per part).
 MIN_POOL = 30
 # For names with accents, which are fewer: below this, names without.
 MIN_ACCENTED = 10
-# Letters that Unicode does not take apart into a base letter and a mark.
-_PLAIN = str.maketrans(
-    {"ø": "o", "đ": "d", "ð": "d", "ł": "l", "ħ": "h", "ı": "i", "æ": "ae", "œ": "oe", "ß": "ss", "þ": "th", "’": "'"}
-)
 
 
 class Source(Protocol):
@@ -75,24 +45,9 @@ class Source(Protocol):
         """RETURNS (float): At least 0, below 1."""
 
 
-def fold(name: str) -> str:
-    """RETURNS (str): The name in lower case and without accents, for looking it up: "José" and "JOSE" are one."""
-    if name.isascii():
-        return name.lower()
-    plain = unicodedata.normalize("NFKD", name.casefold()).translate(_PLAIN)
-    return "".join(ch for ch in plain if not unicodedata.combining(ch))
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One name.
-
-    name (str): As it is written, with its accents.
-    gender (str): "F", "M", or the empty string if both, unknown, or a surname.
-    countries (tuple[str, ...]): Where it is from, two-letter codes, the most likely first.
-    rarity (int): 0 for the most frequent; one more for every doubling of the rank in its region.
-    good (bool): Whether it may stand in for another name.
-    """
+class TableRow(NamedTuple):
+    """One name as it is written. gender (str): "F", "M" or empty. countries (tuple[str, ...]): Two-letter codes, the most likely first.
+    rarity (int): 0 for the most frequent; one more for every doubling of the rank in its region. good (bool): It may be a surrogate."""
 
     name: str
     gender: str
@@ -102,11 +57,8 @@ class TableRow:
 
 
 def write_table(path: Path, rows: Iterable[TableRow]) -> None:
-    """Write rows sorted and front-coded: each line gives how many letters it shares with the line before, then the rest.
-
-    path (Path): Where to; a gzip file without a time stamp, so that equal tables are equal files.
-    rows (Iterable[TableRow]): In any order.
-    """
+    """Write rows sorted and front-coded: each line gives how many letters it shares with the line before, then the rest; equal tables are
+    equal files."""
     lines, before = [], ""
     for row in sorted(rows, key=lambda r: (fold(r.name), r.name)):
         shared = 0
@@ -126,13 +78,12 @@ class Pool(NamedTuple):
     weights: list[float]
 
     def draw(self, rng: Source) -> str:
-        """RETURNS (str): A name. rng (Source): Where chance comes from."""
-        # One call of random(), whose stream Python promises to keep; choices() makes no such promise.
-        weights = self.weights
-        return self.names[min(bisect(weights, rng.random() * weights[-1]), len(weights) - 1)]
+        """RETURNS (str): A name."""
+        return self.draw_some(rng, 1)[0]
 
     def draw_some(self, rng: Source, n: int) -> list[str]:
-        """RETURNS (list[str]): As many names, one after the other as `draw` draws them."""
+        """RETURNS (list[str]): As many names, one after the other."""
+        # One call of random() each, whose stream Python promises to keep; choices() makes no such promise.
         names, weights, random = self.names, self.weights, rng.random
         total, last = weights[-1], len(weights) - 1
         return [names[min(bisect(weights, random() * total), last)] for _ in range(n)]
@@ -142,10 +93,7 @@ _EMPTY = Pool([], [])
 
 
 class _Kind:
-    """Given names or surnames, as read. What a line tells is taken apart only when asked for: loading must be fast.
-
-    data (bytes): As `write_table` writes it.
-    """
+    """Given names or surnames, as `write_table` writes them. A line is taken apart only when asked for: loading must be fast."""
 
     def __init__(self, data: bytes) -> None:
         self.names: list[str] = []
@@ -169,18 +117,17 @@ class _Kind:
     @cached_property
     def pools(self) -> dict[tuple[str, str], Pool]:
         """RETURNS (dict[tuple[str, str], Pool]): (region, gender) -> names that may be surrogates. "" stands for all."""
-        return self._pools(zip(self.names, self.infos, strict=True))
+        return self._pools(lambda name: True)
 
     @cached_property
     def accented(self) -> dict[tuple[str, str], Pool]:
         """RETURNS (dict[tuple[str, str], Pool]): As `pools`, names with accents only."""
-        rows = zip(self.names, self.infos, strict=True)
-        return self._pools((name, info) for name, info in rows if any(ch.isalpha() and not ch.isascii() for ch in name))
+        return self._pools(lambda name: any(ch.isalpha() and not ch.isascii() for ch in name))
 
-    def _pools(self, rows: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Pool]:
+    def _pools(self, fits: Callable[[str], bool]) -> dict[tuple[str, str], Pool]:
         found: dict[tuple[str, str], Pool] = {}
-        for name, info in rows:
-            if info[0].isupper():
+        for name, info in zip(self.names, self.infos, strict=True):
+            if info[0].isupper() and fits(name):
                 gender, countries, *_ = _read_info(info)
                 # Flatter than life, where doubling the rank halves the number of bearers: a corpus is not full of Marias.
                 weight = 2.0 ** (-0.8 * int(info[1]))
@@ -193,11 +140,7 @@ class _Kind:
 
 
 class Facts(NamedTuple):
-    """What the table tells of a name.
-
-    gender (str), countries (tuple[str, ...]): As in `TableRow`. regions (tuple[str, ...]): Keys of `REGIONS`, the most likely first.
-    rarity (int): 0 for the most frequent names, 10 for unknown ones.
-    """
+    """What the table tells of a name, see `TableRow`; `regions` are keys of `REGIONS`, the most likely first; `rarity` is 10 for unknown names."""
 
     gender: str
     countries: tuple[str, ...]
@@ -217,14 +160,14 @@ def _read_info(info: str) -> Facts:
 
 
 class NameTable:
-    """Look-ups and samples; names in any case, with or without accents.
-
-    given (bytes): The table of given names. surnames (bytes): The table of surnames; both as `write_table` writes them.
-    """
+    """Look-ups and samples; names in any case, with or without accents. Both arguments as `write_table` writes them."""
 
     def __init__(self, given: bytes, surnames: bytes) -> None:
         self._given = _Kind(given)
         self._surnames = _Kind(surnames)
+
+    def _kind(self, given: bool) -> _Kind:
+        return self._given if given else self._surnames
 
     def gender(self, first: str) -> str | None:
         """RETURNS (str | None): "F" or "M"; None if the given name is unknown or borne by both."""
@@ -261,17 +204,13 @@ class NameTable:
 
     def frequent(self, rarity: int, *, given: bool) -> list[str]:
         """RETURNS (list[str]): Names folded, up to a rarity. rarity (int): See `rarity_of_surname`. given (bool): Given names, not surnames."""
-        kind = self._given if given else self._surnames
+        kind = self._kind(given)
         return [fold(name) for name, info in zip(kind.names, kind.infos, strict=True) if int(info[1:2] or 10) <= rarity]
 
     def pool(self, *, given: bool, gender: str = "", region: str = "", accented: bool = False) -> Pool:
-        """The names to draw from.
-
-        given (bool): Given names rather than surnames. gender (str): "F", "M" or empty for either.
-        region (str): A key of `REGIONS`, or empty for the whole world. accented (bool): Whether with an accent, if enough have one.
-        RETURNS (Pool): From the whole world where the region has fewer than `MIN_POOL`.
-        """
-        kind = self._given if given else self._surnames
+        """The names to draw from. gender (str): "F", "M" or empty for either. region (str): A key of `REGIONS`, or empty for the whole world.
+        accented (bool): With an accent, if enough have one. RETURNS (Pool): Of the whole world where the region has fewer than `MIN_POOL`."""
+        kind = self._kind(given)
         if accented and len(kind.accented.get((region, gender), _EMPTY).names) >= MIN_ACCENTED:
             return kind.accented[region, gender]
         found = kind.pools.get((region, gender), _EMPTY)
@@ -279,30 +218,18 @@ class NameTable:
 
     def pool_size(self, *, given: bool, gender: str | None = None, region: str | None = None) -> int:
         """RETURNS (int): How many surrogates there are for this gender and region."""
-        kind = self._given if given else self._surnames
-        return len(kind.pools.get((region or "", gender or ""), _EMPTY).names)
+        return len(self._kind(given).pools.get((region or "", gender or ""), _EMPTY).names)
 
     def is_small(self, *, given: bool, gender: str | None = None, region: str | None = None) -> bool:
         """RETURNS (bool): Whether a pool is too small to hide in, so that samples come from the whole world."""
         return self.pool_size(given=given, gender=gender, region=region) < MIN_POOL
 
     def sample_given(self, rng: Source, gender: str | None = None, region: str | None = None) -> str:
-        """Draw a given name.
-
-        rng (Source): Where chance comes from.
-        gender (str | None): "F", "M" or None for either.
-        region (str | None): A key of `REGIONS`, or None for the whole world.
-        RETURNS (str): A name; from the whole world where the region has fewer than `MIN_POOL`.
-        """
+        """RETURNS (str): A given name; of the whole world where the region has fewer than `MIN_POOL`."""
         return self.pool(given=True, gender=gender or "", region=region or "").draw(rng)
 
     def sample_surname(self, rng: Source, region: str | None = None) -> str:
-        """Draw a surname.
-
-        rng (Source): Where chance comes from.
-        region (str | None): A key of `REGIONS`, or None for the whole world.
-        RETURNS (str): A name; from the whole world where the region has fewer than `MIN_POOL`.
-        """
+        """RETURNS (str): A surname; of the whole world where the region has fewer than `MIN_POOL`."""
         return self.pool(given=False, region=region or "").draw(rng)
 
     def sample_person(self, rng: Source, gender: str | None = None, region: str | None = None) -> tuple[str, str]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
-from .table import fold, name_table
+from .letters import fold
+from .table import name_table
 
 _POSSESSIVES = ("'s", "’s", "´s", "`s", "'S", "’S")
 # Letters of scripts with case: one letter of another is a syllable or a word.
@@ -20,10 +21,7 @@ _INITIAL = re.compile(r"[A-Za-z\u00aa-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The lists of resources/cues/words.toml, folded.
-
-    titles, headings, greetings, brands, particles, suffixes, credentials, ambiguous, common, place_before, story_signs (frozenset[str]): See there.
-    """
+    """The lists of resources/cues/words.toml, folded; see there."""
 
     titles: frozenset[str]
     headings: frozenset[str]

@@ -18,7 +18,7 @@ from spacy.tokens import Doc, Span
 from ..context.classifier import CLASSES, TRUST, PersonModel, fit
 from ..context.component import PiiContext
 from ..context.cues import NOT_NAME
-from ..context.evidence import READER, token_vectors
+from ..context.evidence import READER
 from ..errors import Errors, PiiError
 from ..labels import CONNECTED, DETAIL_LABELS, STUDENT, is_name, role_of
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
@@ -66,7 +66,7 @@ def collect(
             doc = cast(Any, proc)(doc)
         seen = component.examine(doc)
         if seen is not None and seen.weighed:
-            rows = seen.rows(token_vectors(doc) if vectors else None, component.read([doc], [seen])[0])
+            rows = seen.rows(component.read([doc], [seen])[0])
             for person, row in zip(seen.people.persons, rows, strict=True):
                 offsets = [
                     (doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in (seen.people.cands[i] for i in person)
@@ -140,7 +140,6 @@ def train(
     extra: Sequence[PersonExample] = (),
     l2: float = 30.0,
     extra_l2: float = 10.0,
-    directions: int = 0,
 ) -> PersonModel:
     """Fit the classifier: to `extra` first, if there are any, and from there to `persons`.
 
@@ -150,8 +149,8 @@ def train(
     l2 (float), directions (int): See `context_model.fit`.
     RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without anyone.
     """
-    start = fit(*_stacked(doubted(extra)), l2=extra_l2, directions=directions, trust=TRUST) if extra else None
-    return fit(*_stacked(persons), l2=l2, directions=directions, start=start) if persons or start is None else start
+    start = fit(*_stacked(doubted(extra)), l2=extra_l2, trust=TRUST) if extra else None
+    return fit(*_stacked(persons), l2=l2, start=start) if persons or start is None else start
 
 
 def doubted(persons: Sequence[PersonExample], *, share: float = DOUBT, seed: int = 46) -> list[PersonExample]:

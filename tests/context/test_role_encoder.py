@@ -1,34 +1,25 @@
-"""context_blind.py: names become placeholders, of one number per person; nothing of a name is left, all else is."""
+"""Names become placeholders, of one number per person; nothing of a name is left, all else is."""
 
 import numpy
 import pytest
-import spacy
 
-from pii_components.context.component import PiiContext
 from pii_components.context.people import parse_form
 from pii_components.context.role_encoder import GIVEN, NAME, PLACES, SURNAME, blind, kinds_of
-from pii_components.context.view import DocView
-from pii_components.labels import NAME_STUDENT
-from pii_components.ruler.tokenizer import make_student_tokenizer
-from pii_components.spans import Candidate
 
-NLP = spacy.blank("en")
-NLP.tokenizer = make_student_tokenizer(NLP)
+from .marking import CONTEXT, NLP, name, view_of
+
 KEPT, DROPPED = -1, -2
 
 
 def blinded(text, names):
     """One piece per token, its number; names is a list of strings, each found where it comes next."""
     doc, cands, at = NLP(text), [], 0
-    for name in names:
-        at = text.index(name, at)
-        span = doc.char_span(at, at + len(name))
-        cands.append(Candidate(span.start, span.end, NAME_STUDENT, 0.9, "model"))
-        at += len(name)
-    context = PiiContext()
-    view = DocView(doc, context.settings)
-    people = context.people(view, cands)
-    found = blind(people, view.words, [900, *range(len(doc)), 901], [1] * (len(doc) + 2))
+    for who in names:
+        at = text.index(who, at)
+        cands.append(name(doc.char_span(at, at + len(who))))
+        at += len(who)
+    view = view_of(text)
+    found = blind(CONTEXT.people(view, cands), view.words, [900, *range(len(doc)), 901], [1] * (len(doc) + 2))
     shown = [doc[i].text.lower() if 0 <= i < 900 else i for i in found.pieces.tolist()[1:]]
     return found, shown
 
@@ -80,12 +71,10 @@ def test_what_stands_for_each_word(tokens, others, kinds):
 
 
 def test_what_shows_nothing_has_no_piece():
-    doc = NLP("by \u200bAna\u200b \u200bLopez\u200b who")
+    text = "by \u200bAna\u200b \u200bLopez\u200b who"
+    doc, view = NLP(text), view_of(text)
     unseen = [-1 if token.text == "\u200b" else 5 for token in doc]
-    span = doc.char_span(4, 15)
-    context = PiiContext()
-    view = DocView(doc, context.settings)
-    people = context.people(view, [Candidate(span.start, span.end, NAME_STUDENT, 0.9, "model")])
+    people = CONTEXT.people(view, [name(doc.char_span(4, 15))])
     found = blind(people, view.words, [900, *unseen, 901], [1] * (len(doc) + 2))
     assert found.pieces.tolist() == [900, 5, code(GIVEN, 0), code(SURNAME, 0), 5]
     assert found.mentions.tolist() == [[2, 2, 0]]
