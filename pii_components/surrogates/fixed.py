@@ -17,7 +17,7 @@ from .values import Item, canonical
 
 
 def pseudonym_list(label: str, profile: Profile) -> list[str]:
-    """RETURNS (list[str]): A profile's pseudonyms for a label; those for other people, for a name that is no student's."""
+    """A profile's pseudonyms for a label; those for other people, for a name that is no student's."""
     fixed = profile.pseudonyms.get(label)
     if fixed is None and is_name(label) and label != NAME_STUDENT:
         fixed = profile.pseudonyms.get("NAME_OTHER")
@@ -25,11 +25,10 @@ def pseudonym_list(label: str, profile: Profile) -> list[str]:
 
 
 def fixed_names(people: Sequence[Person], owners: Sequence[int], names: Sequence[Item], profile: Profile) -> dict[int, str]:
-    """Give the people of a document the profile's pseudonyms in order; who comes after the last one gets a surrogate.
+    """Give the people of a document the profile's pseudonyms in order; who comes after the last one gets a surrogate. A second
+    student gets one of the other people's.
 
-    people (Sequence[Person]), owners (Sequence[int]): From `persons.link`. names (Sequence[Item]): The mentions.
-    profile (Profile): With pseudonyms.
-    RETURNS (dict[int, str]): Person -> pseudonym. A second student gets one of the other people's.
+    owners: For each of the names, which person. RETURNS (dict[int, str]): Person -> pseudonym.
     """
     labels: dict[int, str] = {}
     for item, owner in zip(names, owners, strict=True):
@@ -63,12 +62,7 @@ def fixed_value(
     profile: Profile,
     numbers: dict[str, dict[str, int]],
 ) -> str:
-    """A detail's pseudonym.
-
-    label (str), old (str): The detail. named (Sequence[Named]): The document's people. chance (Chance): Key and scope.
-    fixed (dict[int, str]): From `fixed_names`. profile (Profile): With pseudonyms. numbers (dict): Values so far, by kind.
-    RETURNS (str): The profile's value; a keyed token where it has none, or has used them up.
-    """
+    """A detail's pseudonym; a keyed token where the profile has none, or has used them up. numbers: Values so far, by kind."""
     key = label
     if label == LOCATION and "county" in old.lower() and "COUNTY" in profile.pseudonyms:
         key = "COUNTY"

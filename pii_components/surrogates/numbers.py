@@ -69,12 +69,12 @@ _SCHEMES: dict[str, tuple[range | tuple[int, ...], int, Callable[[str], str]]] =
 
 
 def check(scheme: str, body: str) -> str:
-    """RETURNS (str): The check characters of a number. scheme (str): A name. body (str): Its other digits."""
+    """The check characters of a number without them. scheme: A key of `_SCHEMES`."""
     return _SCHEMES[scheme][2](body)
 
 
 def scheme_of(code: str) -> str:
-    """RETURNS (str): The scheme that a number fits; empty if none. code (str): ASCII digits, the last one may be X."""
+    """The scheme that a number of ASCII digits fits, the last of which may be X; empty if none."""
     for name, (lengths, size, make) in _SCHEMES.items():
         body = code[:-size]
         if len(code) in lengths and body.isascii() and body.isdecimal() and make(body) == code[-size:].upper():
@@ -83,11 +83,7 @@ def scheme_of(code: str) -> str:
 
 
 def other_number(code: str, rng: Source, scheme: str) -> str | None:
-    """Another number with a right check.
-
-    code (str): As for `scheme_of`. rng (Source): Chance. scheme (str): From `scheme_of`.
-    RETURNS (str | None): Different at every place; None if chance finds none.
-    """
+    """Another number with a right check, different at every place; None if chance finds none. code, scheme: See `scheme_of`."""
     size = _SCHEMES[scheme][1]
     for _ in range(80):
         body = other_chars(code[:-size], rng, first=True)
@@ -98,10 +94,7 @@ def other_number(code: str, rng: Source, scheme: str) -> str | None:
 
 
 def other_iban(code: str, rng: Source) -> str | None:
-    """RETURNS (str | None): Another account number of the same country with right check digits; None if it is none.
-
-    code (str): Letters and digits, without spaces.
-    """
+    """Another account number (letters and digits, no spaces) of the same country with right check digits; None if it is none."""
     upper = code.upper()
     if not (15 <= len(code) <= 34 and upper.isascii() and upper.isalnum() and upper[:2].isalpha() and upper[2:4].isdecimal()):
         return None
@@ -126,10 +119,8 @@ _LEAD = re.compile(
 
 
 def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A number of the same shape, different at every place: no part of the original survives, but the country of an IBAN.
-
-    value (str): As it stands, also "ID: ...". context (Context): Chance. attempt (int): Another one for the same value.
-    RETURNS (str | None): None if there is no letter or digit in it.
+    """A number of the same shape, different at every place: no part of the original survives, but the country of an IBAN and a
+    word like "ID:" before it. RETURNS (str | None): None if there is no letter or digit in it.
     """
     lead = _LEAD.match(value)
     start = lead.end() if lead and any(ch.isalnum() for ch in value[lead.end() :]) else 0
@@ -151,7 +142,7 @@ def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | No
 
 
 def id_key(value: str) -> str:
-    """RETURNS (str): What makes two ID numbers one: letters and digits, without the word before them."""
+    """What makes two ID numbers one: letters and digits, without the word before them."""
     lead = _LEAD.match(value)
     rest = value[lead.end() :] if lead else value
     return canonical(rest) or canonical(value)
@@ -170,10 +161,8 @@ _FREE = {"44": (10, "7700900"), "33": (9, "19900")}
 
 
 def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A number of the same shape.
-
-    value (str): As it stands. context (Context): Chance and settings. attempt (int): Another one for the same value.
-    RETURNS (str | None): None if there is no digit, not even as a word.
+    """A number of the same shape; `context.reserved` asks for one that is kept free, where a country has such. RETURNS (str |
+    None): None if there is no digit, not even as a word.
     """
     rng = context.chance.rng("PHONE_NUM", phone_key(value), attempt=attempt)
     if not any(ch.isdecimal() for ch in value):
@@ -218,7 +207,7 @@ def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
 
 
 def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
-    """RETURNS (tuple[str, str]): Country code ("" if unknown) and national digits."""
+    """Country code ("" if unknown) and national digits."""
     if main.strip().startswith(("+", "＋")) or digits.startswith("00"):
         from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
@@ -237,7 +226,6 @@ def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
 
 
 def _digits(text: str) -> str:
-    """RETURNS (str): The digits of a text, in ASCII."""
     if text.isascii():
         return "".join(filter(str.isdigit, text))
     return "".join([str(unicodedata.decimal(ch)) for ch in text if ch.isdecimal()])
@@ -248,6 +236,6 @@ def _others(digits: str, rng: Source) -> str:
 
 
 def phone_key(value: str) -> str:
-    """RETURNS (str): What makes two phone numbers one: the last ten digits, or the words."""
+    """What makes two phone numbers one: the last ten digits, or the words."""
     digits = _digits(value)
     return digits[-10:] if digits else " ".join(_WORD.findall(value.lower()))

@@ -19,7 +19,7 @@ from ..names.letters import has_letter, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source, fold
 from .keys import pick
-from .style import other_chars, word_list, words
+from .style import ordinal, other_chars, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
@@ -43,7 +43,6 @@ def _words(name: str) -> frozenset[str]:
 
 @cache
 def codes() -> tuple[tuple[str, ...], ...]:
-    """RETURNS (tuple[tuple[str, ...], ...]): Lists of codes of states and provinces, one for each country; then those with stops."""
     return tuple(tuple(text.split()) for kind in ("codes", "dotted_codes") for text in _data()[kind].values())
 
 
@@ -57,13 +56,12 @@ def _code_groups() -> dict[str, tuple[str, ...]]:
 
 
 def codes_beside(code: str) -> tuple[str, ...] | None:
-    """RETURNS (tuple[str, ...] | None): The list that a code of a state or a province is in; None if it is none."""
     return _code_groups().get(code)
 
 
 @cache
 def _groups() -> dict[str, tuple[str, ...]]:
-    """RETURNS (dict[str, tuple[str, ...]]): Name of a country, of its people, or of a state -> those that may replace it."""
+    """Name of a country, of its people, or of a state -> those that may replace it."""
     found = {}
     lists = [tuple(" ".join(n.split()) for n in str(_data()["us_states"]).split(","))]
     for text in _data()["regions"].values():
@@ -80,22 +78,18 @@ def _countries() -> frozenset[str]:
 
 
 def is_country(text: str) -> bool:
-    """RETURNS (bool): Whether a text is a country's name."""
     return fold(text) in _countries()
 
 
 @cache
 def _halves(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """RETURNS (tuple[tuple[str, ...], tuple[str, ...]]): What invented names begin and end with. kind (str): "town" or "company"."""
+    """What invented names ("town" or "company") begin and end with."""
     return tuple(str(_data()[f"{kind}_starts"]).split()), tuple(str(_data()[f"{kind}_ends"]).split())
 
 
 def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
-    """A name that is put together.
-
-    kind (str): "town" or "company". core (str): What it stands for; no part of it comes back. context (Context): Chance, and names
-    to avoid. attempt (int): Another one.
-    RETURNS (str): "Larkmere"; in another language than English, a name of Faker's for the locale, if Faker is installed.
+    """A name of a town or a company that is put together ("Larkmere"); in another language than English one of Faker's for the
+    locale, if Faker is installed. core: What it stands for; no part of it comes back.
     """
     rng = context.chance.rng("PLACE/" + kind, norm(core), attempt=attempt)
     starts, ends = _halves(kind)
@@ -111,7 +105,6 @@ def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
 
 
 def _of_locale(kind: str, locale: str, rng: Source) -> str:
-    """RETURNS (str): A town or a family's name (for a company) by Faker; empty for English, or if Faker has none."""
     fake = None if locale.startswith("en") else _faker(locale)
     if fake is None:
         return ""
@@ -121,7 +114,7 @@ def _of_locale(kind: str, locale: str, rng: Source) -> str:
 
 @cache
 def _faker(locale: str) -> Any:
-    """RETURNS (Any): Faker for a locale; None if it is not installed (extra `train`), or has no such locale."""
+    """Faker for a locale; None if it is not installed (extra `train`), or has no such locale."""
     try:
         from faker import Faker
 
@@ -133,11 +126,7 @@ def _faker(locale: str) -> Any:
 
 
 def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A place of the same kind.
-
-    value (str): As it stands, also "Lima, Peru". context (Context): Chance, pool. attempt (int): Another one.
-    RETURNS (str | None): None if there is no letter in it.
-    """
+    """A place of the same kind, also "Lima, Peru". RETURNS (str | None): None if there is no letter in it."""
     if not has_letter(value):
         return None
     pooled = _from_pool("LOCATION", value, context, attempt)
@@ -171,12 +160,12 @@ def _place(part: str, context: Context, attempt: int) -> str:
 
 
 def surrogate_education(value: str, context: Context, attempt: int = 0) -> str | None:
-    """RETURNS (str | None): A school of the same kind; None if there is no letter in it."""
+    """A school of the same kind; None if there is no letter in it."""
     return _organisation("EDUCATION", value, "school_words", "town", context, attempt)
 
 
 def surrogate_employer(value: str, context: Context, attempt: int = 0) -> str | None:
-    """RETURNS (str | None): A workplace of the same kind; None if there is no letter in it."""
+    """A workplace of the same kind; None if there is no letter in it."""
     return _organisation("EMPLOYER", value, "work_words", "company", context, attempt)
 
 
@@ -192,10 +181,7 @@ def _organisation(label: str, value: str, kept: str, kind: str, context: Context
 
 
 def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> str:
-    """Put an invented name in the place of every run of words that say no kind.
-
-    RETURNS (str): With the words of kind, the order and the punctuation between runs of the original.
-    """
+    """Put an invented name in the place of every run of words that say no kind; all else stays."""
     tokens = _TOKEN.findall(text)
     of_kind = _words(kept)
     is_kept = [fold(t).rstrip(".") in of_kind for t in tokens]
@@ -233,7 +219,7 @@ def _letters(text: str) -> str:
 
 
 def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | None:
-    """RETURNS (str | None): Another value of the corpus, of the same kind if there is one; None if there is no pool."""
+    """Another value of the corpus, of the same kind if there is one; None if there is no pool."""
     pool = context.pools.get(label)
     if not pool:
         return None
@@ -264,12 +250,7 @@ _TOKEN_ADDRESS = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|t
 
 
 def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | None:
-    """An address of the same layout somewhere else.
-
-    value (str): As it stands, also over several lines. context (Context): Chance. attempt (int): Another one for the same
-        value.
-    RETURNS (str | None): None if there is neither a letter nor a digit in it.
-    """
+    """An address of the same layout somewhere else. RETURNS (str | None): None if there is neither a letter nor a digit in it."""
     if not has_sign(value):
         return None
     rng = context.chance.rng("STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt)
@@ -314,7 +295,7 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
 
 
 def _street_names(tokens: list[str]) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Names of streets in the language of the word for "street"."""
+    """Names of streets in the language of the word for "street"."""
     kinds = [token.lower() for token in tokens]
     for names, of_language in _languages():
         if not of_language.isdisjoint(kinds):
@@ -333,17 +314,16 @@ def _folded(names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _other_names(names: tuple[str, ...], originals: Collection[str]) -> Sequence[str]:
-    """RETURNS (Sequence[str]): Those that are not in an address. originals (Collection[str]): Its folded words."""
     return [name for name, word in _folded(names).items() if word not in originals]
 
 
 def _in_code(tokens: list[str], i: int) -> bool:
-    """RETURNS (bool): Whether letters are part of a postal code or a house number: "WC1E", "17b"."""
+    """Whether letters are part of a postal code or a house number: "WC1E", "17b"."""
     return (i > 0 and tokens[i - 1][:1].isdigit()) or (i + 1 < len(tokens) and tokens[i + 1][:1].isdigit())
 
 
 def _is_initial_state(token: str, tokens: list[str], i: int) -> bool:
-    """RETURNS (bool): Whether "CT" is Connecticut rather than a court: it follows a comma, and a postal code follows it."""
+    """Whether "CT" is Connecticut rather than a court: it follows a comma, and a postal code follows it."""
     if codes_beside(token) is None:
         return False
     before, after = "".join(tokens[:i]).rstrip(), "".join(tokens[i + 1 :])
@@ -351,7 +331,7 @@ def _is_initial_state(token: str, tokens: list[str], i: int) -> bool:
 
 
 def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
-    """RETURNS (str): Another number with as many digits; "42nd" becomes "57th". numbers (Collection[str]): Those of the address."""
+    """Another number with as many digits; "42nd" becomes "57th". numbers: Those of the address."""
     digits = _DIGITS.match(token)
     assert digits is not None
     new = ""
@@ -359,8 +339,4 @@ def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
         new = other_chars(digits.group(), rng, first=True)
         if new not in numbers:
             break
-    ending = token[digits.end() :]
-    if ending.lower() in ("st", "nd", "rd", "th"):
-        right = "th" if new[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(new[-1], "th")
-        ending = right.upper() if ending.isupper() else right
-    return new + ending
+    return new + ordinal(token[digits.end() :], int(new))

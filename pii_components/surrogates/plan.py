@@ -63,10 +63,9 @@ def variants(
 ) -> list[str]:
     """Choose a variant of its surrogate for each mention of a document.
 
-    values (Sequence[Hashable | None]): What makes two mentions one value; None for what never varies.
-    chance (Chance): Key and scope. document (str): What tells the document from others.
-    strategy (str): One of `profiles.STRATEGIES`. repeat (float): For "markov": how likely the last surrogate is kept.
-    local (bool): Whether the scope is this document; in a wider one, its first mention too may vary.
+    values: What makes two mentions one value; None for what never varies. document: What tells the document from others.
+    repeat: For "markov": how likely the last surrogate is kept. local: Whether the scope is this document; in a wider one, a
+    first mention too may vary.
     RETURNS (list[str]): For `Chance.variant`; the empty string is the surrogate that "consistent" gives.
     """
     if strategy == CONSISTENT:
@@ -95,7 +94,7 @@ __all__ = ["NO_SURROGATE", "Item", "plan"]
 
 
 def surrogate_other(value: str, context: Context, attempt: int = 0) -> str | None:
-    """RETURNS (str | None): What the user's map in the profile says for this value; None if nothing (CRAPII, section 2.3.1)."""
+    """What the user's map in the profile says for this value; None if nothing (CRAPII, section 2.3.1)."""
     return context.other.get(canonical(value))
 
 
@@ -125,11 +124,7 @@ _ANEW = frozenset({SURROGATE, PSEUDONYM})
 
 
 class Placed(NamedTuple):
-    """A name of a document and whose it is, as `persons.link_words` tells.
-
-    mention (Mention): The name. owner (int): Place of the person, -1 for nobody. places (tuple[int, ...]): Which word of the person
-    each of its words is.
-    """
+    """A name of a document, the person it belongs to (-1 for nobody), and which word of the person each of its words is."""
 
     mention: Mention
     owner: int
@@ -150,10 +145,8 @@ def plan(
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
 
-    text (str): The document.
-    items (Sequence[Item]): Its spans without overlaps, sorted; those to be kept too, since no surrogate may be a cited author.
-    profile (Profile): Fixed pseudonyms and nouns. chance (Chance): Key and scope.
-    known (Container[str]): Folded words (`style.norm`) of names elsewhere in the corpus that no surrogate may be.
+    items (Sequence[Item]): Spans without overlaps, sorted; those to be kept too, since no surrogate may be a cited author.
+    known (Container[str]): Folded words of names elsewhere in the corpus that no surrogate may be.
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
@@ -233,7 +226,7 @@ def plan(
 
 
 def _without_headers(text: str, items: Sequence[Item], found: list[Replacement]) -> list[Replacement]:
-    """RETURNS (list[Replacement]): With headers removed, each as one replacement in the place of those inside it."""
+    """With headers removed, each as one replacement in the place of those inside it."""
     headers = find_headers(text, items)
     rest = [rep for rep in found if not any(start <= rep.start < end for start, end in headers)]
     gone = [Replacement(start, end, "", HEADER, REMOVE, HEADER_REMOVED) for start, end in headers]
@@ -250,7 +243,6 @@ def _variants(
     strategy: str | None,
     local: bool,
 ) -> list[str]:
-    """RETURNS (list[str]): For each item, which variant of its surrogate it gets."""
     how = profile.strategy if strategy is None else strategy
     if how == CONSISTENT:
         return [""] * len(items)
@@ -270,9 +262,7 @@ def _forbidden(
     text: str, items: Sequence[Item], mentions: Sequence[Mention], known: Container[str], *, local: bool
 ) -> Forbidden:
     """Folded words that no name may become: every name here, kept ones too; in a document's own scope every word of its text.
-
     In a wider scope the other words of one document must not change what a name becomes in all of them.
-    mentions (Sequence[Mention]): Those of the names that do not stay.
     """
     names = {norm for mention in mentions for norm in mention.form.norms}
     for item in items:
@@ -282,14 +272,12 @@ def _forbidden(
 
 
 def _age_shift(values: Collection[str], chance: Chance, *, profile: Profile, local: bool) -> AgeShift:
-    """RETURNS (AgeShift): How the ages of a document move. values (Collection[str]): Those ages."""
     return choose_age_shift(values, chance, spread=profile.age_spread, border=profile.age_border, local=local)
 
 
 def _date_shift(
     text: str, items: Sequence[Item], values: Collection[str], chance: Chance, *, profile: Profile, local: bool
 ) -> DateShift:
-    """RETURNS (DateShift): How the dates of a document move. values (Collection[str]): Those dates."""
     weeks = any(weekday_beside(text, i.start, i.end) for i in items if i.label == DATE and i.action == SURROGATE)
     return choose_date_shift(values, chance, weeks=weeks, local=local, locale=profile.locale, near=profile.length == NEAR)
 
@@ -297,11 +285,7 @@ def _date_shift(
 def _details(
     values: Mapping[str, Collection[str]], context: Context, taken: Collection[str]
 ) -> dict[tuple[str, str], str | None]:
-    """RETURNS (dict): (label, value) -> surrogate, for everything but names.
-
-    values (Mapping[str, Collection[str]]): Label -> its values. context (Context): For generators.
-    taken (Collection[str]): Canonical values that no surrogate may be.
-    """
+    """(label, value) -> surrogate, for everything but names. taken: Canonical values that no surrogate may be."""
     found: dict[tuple[str, str], str | None] = {}
     for label in sorted(values):
         generator = GENERATORS[label]
@@ -315,15 +299,9 @@ def _details(
 
 
 def _name(
-    item: Item,
-    placed: Placed,
-    named: Sequence[Named],
-    chance: Chance,
-    *,
-    profile: Profile,
-    fixed: dict[int, str],
+    item: Item, placed: Placed, named: Sequence[Named], chance: Chance, *, profile: Profile, fixed: dict[int, str]
 ) -> tuple[str | None, str]:
-    """RETURNS (tuple[str | None, str]): A name's new form, and a note."""
+    """A name's new form, and a note."""
     mention, owner, places = placed
     if owner < 0:
         return None, ""

@@ -36,11 +36,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A stretch of a released text.
-
-    start (int), end (int): Characters, end exclusive; equal where something was removed. label (str): Its label.
-    new (str): What stands there. old (str): What stood there.
-    """
+    """A stretch of a released text (characters, end exclusive; empty where something was removed), and what stood there."""
 
     start: int
     end: int
@@ -53,9 +49,8 @@ class Hidden:
 class Release:
     """A document and what it became.
 
-    id (str): Its name in the corpus. old (str), new (str): Original and released text. hidden (tuple[Hidden, ...]): Sorted.
-    scope (str): Within what equal values have equal surrogates: "document", "corpus", "thread:…".
-    tokens (Mapping[str, Any] | None): From `pack_tokens`.
+    id (str): Its name in the corpus. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have equal
+    surrogates: "document", "corpus", "thread:…". tokens (Mapping[str, Any] | None): From `pack_tokens`.
     """
 
     id: str
@@ -67,7 +62,7 @@ class Release:
 
     @classmethod
     def of(cls, doc: "Doc", *, id: str, scope: str = "document") -> "Release":
-        """RETURNS (Release): Of a document that `hips_surrogate` has worked on. RAISES (PiiError): E470, if it has not."""
+        """Of a document that `hips_surrogate` has worked on. RAISES (PiiError): E470, if it has not."""
         offsets, new = doc._.pii_offsets, doc._.deidentified
         if offsets is None or new is None:
             raise PiiError(Errors.E470, document=1)
@@ -77,10 +72,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record of the vault.
-
-    id, scope, hidden, tokens: As in `Release`. released (str), original (str): Digests of the two texts.
-    """
+    """A record of the vault: as in `Release`, but digests of the two texts."""
 
     id: str
     scope: str
@@ -90,24 +82,20 @@ class Entry:
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def to_bytes(self) -> bytes:
-        """RETURNS (bytes): JSON; equal entries give equal bytes."""
+        """JSON; equal entries give equal bytes."""
         rows = [[h.start, h.end, h.label, h.new, h.old] for h in self.hidden]
         data = {"id": self.id, "scope": self.scope, "released": self.released, "original": self.original, "hidden": rows}
         return json.dumps({"document": data | ({"tokens": self.tokens} if self.tokens else {})}, sort_keys=True).encode("ascii")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Entry":
-        """RETURNS (Entry): What `to_bytes` wrote."""
         hidden = tuple(Hidden(*row) for row in data["hidden"])
         return cls(data["id"], data["scope"], data["released"], data["original"], hidden, data.get("tokens"))
 
 
 def hide(old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]) -> tuple[Hidden, ...]:
-    """What was replaced in a text.
-
-    old (str), new (str): The texts. offsets (OffsetMap): Between them. labels (Mapping[tuple[int, int], str]): Label of a stretch
-    of the new text.
-    RETURNS (tuple[Hidden, ...]): In order; stretches that stayed the same are left out.
+    """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new
+    text.
     """
     rows = ((e, new[e.new_start : e.new_end], old[e.start : e.end]) for e in offsets.edits)
     return tuple(
@@ -123,11 +111,7 @@ def restore(new: str, hidden: Iterable[Hidden]) -> str:
 
 
 def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[str] | None) -> dict[str, Any]:
-    """Tokens without their text.
-
-    tokens, spaces, labels: As a record in Kaggle's form has them; they make up its text.
-    RETURNS (dict[str, Any]): For `unpack_tokens`.
-    """
+    """Tokens without their text, for `unpack_tokens`. tokens, spaces, labels: As a record in Kaggle's form has them."""
     packed: dict[str, Any] = {"lengths": [len(t) for t in tokens], "spaces": "".join("01"[bool(s)] for s in spaces)}
     if labels is not None:
         packed["labels"] = [[i, label] for i, label in enumerate(labels) if label != "O"]
@@ -135,7 +119,7 @@ def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[
 
 
 def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): tokens, trailing_whitespace and labels of the old text, as the record had them."""
+    """tokens, trailing_whitespace and labels of the old text, as the record had them."""
     spaces = [mark == "1" for mark in packed["spaces"]]
     tokens, pos = [], 0
     for length, space in zip(packed["lengths"], spaces, strict=True):
@@ -154,7 +138,7 @@ def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a document's record lies. before (bytes): Tag of the record before it. content (bytes): Digest of its content."""
+    """Where a document's record lies; the tag of the record before it; the digest of its content."""
 
     frame: Frame
     before: bytes
@@ -184,11 +168,11 @@ class VaultFile:
 
     @property
     def head(self) -> str:
-        """RETURNS (str): Tag of the last record. Whoever notes it can tell later that nothing was removed up to there."""
+        """Tag of the last record. Whoever notes it can tell later that nothing was removed up to there."""
         return self._chain.tag.hex()
 
     def digest(self, what: str, text: str) -> str:
-        """RETURNS (str): HMAC-SHA256 of a text under a key that only the vault holds. what (str): "released" or "original"."""
+        """HMAC-SHA256 of a text under a key that only the vault holds. what (str): "released" or "original"."""
         data = what.encode() + b"|" + text.encode("utf8", "surrogatepass")
         return hmac.new(self._digest_key, data, hashlib.sha256).hexdigest()
 
@@ -202,9 +186,8 @@ class VaultFile:
             raise refused(self.path, "written", err) from err
 
     def close(self, *, seal: bool = True) -> None:
-        """Close the file.
-
-        seal (bool): Whether the session ends well; if not, the vault must be opened for writing again before it can be read.
+        """Close the file. seal (bool): Whether the session ends well; if not, the vault must be opened for writing again before
+        it can be read.
         """
         if self._file.closed:
             return
@@ -323,9 +306,9 @@ class Vault(VaultFile):
     def create(cls, path: str | Path, key: VaultKey, *, scrypt_n: int = SCRYPT_N, like: "Vault | None" = None) -> "Vault":
         """Make a new vault, which only its owner can read, and open it for writing.
 
-        path (str | Path): A file that does not exist. key (VaultKey): Locks it. scrypt_n (int): Cost of a guess at a passphrase.
-        like (Vault | None): An open vault whose records `adopt` can take over.
-        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is missing.
+        scrypt_n (int): Cost of a guess at a passphrase. like (Vault | None): An open vault whose records `adopt` can take over.
+        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is
+        missing.
         """
         path = Path(path)
         keys, lock = new_lock(key, scrypt_n=scrypt_n)
@@ -351,11 +334,10 @@ class Vault(VaultFile):
     def open(cls, path: str | Path, key: VaultKey, *, write: bool = False, unfinished: bool = False) -> "Vault":
         """Open a vault, and check all of it.
 
-        path (str | Path): The file. key (VaultKey): What it is locked with.
         write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
         unfinished (bool): Whether a vault whose last session was not closed may be read.
-        RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for reading,
-            E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does.
+        RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
+        reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does.
         """
         path = Path(path)
         try:
@@ -381,11 +363,11 @@ class Vault(VaultFile):
     def append(self, document: "Doc | Release", *, id: str = "", scope: str = "document", sync: bool = True) -> bool:
         """Add a document. It is proved first that its text comes back.
 
-        document (Doc | Release): With its new text: a Doc that `hips_surrogate` has worked on. id (str), scope (str): For a Doc;
-        see `Release`.
+        document (Doc | Release): A Doc that `hips_surrogate` has worked on needs `id` and `scope`; see `Release`.
         sync (bool): Whether to wait for the disk; if not, call `sync` before the new text leaves the process.
         RETURNS (bool): Whether it was added; the same once more is not.
-        RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for reading.
+        RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for
+        reading.
         """
         self._check(writing=True)
         release = document if isinstance(document, Release) else Release.of(document, id=id, scope=scope)
@@ -414,12 +396,11 @@ class Vault(VaultFile):
         return True
 
     def find(self, text: str, *, id: str | None = None, document: int = 1) -> Entry:
-        """The record of a released text.
+        """The record of a text as it was released, character for character.
 
-        text (str): As it was released, character for character. id (str | None): Tells equal texts of different originals apart.
-        document (int): Its number, for messages.
+        id (str | None): Tells equal texts of different originals apart. document (int): Its number, for messages.
         RAISES (PiiError): E458, if there is none; E459, if there is one of that id with another text; E460, if there are
-            several for different originals.
+        several for different originals.
         """
         self._check()
         found = [self._entry(place) for place in self._places.get(self.digest("released", text), ())]
@@ -433,27 +414,24 @@ class Vault(VaultFile):
         return next((entry for entry in found if entry.id == id), found[0])
 
     def lookup(self, new: str, *, id: str | None = None, scope: str | None = None) -> list[str]:
-        """What a surrogate or a pseudonym (`[STUDENT_1]`) stands for.
+        """What a surrogate or a pseudonym (`[STUDENT_1]`) stands for in the document `id`, or within `scope`.
 
-        new (str): As it stands in a released text. id (str | None): Of the document. scope (str | None): See `Release`.
         RETURNS (list[str]): Originals, each once, in the order of the vault; several where two documents use the same one.
         """
         entries = (e for e in self.entries() if id in (None, e.id) and scope in (None, e.scope))
         return list(dict.fromkeys(hidden.old for entry in entries for hidden in entry.hidden if hidden.new == new))
 
     def entries(self) -> Iterator[Entry]:
-        """YIELDS (Entry): All records of documents, in the order in which they were added."""
+        """All records of documents, in the order in which they were added."""
         self._check()
         for place in sorted((p for group in self._places.values() for p in group), key=lambda p: p.frame.number):
             yield self._entry(place)
 
 
 def reidentify(document: "Doc | str", vault: Vault, *, id: str | None = None, number: int = 1) -> str:
-    """The original of a released text.
+    """The original of a text as it was released; its digest is the one that was taken before anything was replaced.
 
-    document (Doc | str): The text as it was released. vault (Vault): Open. id (str | None): Its id, where the vault has equal texts.
-    number (int): Of the document, for messages.
-    RETURNS (str): The original; its digest is the one that was taken before anything was replaced.
+    id (str | None): Its id, where the vault has equal texts. number (int): Of the document, for messages.
     RAISES (PiiError): E458 to E461.
     """
     text = document if isinstance(document, str) else document.text
@@ -468,7 +446,7 @@ def reidentify(document: "Doc | str", vault: Vault, *, id: str | None = None, nu
 
 
 def vault_kind(path: str | Path) -> str:
-    """RETURNS (str): "key" or "passphrase": what opens a vault. RAISES (PiiError): E450 to E452, E468."""
+    """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450 to E452, E468."""
     try:
         with open(path, "rb") as file:
             return kind_of(read_header(file, Path(path)).lock, path=Path(path))

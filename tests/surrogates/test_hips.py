@@ -177,10 +177,7 @@ def test_empty_documents(hips):
 
 def test_results_survive_serialisation(hips):
     doc = hips(make_doc(ESSAY))
-    for copy in (
-        Doc(doc.vocab).from_bytes(doc.to_bytes()),
-        next(DocBin(docs=[doc], store_user_data=True).get_docs(doc.vocab)),
-    ):
+    for copy in (Doc(doc.vocab).from_bytes(doc.to_bytes()), next(DocBin(docs=[doc], store_user_data=True).get_docs(doc.vocab))):
         assert copy._.deidentified == doc._.deidentified
         assert copy._.pii_offsets == doc._.pii_offsets
         assert copy._.surrogate_spans == doc._.surrogate_spans
