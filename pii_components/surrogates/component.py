@@ -93,7 +93,8 @@ class BatchText(dict[int, str]):
 
     def __missing__(self, key: int) -> str:
         orth = key >> 1
-        word = self[key] = self.strings[orth if orth in self.strings else orth | 1 << 63] + " " * (key & 1)
+        known = orth in self.strings  # type: ignore[operator]
+        word = self[key] = self.strings[orth if known else orth | 1 << 63] + " " * (key & 1)
         return word
 
 
@@ -178,8 +179,9 @@ def make_hips_surrogate(
     strategy: str | None,
 ) -> "HipsSurrogate":
     """Make the component; see `HipsSurrogate`."""
-    sources = {"key_file": key_file, "key_env": key_env, "spans_key": spans_key}
-    return HipsSurrogate(name, profile=profile, scope=scope, reserved=reserved, strategy=strategy, **sources)
+    made = HipsSurrogate(name, profile=profile, key_file=key_file, key_env=key_env, spans_key=spans_key)
+    made.scope, made.strategy, made.cfg["reserved"] = scope, strategy, reserved  # type: ignore[assignment]
+    return made
 
 
 class HipsSurrogate(Pipe):
@@ -391,7 +393,9 @@ class HipsSurrogate(Pipe):
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
-        parts = {part: lambda data=data: srsly.json_dumps(data).encode("utf8") for part, data in self._saved().items()}
+        parts: dict[str, Any] = {
+            part: lambda data=data: srsly.json_dumps(data).encode("utf8") for part, data in self._saved().items()
+        }
         return bytes(util.to_bytes(parts, exclude))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
@@ -401,7 +405,9 @@ class HipsSurrogate(Pipe):
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
-        parts = {part: lambda file, data=data: srsly.write_json(file, data) for part, data in self._saved().items()}
+        parts: dict[str, Any] = {
+            part: lambda file, data=data: srsly.write_json(file, data) for part, data in self._saved().items()
+        }
         util.to_disk(util.ensure_path(path), parts, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
