@@ -12,19 +12,19 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from ..names.letters import has_sign, plain
 from ..names.link import nicknames_of
+from ..names.memo import per_batch
 from ..names.table import NameTable, Source, fold
-from .keys import Chance, pick
+from .keys import pick
 from .numbers import other_number
 from .person_names import Named
-from .style import in_case, other_chars, other_shape, word_list, words
+from .style import fill, in_case, other_chars, other_shape, word_list, words
 from .values import Context
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -86,15 +86,15 @@ class People(tuple[Named, ...]):
         return found
 
 
-def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table: NameTable, *, attempt: int = 0) -> str:
+def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
     """A handle for somebody else, with as many runs of letters and digits, the same separators and case. The person whose name
     it holds lends the surrogate; letters that are nobody's name become a name of the table.
     """
-    people = People.of(people)
+    people, table = People.of(context.people), context.table
     runs = _RUNS.findall(handle)
     owner = _owner(handle, people)
     avoid = people.words
-    rng = chance.rng("HANDLE", fold(handle), attempt=attempt)
+    rng = context.chance.rng("HANDLE", fold(handle), attempt=attempt)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
     common = any(run[0].isalpha() and run.lower() not in harmless for run in runs)
@@ -273,12 +273,9 @@ def _is_code(runs: Sequence[str], i: int) -> bool:
     return end - start >= 2 and sum(len(r) for r in runs[start : end + 1] if r.isdecimal()) > 1
 
 
-# Surrogates for e-mail addresses: the handle of the surrogate name at a domain that belongs to nobody.
-
+# E-mail addresses: the handle of the surrogate name at a domain that belongs to nobody.
 AT = re.compile(r"@|＠|\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|\s+at\s+|\s+@\s*", re.IGNORECASE)
 DOT = re.compile(r"\s*[\[({<]\s*(?:dot|\.)\s*[\])}>]\s*|\s+dot\s+|[.．]", re.IGNORECASE)
-# In which only "@" and "." can separate.
-_SIMPLE = re.compile(r"[\w.@+-]+", re.ASCII)
 _PREFIX = re.compile(r"^(?:mailto:|e-?mail:)\s*", re.IGNORECASE)
 
 
@@ -288,34 +285,22 @@ def surrogate_email(value: str, context: Context, attempt: int = 0) -> str | Non
     """
     prefix = _PREFIX.match(value)
     start = prefix.end() if prefix else 0
-    at = _at(value, start)
-    local = value[start : at[0]] if at else value[start:]
+    at = AT.search(value, start)
+    local = value[start : at.start()] if at else value[start:]
     if not has_sign(local):
         return None
-    handle = surrogate_handle(local, context.people, context.chance, context.table, attempt=attempt)
-    if not at:
-        return value[:start] + handle
-    return value[:start] + handle + value[at[0] : at[1]] + surrogate_domain(value[at[1] :], context)
-
-
-def _at(value: str, start: int) -> tuple[int, int] | None:
-    if _SIMPLE.fullmatch(value):
-        place = value.find("@", start)
-        return (place, place + 1) if place >= 0 else None
-    found = AT.search(value, start)
-    return found.span() if found else None
+    new = value[:start] + surrogate_handle(local, context, attempt)
+    return new + at.group() + surrogate_domain(value[at.end() :], context) if at else new
 
 
 def surrogate_domain(domain: str, context: Context) -> str:
     """A domain of the same kind (school, free mail, organisation, other) with the separators of the original; if
     `context.reserved`, one that nobody can own (RFC 2606).
     """
-    simple = _SIMPLE.fullmatch(domain)
-    parts = [p for p in (domain.split(".") if simple else DOT.split(domain)) if p]
-    dots = ["."] if simple else DOT.findall(domain) or ["."]
-    if not parts:
+    dot = DOT.search(domain)
+    names = [p.strip().lower() for p in DOT.split(domain) if p]
+    if not names:
         return domain
-    names = [p.strip().lower() for p in parts]
     school = (
         "edu" in names[-2:] or "ac" in names[-2:-1] or "k12" in names or any(n.startswith(("uni", "college")) for n in names)
     )
@@ -331,16 +316,14 @@ def surrogate_domain(domain: str, context: Context) -> str:
         made_up = pick(rng, word_list("domain_starts")) + pick(rng, word_list("domain_ends"))
         new = [made_up, *(names[-2:] if second_level else [ending])]
     upper = len(domain) > 1 and domain.isupper()
-    return dots[0].join(p.upper() if upper else p for p in new)
+    return (dot.group() if dot else ".").join(p.upper() if upper else p for p in new)
 
 
 # Which parts of a social site's address say who somebody is: rules as data, resources/surrogates/sites.toml.
-
 WORD, HANDLE, ID, TEXT = ("word", "handle", "id", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A site: its patterns of paths, its own words, with what codes begin, and the scheme of a number with a check digit."""
 
     name: str
@@ -362,7 +345,7 @@ def _sites() -> dict[str, Site]:
     return found
 
 
-@lru_cache(maxsize=256)
+@per_batch(256)
 def site_of(host: str) -> Site | None:
     """The rules of a host in lower case, or of what it is a subdomain of."""
     labels = host.split(".")
@@ -386,8 +369,7 @@ def read_path(site: Site, steps: list[str]) -> list[str]:
     return [TEXT] * len(steps)
 
 
-# Surrogates for personal web addresses: taken apart, the identifying parts replaced, the rest kept.
-
+# Personal web addresses: taken apart, the identifying parts replaced, the rest kept.
 _URL = re.compile(
     r"^(?P<scheme>[a-z][a-z0-9+.-]*:/{1,2}|//)?(?P<user>[^@/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:]+)(?P<port>:\d+)?"
     r"(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?(?P<fragment>#.*)?$",
@@ -405,14 +387,14 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
     """
     compact = "".join(value.split())
     if compact.startswith("@"):
-        return surrogate_handle(compact, context.people, context.chance, context.table, attempt=attempt)
+        return surrogate_handle(compact, context, attempt)
     match = _URL.match(compact)
     if not match or not has_sign(compact):
         return None
     scheme, user, host, port, path, query, fragment = match.groups("")
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
     site = site_of(host.lower())
-    user = surrogate_handle(user, context.people, context.chance, context.table) if user else ""
+    user = surrogate_handle(user, context) if user else ""
     host, known = _host(host, site, context, rng, attempt)
     path = _path(path, site, context, rng, attempt)
     query = _query(query, rng)
@@ -438,13 +420,12 @@ def _step(step: str, kind: str, site: Site, context: Context, rng: Source, attem
     if kind == ID and ":" not in plain:
         code = "".join(ch for ch in plain if ch.isalnum())
         if site.check and (made := other_number(code, rng, site.check) if code[:-1].isdecimal() else None):
-            chars = iter(made)
-            return "".join(next(chars) if ch.isalnum() else ch for ch in plain)
+            return fill(plain, made)
         lead = next((lead for lead in site.leads if plain.startswith(lead) and len(plain) > len(lead) + 8), "")
-        return quote(lead + other_shape(plain[len(lead) :], rng), safe="@-._~+!$&'()*,;=:")
+        return _quoted(lead + other_shape(plain[len(lead) :], rng))
     if kind == HANDLE and not _is_code_url(plain):
-        new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
-        return new if plain == step else quote(new, safe="@-._~+!$&'()*,;=:")
+        new = surrogate_handle(plain, context, attempt)
+        return new if plain == step else _quoted(new)
     return _segment_url(step, context, rng, attempt, common=False)
 
 
@@ -460,19 +441,19 @@ def _host(host: str, of: Site | None, context: Context, rng: Source, attempt: in
     owner = lower.removesuffix("." + site) if site else ""
     if owner not in ("", "www", "m"):
         lead = "www." if owner.startswith("www.") else ""
-        handle = surrogate_handle(host[len(lead) : len(owner)], context.people, context.chance, context.table, attempt=attempt)
+        handle = surrogate_handle(host[len(lead) : len(owner)], context, attempt)
         return lead + handle + host[len(owner) :], True
     if of or not words("social_sites").isdisjoint(ends) or not words("hosted_sites").isdisjoint(ends):
         return host, True
-    extracted = _extract(lower)
+    extracted = _extractor()(lower)
     domain, suffix = extracted.domain, extracted.suffix
     registered = f"{domain}.{suffix}" if suffix else domain
-    handle = surrogate_handle(domain, context.people, context.chance, context.table, attempt=attempt) or "site"
+    handle = surrogate_handle(domain, context, attempt) or "site"
     lead = lower[: len(lower) - len(registered)]
     if lead not in ("", "www.", "m.", "blog.", "portfolio."):
         # "maria-lopez.some-school.edu": the person before the school.
         steps = [step for step in lead.split(".") if owner_of(step, context.people)]
-        new = (surrogate_handle(step, context.people, context.chance, context.table, attempt=attempt) for step in steps)
+        new = (surrogate_handle(step, context, attempt) for step in steps)
         lead = ".".join([*new, ""]) if steps else "www."
     if not context.reserved:
         return f"{lead}{handle}.{suffix or 'com'}", False
@@ -492,9 +473,8 @@ def _extractor() -> Any:
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, fallback_to_snapshot=True)
 
 
-@lru_cache(maxsize=256)
-def _extract(host: str) -> Any:
-    return _extractor()(host)
+def _quoted(step: str) -> str:
+    return quote(step, safe="@-._~+!$&'()*,;=:")
 
 
 def _segment_url(segment: str, context: Context, rng: Source, attempt: int, *, common: bool = True) -> str:
@@ -508,10 +488,10 @@ def _segment_url(segment: str, context: Context, rng: Source, attempt: int, *, c
         # A channel's code begins with UC: a fact about the site.
         lead = "UC" if _CHANNEL.fullmatch(plain) else ""
         return lead + other_shape(plain[len(lead) :], rng)
-    new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
+    new = surrogate_handle(plain, context, attempt)
     if plain.lower().endswith((".html", ".htm", ".php", ".pdf", ".aspx")):
         new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
-    return new if plain == segment else quote(new, safe="@-._~+!$&'()*,;=:")
+    return new if plain == segment else _quoted(new)
 
 
 def _is_code_url(text: str) -> bool:
@@ -526,19 +506,12 @@ def _is_code_url(text: str) -> bool:
 
 
 def _query(query: str, rng: Source) -> str:
-    if not query:
-        return ""
-    out = []
+    """The query with its keys kept and all values changed."""
+    out = query[:1]
     for part in re.split(r"([&;])", query[1:]):
         key, equals, value = part.partition("=")
-        if equals:
-            out.append(key + "=" + other_shape(value, rng))
-        else:
-            out.append(other_shape(part, rng) if part not in "&;" else part)
-    return "?" + "".join(out)
-
-
-# Surrogates for user names: the handle of the surrogate name. "@mlopez99" -> "@cvidal47".
+        out += key + equals + other_shape(value, rng) if equals else other_shape(part, rng)
+    return out
 
 
 def surrogate_username(value: str, context: Context, attempt: int = 0) -> str | None:
@@ -546,4 +519,4 @@ def surrogate_username(value: str, context: Context, attempt: int = 0) -> str | 
     if not has_sign(value):
         return None
     lead = len(value) - len(value.lstrip("@＠ "))
-    return value[:lead] + surrogate_handle(value[lead:], context.people, context.chance, context.table, attempt=attempt)
+    return value[:lead] + surrogate_handle(value[lead:], context, attempt)

@@ -10,11 +10,10 @@ from collections.abc import Callable
 
 from ..names.table import Source
 from .keys import pick
-from .style import other_char, other_chars, word_list
+from .style import fill, other_char, other_chars, word_list
 from .values import Context, canonical
 
 # Check digits: found in an ID number, and made anew, so that a surrogate is as valid as its original.
-
 _D = (
     "0123456789", "1234067895", "2340178956", "3401289567", "4012395678",
     "5987604321", "6598710432", "7659821043", "8765932104", "9876543210",
@@ -131,8 +130,7 @@ def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | No
     scheme = scheme_of(code)
     new = other_number(code, rng, scheme) if scheme else other_iban(code, rng)
     if new is not None:
-        chars = iter(new)
-        return value[:start] + "".join(next(chars) if ch.isalnum() else ch for ch in value[start:])
+        return value[:start] + fill(value[start:], new)
     out, first = [], True
     for ch in value[start:]:
         # One number of the stream for each letter or digit: "AB-12" and "AB12" get the same characters.
@@ -148,8 +146,7 @@ def id_key(value: str) -> str:
     return canonical(rest) or canonical(value)
 
 
-# Surrogates for phone numbers: the same shape, other digits; numbers kept free for films where a country has them.
-
+# Phone numbers: the same shape, other digits; numbers kept free for films where a country has them.
 _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _WORD = re.compile(r"\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x)\s*\d+\s*$", re.IGNORECASE)
@@ -175,30 +172,29 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
     new = _new_digits(main, digits, context, rng)
     if new == digits:
         new = _others(digits, rng)
-    out, i = [], 0
-    for ch in main:
-        if ch.isdecimal():
-            out.append(new[i] if ch.isascii() else chr(ord(ch) - unicodedata.decimal(ch) + int(new[i])))
-            i += 1
-        else:
-            out.append(ch)
-    rest = value[len(main) :]
-    return "".join(out) + "".join([other_char(ch, rng) if ch.isdecimal() else ch for ch in rest])
+    made = iter(new)
+    out = [_in_script(ch, next(made)) if ch.isdecimal() else ch for ch in main]
+    return "".join(out + [other_char(ch, rng) if ch.isdecimal() else ch for ch in value[len(main) :]])
+
+
+def _in_script(old: str, digit: str) -> str:
+    return digit if old.isascii() else chr(ord(old) - unicodedata.decimal(old) + int(digit))
 
 
 def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
     country, national = _split(main, digits, context.locale)
+    lead = digits[: len(digits) - len(national)]
     if country == "1" and len(national) in (7, 10):
         area = pick(rng, [a for a in word_list("area_codes") if a != national[:3]]) if len(national) == 10 else ""
         if context.reserved:
             free = _LINES if national[-4:] not in _LINES else tuple(line for line in _LINES if line != national[-4:])
             line = pick(rng, free)
-            return digits[: len(digits) - len(national)] + area + "555" + line
+            return lead + area + "555" + line
         office = _others(national[-7:-4], rng)
-        return digits[: len(digits) - len(national)] + area + office.replace("1", "7", 1) + _others(national[-4:], rng)
+        return lead + area + office.replace("1", "7", 1) + _others(national[-4:], rng)
     if context.reserved and country in _FREE and len(national) == _FREE[country][0]:
         start = _FREE[country][1]
-        return digits[: len(digits) - len(national)] + start + _others(national[len(start) :], rng)
+        return lead + start + _others(national[len(start) :], rng)
     kept = len(digits) - len(national)
     # A leading zero dials within a country; the country's own code says no more than the language of the text.
     if national.startswith("0") and len(national) > 4:

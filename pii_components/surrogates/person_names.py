@@ -21,8 +21,6 @@ from ..names.table import NameTable, Pool, Source
 from .keys import Chance, Stream
 from .style import other_shape
 
-# What no surrogate may be: the names of the document and of the corpus, and, where only this document counts, any word of
-
 _ASCII = bytes(range(128))
 
 
@@ -98,8 +96,6 @@ def _holds(text: str, word: str) -> bool:
     return False
 
 
-# One name to be replaced, and the name that is drawn for it.
-
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
 # How many fit names are compared where the length shall be near.
 NEAR_TRIES = 24
@@ -165,7 +161,7 @@ def _gender(person: Person, table: NameTable) -> str:
 @cache
 def _neutral() -> dict[str, Pool]:
     """Region -> given names of women and men alike; "" for all of them."""
-    text = (resources.files("pii_components") / "resources" / "names" / "neutral.tsv").read_text(encoding="utf8")
+    text = resources.files("pii_components").joinpath("resources/names/neutral.tsv").read_text(encoding="utf8")
     found = {region: names.split() for region, _, names in (line.partition("\t") for line in text.splitlines())}
     found[""] = sorted({name for names in found.values() for name in names})
     return {region: Pool(names, [float(i + 1) for i in range(len(names))]) for region, names in found.items()}
@@ -279,7 +275,7 @@ def name_people(
     blocked = forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
     streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
-    streams.sort(key=_seed)
+    streams.sort(key=lambda drawn: drawn[0].seed)
     for stream, place in streams:
         name, elsewhere = draw(slots[place], stream, table, forbidden=blocked, taken=taken, near=near)
         found[place] = name
@@ -296,10 +292,6 @@ def name_people(
             notes = (*notes, "origin not matched")
         named.append(Named(person, tuple([found[key] for key in keys[i]]), ", ".join(notes)))
     return named
-
-
-def _seed(drawn: tuple[Stream, tuple[str, str]]) -> bytes:
-    return drawn[0].seed
 
 
 def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:

@@ -55,6 +55,12 @@ def other_shape(value: str, rng: Source) -> str:
     return "".join(out)
 
 
+def fill(shape: str, chars: Iterable[str]) -> str:
+    """Characters in the places of the letters and digits of a text."""
+    made = iter(chars)
+    return "".join([next(made) if ch.isalnum() else ch for ch in shape])
+
+
 def ordinal(ending: str, number: int) -> str:
     """ "st", "nd", "rd", "th" for a number, as the old ending is written; other endings as they were."""
     if ending.lower() not in ("st", "nd", "rd", "th"):

@@ -7,9 +7,9 @@ same text; None means "no surrogate: use the tag".
 import re
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
+from ..names.memo import per_batch
 from ..names.table import NameTable
 from .keys import Chance
 from .person_names import Named
@@ -83,7 +83,7 @@ class Context:
 Generator = Callable[[str, Context, int], str | None]
 
 
-@lru_cache(maxsize=1024)
+@per_batch(1024)
 def canonical(value: str) -> str:
     """Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
     folded = value.casefold()
