@@ -18,9 +18,9 @@ import hmac
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import Errors, PiiError, reason_of
 from .keys import Keys
@@ -34,16 +34,14 @@ _FIXED = len(MAGIC) + 2 + 2
 _MOST = (1 << 32) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """The header of a vault: all its bytes, and what it says of the keys."""
 
     raw: bytes
     lock: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """A record in the file: its number from 0, its bytes (end exclusive), its tag, and its content in clear."""
 
     number: int
@@ -170,22 +168,22 @@ class Chain:
 
 
 def fsync_folder(path: Path) -> None:
-    """Make sure that a new name in a folder survives a crash, where the system can."""
-    try:
+    """Make sure that a new name in a folder survives a crash, where the system can (Windows opens no folders)."""
+    with suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return  # Windows opens no folders
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def refusals(path: Path, done: str) -> Iterator[None]:
+    """RAISES (PiiError): E450, for what the system refuses."""
     try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
-
-
-def refused(path: Path, done: str, err: BaseException) -> PiiError:
-    """E450, for what the system refused."""
-    return PiiError(Errors.E450, path=path, done=done, reason=reason_of(err))
+        yield
+    except OSError as err:
+        raise PiiError(Errors.E450, path=path, done=done, reason=reason_of(err)) from err
 
 
 def _sign(keys: Keys, what: bytes, data: bytes) -> bytes:

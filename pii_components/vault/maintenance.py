@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, PiiError
-from .format import fsync_folder, read_header, refused
+from .format import fsync_folder, read_header, refusals
 from .keys import SCRYPT_N, VaultKey, kind_of
 from .vault import Vault, restore
 
@@ -25,14 +25,9 @@ def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
     spans per label, head.
     """
     path = Path(path)
-    try:
-        with open(path, "rb") as file:
-            lock = read_header(file, path).lock
-        size = path.stat().st_size
-    except OSError as err:
-        raise refused(path, "opened", err) from err
-    said: dict[str, Any] = {"vault": lock["salt"][:16], "key_id": lock.get("key_id"), "opens_with": kind_of(lock, path=path)}
-    said["bytes"] = size
+    with refusals(path, "opened"), open(path, "rb") as file:
+        lock, size = read_header(file, path).lock, path.stat().st_size
+    said = {"vault": lock["salt"][:16], "key_id": lock.get("key_id"), "opens_with": kind_of(lock, path=path), "bytes": size}
     if key is None:
         return said
     labels: Counter[str] = Counter()
@@ -86,15 +81,14 @@ def rotate(path: str | Path, key: VaultKey, new_key: VaultKey, *, scrypt_n: int 
     with Vault.open(path, key, write=True) as old:
         new = Vault.create(fresh, new_key, scrypt_n=scrypt_n, like=old)
         try:
-            with new:
-                for entry in old.entries():
-                    new.adopt(entry)
-            with Vault.open(fresh, new_key) as check:
-                if list(check.entries()) != list(old.entries()):
-                    raise PiiError(Errors.E461, document=1)
-            os.replace(fresh, path)
-        except OSError as err:
-            raise refused(path, "written", err) from err
+            with refusals(path, "written"):
+                with new:
+                    for entry in old.entries():
+                        new.adopt(entry)
+                with Vault.open(fresh, new_key) as check:
+                    if list(check.entries()) != list(old.entries()):
+                        raise PiiError(Errors.E461, document=1)
+                os.replace(fresh, path)
         finally:
             with contextlib.suppress(OSError):
                 fresh.unlink(missing_ok=True)

@@ -18,20 +18,19 @@ import os
 import secrets
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..offsets import OffsetMap, Replacement, apply_replacements
-from .format import Chain, Frame, Header, Torn, check_header, fsync_folder, make_header, read_header, refused
+from .format import Chain, Frame, Header, Torn, check_header, fsync_folder, make_header, read_header, refusals
 from .keys import SCRYPT_N, VaultKey, kind_of, new_lock, unlock
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
-
-# What a vault holds of a document, and how its text comes back.
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +96,12 @@ def hide(old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int]
     """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new
     text.
     """
-    rows = ((e, new[e.new_start : e.new_end], old[e.start : e.end]) for e in offsets.edits)
-    return tuple(
-        Hidden(edit.new_start, edit.new_end, labels.get((edit.new_start, edit.new_end), ""), became, was)
-        for edit, became, was in rows
-        if became != was
-    )
+    found = []
+    for start, end, new_start, new_end in offsets.edits:
+        was, became = old[start:end], new[new_start:new_end]
+        if was != became:
+            found.append(Hidden(new_start, new_end, labels.get((new_start, new_end), ""), became, was))
+    return tuple(found)
 
 
 def restore(new: str, hidden: Iterable[Hidden]) -> str:
@@ -133,11 +132,7 @@ def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-# The file behind the vault: records appended to an open, locked file, read again and checked.
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a document's record lies; the tag of the record before it; the digest of its content."""
 
     frame: Frame
@@ -145,7 +140,7 @@ class Place:
     content: bytes
 
 
-class VaultFile:
+class Vault:
     """An open file of records. Not for several threads at a time.
 
     path (Path): The file. writing (bool): Whether documents can be added.
@@ -166,6 +161,58 @@ class VaultFile:
     def __reduce__(self) -> Any:
         raise PiiError(Errors.E471)
 
+    @classmethod
+    def create(cls, path: str | Path, key: VaultKey, *, scrypt_n: int = SCRYPT_N, like: "Vault | None" = None) -> "Vault":
+        """Make a new vault, which only its owner can read, and open it for writing.
+
+        scrypt_n (int): Cost of a guess at a passphrase. like (Vault | None): An open vault whose records `adopt` can take over.
+        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is
+        missing.
+        """
+        path = Path(path)
+        keys, lock = new_lock(key, scrypt_n=scrypt_n)
+        header = make_header(keys, lock)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with refusals(path, "written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                file = os.fdopen(os.open(path, flags, 0o600), "r+b")
+            except FileExistsError as err:
+                raise PiiError(Errors.E463, path=path) from err
+            vault = cls(path, file, header, Chain(header, keys, path), writing=True)
+            try:
+                vault._lock()
+                file.write(header.raw)
+                vault._begin(like._digest_key if like else b"")
+            except OSError:
+                file.close()
+                raise
+        return vault
+
+    @classmethod
+    def open(cls, path: str | Path, key: VaultKey, *, write: bool = False, unfinished: bool = False) -> "Vault":
+        """Open a vault, and check all of it.
+
+        write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
+        unfinished (bool): Whether a vault whose last session was not closed may be read.
+        RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
+        reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does.
+        """
+        path = Path(path)
+        with refusals(path, "opened"):
+            file: BinaryIO = open(path, "r+b" if write else "rb")  # noqa: SIM115  (the vault closes it)
+        with ExitStack() as stack, refusals(path, "read"):
+            stack.callback(file.close)
+            header = read_header(file, path)
+            keys = unlock(key, header.lock, path=path)
+            check_header(header, keys, path)
+            vault = cls(path, file, header, Chain(header, keys, path), writing=write)
+            if write:
+                vault._lock()
+            vault._scan(unfinished=unfinished)
+            stack.pop_all()
+        return vault
+
     @property
     def head(self) -> str:
         """Tag of the last record. Whoever notes it can tell later that nothing was removed up to there."""
@@ -179,11 +226,9 @@ class VaultFile:
     def sync(self) -> None:
         """Wait until all that was appended is on the disk. RAISES (PiiError): E450, if the disk refuses."""
         self._check(writing=True)
-        try:
+        with refusals(self.path, "written"):
             self._file.flush()
             os.fsync(self._file.fileno())
-        except OSError as err:
-            raise refused(self.path, "written", err) from err
 
     def close(self, *, seal: bool = True) -> None:
         """Close the file. seal (bool): Whether the session ends well; if not, the vault must be opened for writing again before
@@ -206,159 +251,6 @@ class VaultFile:
 
     def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None:
         self.close(seal=kind is None)
-
-    def _lock(self) -> None:
-        try:
-            import fcntl
-        except ImportError:
-            return  # Windows refuses to open a file twice for writing in most cases; there is no more to do
-        try:
-            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Rotation puts another file in the place of one that we may have opened before.
-            same = os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
-        except OSError:
-            same = False
-        if not same:
-            raise PiiError(Errors.E462, path=self.path)
-
-    def _begin(self, digest_key: bytes = b"") -> None:
-        self._digest_key = digest_key or self._digest_key or secrets.token_bytes(32)
-        self._write(json.dumps({"vault": {"digest_key": self._digest_key.hex()}}).encode("ascii"))
-        self.sync()
-        fsync_folder(self.path.parent)
-
-    def _scan(self, *, unfinished: bool) -> None:
-        """Read all records; put right what a crash has left, or refuse."""
-        torn = False
-        before = self._chain.tag
-        try:
-            for frame in self._chain.read(self._file):
-                self._take(frame, before)
-                before, self._end = frame.tag, frame.end
-        except Torn as err:
-            torn = True
-            if not self.writing:
-                raise PiiError(Errors.E455, path=self.path, record=err.number) from None
-        if not (self.writing or self.sealed or unfinished):
-            raise PiiError(Errors.E456, path=self.path, record=self._chain.number - 1)
-        if not self.writing:
-            return
-        if torn:
-            self._file.truncate(self._end)
-        if torn or not self.sealed:
-            template = Warnings.W450 if torn else Warnings.W451
-            warnings.warn(template.format(path=self.path, documents=self.documents), PiiWarning, stacklevel=3)
-        if not self._digest_key:
-            self._begin()
-
-    def _take(self, frame: Frame, before: bytes) -> None:
-        try:
-            kind, value = next(iter(json.loads(frame.data).items()))
-            self.sealed = kind == "seal"
-            if kind == "vault" and frame.number == 0:
-                self._digest_key = bytes.fromhex(value["digest_key"])
-            elif kind == "seal" and value["documents"] == self.documents:
-                self.seals.append(frame.tag.hex())
-            elif kind == "document" and self._digest_key:
-                self._note(Entry.from_dict(value), Place(replace(frame, data=b""), before, hashlib.sha256(frame.data).digest()))
-            else:
-                raise ValueError
-        except (ValueError, TypeError, KeyError, StopIteration):
-            raise PiiError(Errors.E457, path=self.path, record=frame.number) from None
-
-    def _note(self, entry: Entry, place: Place) -> None:
-        self._places.setdefault(entry.released, []).append(place)
-        self._ids.add(entry.id)
-        self.documents += 1
-        self.sealed = False
-
-    def _entry(self, place: Place) -> Entry:
-        if self.writing:
-            self._file.flush()
-        return Entry.from_dict(json.loads(self._chain.again(self._file, place.frame, place.before))["document"])
-
-    def _write(self, data: bytes) -> None:
-        try:
-            self._file.seek(max(self._end, self._chain.start))
-            record = self._chain.seal(data)
-            self._file.write(record)
-            self._end += len(record)
-        except OSError as err:
-            self.writing = False  # what is on the disk and what we hold differ: the next one to open it puts it right
-            raise refused(self.path, "written", err) from err
-
-    def _check(self, *, writing: bool = False) -> None:
-        if self._file.closed or (writing and not self.writing):
-            state = "closed" if self._file.closed else "open for reading"
-            raise PiiError(Errors.E469, state=state, needed="writing" if writing else "reading")
-
-
-__all__ = ["Entry", "Hidden", "Release", "Vault", "VaultKey", "reidentify", "vault_kind"]
-
-
-class Vault(VaultFile):
-    """An open vault; see `create` and `open`. Not for several threads at a time.
-
-    path (Path): The file. writing (bool): Whether documents can be added.
-    """
-
-    @classmethod
-    def create(cls, path: str | Path, key: VaultKey, *, scrypt_n: int = SCRYPT_N, like: "Vault | None" = None) -> "Vault":
-        """Make a new vault, which only its owner can read, and open it for writing.
-
-        scrypt_n (int): Cost of a guess at a passphrase. like (Vault | None): An open vault whose records `adopt` can take over.
-        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is
-        missing.
-        """
-        path = Path(path)
-        keys, lock = new_lock(key, scrypt_n=scrypt_n)
-        header = make_header(keys, lock)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "r+b")
-        except FileExistsError as err:
-            raise PiiError(Errors.E463, path=path) from err
-        except OSError as err:
-            raise refused(path, "written", err) from err
-        vault = cls(path, file, header, Chain(header, keys, path), writing=True)
-        try:
-            vault._lock()
-            file.write(header.raw)
-            vault._begin(like._digest_key if like else b"")
-        except OSError as err:
-            file.close()
-            raise refused(path, "written", err) from err
-        return vault
-
-    @classmethod
-    def open(cls, path: str | Path, key: VaultKey, *, write: bool = False, unfinished: bool = False) -> "Vault":
-        """Open a vault, and check all of it.
-
-        write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
-        unfinished (bool): Whether a vault whose last session was not closed may be read.
-        RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
-        reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does.
-        """
-        path = Path(path)
-        try:
-            file: BinaryIO = open(path, "r+b" if write else "rb")  # noqa: SIM115  (the vault closes it)
-        except OSError as err:
-            raise refused(path, "opened", err) from err
-        try:
-            header = read_header(file, path)
-            keys = unlock(key, header.lock, path=path)
-            check_header(header, keys, path)
-            vault = cls(path, file, header, Chain(header, keys, path), writing=write)
-            if write:
-                vault._lock()
-            vault._scan(unfinished=unfinished)
-        except OSError as err:
-            file.close()
-            raise refused(path, "read", err) from err
-        except BaseException:
-            file.close()
-            raise
-        return vault
 
     def append(self, document: "Doc | Release", *, id: str = "", scope: str = "document", sync: bool = True) -> bool:
         """Add a document. It is proved first that its text comes back.
@@ -427,6 +319,90 @@ class Vault(VaultFile):
         for place in sorted((p for group in self._places.values() for p in group), key=lambda p: p.frame.number):
             yield self._entry(place)
 
+    def _lock(self) -> None:
+        try:
+            import fcntl
+        except ImportError:
+            return  # Windows refuses to open a file twice for writing in most cases; there is no more to do
+        try:
+            fcntl.flock(self._file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Rotation puts another file in the place of one that we may have opened before.
+            same = os.path.samestat(os.fstat(self._file.fileno()), os.stat(self.path))
+        except OSError:
+            same = False
+        if not same:
+            raise PiiError(Errors.E462, path=self.path)
+
+    def _begin(self, digest_key: bytes = b"") -> None:
+        self._digest_key = digest_key or self._digest_key or secrets.token_bytes(32)
+        self._write(json.dumps({"vault": {"digest_key": self._digest_key.hex()}}).encode("ascii"))
+        self.sync()
+        fsync_folder(self.path.parent)
+
+    def _scan(self, *, unfinished: bool) -> None:
+        """Read all records; put right what a crash has left, or refuse."""
+        torn = False
+        before = self._chain.tag
+        try:
+            for frame in self._chain.read(self._file):
+                self._take(frame, before)
+                before, self._end = frame.tag, frame.end
+        except Torn as err:
+            torn = True
+            if not self.writing:
+                raise PiiError(Errors.E455, path=self.path, record=err.number) from None
+        if not (self.writing or self.sealed or unfinished):
+            raise PiiError(Errors.E456, path=self.path, record=self._chain.number - 1)
+        if not self.writing:
+            return
+        if torn:
+            self._file.truncate(self._end)
+        if torn or not self.sealed:
+            template = Warnings.W450 if torn else Warnings.W451
+            warnings.warn(template.format(path=self.path, documents=self.documents), PiiWarning, stacklevel=3)
+        if not self._digest_key:
+            self._begin()
+
+    def _take(self, frame: Frame, before: bytes) -> None:
+        try:
+            kind, value = next(iter(json.loads(frame.data).items()))
+            self.sealed = kind == "seal"
+            if kind == "vault" and frame.number == 0:
+                self._digest_key = bytes.fromhex(value["digest_key"])
+            elif kind == "seal" and value["documents"] == self.documents:
+                self.seals.append(frame.tag.hex())
+            elif kind == "document" and self._digest_key:
+                self._note(Entry.from_dict(value), Place(frame._replace(data=b""), before, hashlib.sha256(frame.data).digest()))
+            else:
+                raise ValueError
+        except (ValueError, TypeError, KeyError, StopIteration):
+            raise PiiError(Errors.E457, path=self.path, record=frame.number) from None
+
+    def _note(self, entry: Entry, place: Place) -> None:
+        self._places.setdefault(entry.released, []).append(place)
+        self._ids.add(entry.id)
+        self.documents += 1
+        self.sealed = False
+
+    def _entry(self, place: Place) -> Entry:
+        if self.writing:
+            self._file.flush()
+        return Entry.from_dict(json.loads(self._chain.again(self._file, place.frame, place.before))["document"])
+
+    def _write(self, data: bytes) -> None:
+        record = self._chain.seal(data)
+        self.writing = False  # should this fail, disk and memory differ: the next one to open it puts it right
+        with refusals(self.path, "written"):
+            self._file.seek(max(self._end, self._chain.start))
+            self._file.write(record)
+        self.writing = True
+        self._end += len(record)
+
+    def _check(self, *, writing: bool = False) -> None:
+        if self._file.closed or (writing and not self.writing):
+            state = "closed" if self._file.closed else "open for reading"
+            raise PiiError(Errors.E469, state=state, needed="writing" if writing else "reading")
+
 
 def reidentify(document: "Doc | str", vault: Vault, *, id: str | None = None, number: int = 1) -> str:
     """The original of a text as it was released; its digest is the one that was taken before anything was replaced.
@@ -447,8 +423,5 @@ def reidentify(document: "Doc | str", vault: Vault, *, id: str | None = None, nu
 
 def vault_kind(path: str | Path) -> str:
     """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450 to E452, E468."""
-    try:
-        with open(path, "rb") as file:
-            return kind_of(read_header(file, Path(path)).lock, path=Path(path))
-    except OSError as err:
-        raise refused(Path(path), "opened", err) from err
+    with refusals(Path(path), "opened"), open(path, "rb") as file:
+        return kind_of(read_header(file, Path(path)).lock, path=Path(path))

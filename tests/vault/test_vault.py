@@ -16,16 +16,16 @@ from pii_components.offsets import Edit, OffsetMap, Replacement, apply_replaceme
 from pii_components.spans import Candidate, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import KEY_ENV
+from pii_components.vault import keys as vault_keys
 from pii_components.vault.keys import VaultKey
 from pii_components.vault.maintenance import info, repair, rotate, verify
 from pii_components.vault.vault import Release, Vault, hide, pack_tokens, reidentify, unpack_tokens, vault_kind
-from pii_components.vault.vault import keys as vault_keys
 
 pytest.importorskip("cryptography")
 KEY = VaultKey(b"a key for tests, of no other use")
 OTHER = VaultKey(b"another key for tests, of no use")
 CHEAP = 1 << 4
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def release(
