@@ -141,7 +141,7 @@ class Place(NamedTuple):
 
 
 class Vault:
-    """An open file of records. Not for several threads at a time.
+    """An open vault; see `create` and `open`. Not for several threads at a time.
 
     path (Path): The file. writing (bool): Whether documents can be added.
     """
