@@ -10,11 +10,10 @@ It reads `doc.spans["pii"]` and asks the profile what happens to each label. `do
 what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
 """
 
-import gc
 import hashlib
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -30,23 +29,25 @@ from spacy.tokens import Doc, Span
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION, is_name
-from ..offsets import OffsetMap, Replacement, apply_replacements
+from ..names.memo import forget as forget_batch
+from ..offsets import apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
 from .keys import KEY_ENV, Chance, Secret
 
-# What the component reads from a Doc and writes to it, in as few steps as spaCy allows: a corpus has many documents.
+logger = logging.getLogger(__name__)
+logger.addHandler(logging.NullHandler())
 
 _LABELS = frozenset(LABELS)
-# How many words are kept; a power of two.
-PLACES = 1 << 17
-_ONE, _LAST = numpy.uint64(1), numpy.uint64(PLACES - 1)
-# What spaCy calls O.
-_OUTSIDE = 2
+_ONE = numpy.uint64(1)
+_OUTSIDE = 2  # spaCy's number for the tag O
+POOLED = (LOCATION, EDUCATION, EMPLOYER)
+# In how many documents a value must stand before others may get it: one that fewer have tells who they are.
+SHARED_BY = 3
 
 
 class Found(NamedTuple):
-    """A span. label (str): Its label. start_char (int), end_char (int): Characters, end exclusive. span (Span): With that label."""
+    """A span of the group that is replaced. Characters, end exclusive."""
 
     label: str
     start_char: int
@@ -54,93 +55,57 @@ class Found(NamedTuple):
     span: Span
 
 
-@contextmanager
-def collect_later() -> Iterator[None]:
-    """Put off the search for garbage in cycles, as srsly does where it reads: what a batch makes is freed without it, and is not to be
-    looked at again and again meanwhile.
-    """
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
-
-
-class Words:
-    """The words of a corpus, so that those of a document are looked up in one step and few are decoded anew. A word has the place
-    that the end of spaCy's hash says, as long as no other one comes there; how many are kept is bounded.
-
-    strings (StringStore): Where the words are.
-    """
-
-    def __init__(self, strings: StringStore) -> None:
-        self.strings = strings
-        self._keys: Any = numpy.zeros(PLACES, dtype=numpy.uint64)
-        self._words: Any = numpy.full(PLACES, "", dtype=object)
-
-    def text(self, doc: Doc) -> str:
-        """RETURNS (str): `doc.text`. doc (Doc): With the same strings."""
-        values: Any = doc.to_array([ORTH, SPACY])
-        # A word with a space behind it is another one; what the highest bit of a hash says is lost.
-        keys = (values[:, 0] << _ONE) | values[:, 1]
-        places = (keys & _LAST).astype(numpy.intp)
-        words = self._words.take(places)
-        new = numpy.flatnonzero(self._keys.take(places) != keys)
-        if len(new):
-            strings = self.strings
-            words[new] = [strings[orth] + " " if space else strings[orth] for orth, space in values[new].tolist()]
-            self._words[places[new]], self._keys[places[new]] = words[new], keys[new]
-        return "".join(words.tolist())
-
-
 def read_group(doc: Doc, key: str) -> list[Found]:
-    """The spans of a group. What is sorted and without overlaps already, as components leave it, is read once.
+    """The spans of a group, read once if they are sorted and without overlaps, as components leave them.
 
-    doc (Doc): A document; a missing group reads as empty. key (str): The group.
-    RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps.
+    RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a missing group.
     RAISES (PiiError): E002 for a label that there is not.
     """
-    group = doc.spans.get(key)
-    if group is None:
-        return []
-    found, last = [], 0
-    for span in group:
-        label, start, end = span.label_, span.start, span.end
-        if not last <= start < end or label not in _LABELS:
+    spans: Sequence[Span] = doc.spans.get(key) or ()
+    last = 0
+    for span in spans:
+        if not last <= span.start < span.end or span.label_ not in _LABELS:
+            spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in resolve_overlaps(read_spans(doc, key))]
             break
-        found.append(Found(label, span.start_char, span.end_char, span))
-        last = end
-    else:
-        return found
-    spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in resolve_overlaps(read_spans(doc, key))]
+        last = span.end
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
 
 
 def write_ents(doc: Doc, ents: list[Span]) -> None:
-    """Set `doc.ents`. What is outside is told as one array: spaCy asks for each token. ents (list[Span]): Without overlaps."""
+    """Set `doc.ents`. What is outside is set as one array: spaCy asks for each token. ents (list[Span]): Without overlaps."""
     outside: Any = numpy.zeros((len(doc), 2), dtype=numpy.uint64)
     outside[:, 0] = _OUTSIDE
     doc.from_array([ENT_IOB, ENT_TYPE], outside)
     doc.set_ents(ents, default="unmodified")
 
 
-# What a component learns from a corpus before it replaces anything: names that no surrogate may be, and values that docum
+class BatchText(dict[int, str]):
+    """`doc.text` for the documents of a batch, each word decoded once: the word's hash, with whether a space follows in the place
+    of its highest bit -> the word with its space.
+    """
 
-POOLED = (LOCATION, EDUCATION, EMPLOYER)
-# In how many documents a value must stand before others may get it: one that fewer have tells who they are.
-SHARED_BY = 3
+    strings: StringStore
+
+    def text(self, doc: Doc) -> str:
+        self.strings = doc.vocab.strings
+        values: Any = doc.to_array([ORTH, SPACY])
+        return "".join(map(self.__getitem__, ((values[:, 0] << _ONE) | values[:, 1]).tolist()))
+
+    def __missing__(self, key: int) -> str:
+        orth = key >> 1
+        known = orth in self.strings  # type: ignore[operator]
+        word = self[key] = self.strings[orth if known else orth | 1 << 63] + " " * (key & 1)
+        return word
 
 
 class Observed:
-    """Names and values of a corpus. `word in observed` asks for a folded word (`style.norm`) of a name.
-
-    secret (Secret): The key, for copies.
-    """
+    """Names and values of a corpus. `word in observed` asks for a folded word (`letters.norm`) of a name. secret (Secret): For copies."""
 
     def __init__(self, secret: Secret) -> None:
         self._secret = secret
+        self.forget()
+
+    def forget(self) -> None:
         self._words: set[str] = set()
         # Label -> value as it stands -> digests of documents that hold it, as many as count.
         self._pools: dict[str, dict[str, set[bytes]]] = {}
@@ -148,7 +113,7 @@ class Observed:
         self._lacks_pools = False
 
     def observe(self, docs: Iterable[Doc], *, spans_key: str = SPANS_KEY) -> int:
-        """Learn. docs (Iterable[Doc]): With spans. spans_key (str): Their group. RETURNS (int): How many words of names are known."""
+        """Learn from documents with spans. RETURNS (int): How many words of names are known."""
         from ..names.parse import read_mention
 
         for doc in docs:
@@ -162,14 +127,9 @@ class Observed:
                         docs_with.add(hashlib.sha256(doc.text.encode("utf8", "surrogatepass")).digest()[:8])
         return len(self._words) + len(self._digests)
 
-    def forget(self) -> None:
-        """Forget all."""
-        self._words, self._pools, self._digests, self._lacks_pools = set(), {}, frozenset(), False
-
     def shared(self) -> dict[str, list[str]]:
-        """RETURNS (dict[str, list[str]]): Values that enough documents have in common: what one student alone wrote is not lent.
-
-        RAISES (PiiError): E475, if this is a copy.
+        """RETURNS (dict[str, list[str]]): Label -> values that enough documents have in common: what one student alone wrote is
+        not lent. RAISES (PiiError): E475, if this is a copy.
         """
         if self._lacks_pools:
             raise PiiError(
@@ -187,99 +147,12 @@ class Observed:
         return Chance(self._secret.get()).digest("observed", word)[:12]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            "secret": self._secret,
-            "digests": self._digests | {self._digest(word) for word in self._words},
-            "lacks_pools": self._lacks_pools or bool(self._pools),
-        }
+        digests = self._digests | {self._digest(word) for word in self._words}
+        return {"secret": self._secret, "digests": digests, "lacks_pools": self._lacks_pools or bool(self._pools)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["secret"])  # type: ignore[misc]
         self._digests, self._lacks_pools = state["digests"], state["lacks_pools"]
-
-
-# How `hips_surrogate` is saved and copied: settings and profile, never the key, nor anything that a person wrote.
-
-
-class Saved:
-    """What a component that replaces has: settings, a profile, a key, what it observed."""
-
-    name: str
-    cfg: dict[str, Any]
-    thread: str | None
-    _profile: Profile
-    _secret: Secret
-    _observed: Observed
-    # Whether this is a copy whose profile had a map for OTHER, which holds originals.
-    _lacks_map: bool = False
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
-        parts: dict[str, Callable[[], bytes]] = {
-            "cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8"),
-            "profile": lambda: srsly.json_dumps(self._profile.to_dict(private=False)).encode("utf8"),
-        }
-        data: bytes = util.to_bytes(parts, exclude)
-        return data
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """RETURNS (Self): The component with the settings of `to_bytes`."""
-        util.from_bytes(bytes_data, {part: self._loader(part, srsly.json_loads) for part in ("cfg", "profile")}, exclude)
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
-        parts: dict[str, Callable[[Path], None]] = {
-            "cfg": lambda p: srsly.write_json(p, self.cfg),
-            "profile": lambda p: srsly.write_json(p, self._profile.to_dict(private=False)),
-        }
-        util.to_disk(util.ensure_path(path), parts, exclude)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """RETURNS (Self): The component with the settings of `to_disk`."""
-        util.from_disk(
-            util.ensure_path(path), {part: self._loader(part, srsly.read_json) for part in ("cfg", "profile")}, exclude
-        )
-        return self
-
-    def _loader(self, part: str, read: Callable[[Any], Any]) -> Callable[[Any], None]:
-        def load(source: Any) -> None:
-            data = read(source)
-            if part == "cfg":
-                self.cfg.update(data)
-                self._secret.look_again(path=self.cfg["key_file"], env=self.cfg["key_env"])
-            else:
-                self._profile = Profile.from_dict(data)
-
-        return load
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        state = {
-            "cfg": self.cfg,
-            "profile": self._profile.to_dict(private=False),
-            "thread": self.thread,
-            "secret": self._secret,
-            "observed": self._observed,
-            "lacks_map": self._lacks_map or bool(self._profile.other),
-            "error_handler": getattr(self, "error_handler", None),
-        }
-        return _copy, (type(self), self.name, state)
-
-
-def _copy(kind: Callable[..., Any], name: str, state: dict[str, Any]) -> Any:
-    """RETURNS (Any): A component as `Saved.__reduce__` told it."""
-    made = kind(name, profile=Profile.from_dict(state["profile"]))
-    made.cfg.update(state["cfg"])
-    made.thread, made._lacks_map = state["thread"], state["lacks_map"]
-    made._observed = state["observed"]
-    made._secret = state["secret"]
-    if state["error_handler"] is not None:
-        made.set_error_handler(state["error_handler"])
-    return made
-
-
-logger = logging.getLogger(__name__)
-logger.addHandler(logging.NullHandler())
 
 
 @Language.factory(
@@ -287,13 +160,10 @@ logger.addHandler(logging.NullHandler())
     assigns=["doc.ents", "doc._.deidentified", "doc._.pii_offsets", "doc._.surrogate_spans"],
     requires=["doc.spans"],
     default_config={
+        **dict.fromkeys(("scope", "reserved", "key_file", "strategy")),
         "profile": "crapii",
-        "scope": None,
-        "reserved": None,
-        "key_file": None,
         "key_env": KEY_ENV,
         "spans_key": SPANS_KEY,
-        "strategy": None,
     },
 )
 def make_hips_surrogate(
@@ -309,37 +179,12 @@ def make_hips_surrogate(
     strategy: str | None,
 ) -> "HipsSurrogate":
     """Make the component; see `HipsSurrogate`."""
-    return HipsSurrogate(
-        name,
-        profile=profile,
-        scope=scope,
-        reserved=reserved,
-        key_file=key_file,
-        key_env=key_env,
-        spans_key=spans_key,
-        strategy=strategy,
-    )
+    made = HipsSurrogate(name, profile=profile, key_file=key_file, key_env=key_env, spans_key=spans_key)
+    made.scope, made.strategy, made.cfg["reserved"] = scope, strategy, reserved  # type: ignore[assignment]
+    return made
 
 
-class Read(NamedTuple):
-    """A document as read. text (str): Its text. found (list[Found]): Its spans. actions (list[str]): What becomes of each."""
-
-    text: str
-    found: list[Found]
-    actions: list[str]
-
-
-class Decided(NamedTuple):
-    """What is to be written. new (str): The new text. offsets (OffsetMap): Where everything went. replacements
-    (list[Replacement]): What stands where. ents (list[Span]): What does not stay as it is."""
-
-    new: str
-    offsets: OffsetMap
-    replacements: list[Replacement]
-    ents: list[Span]
-
-
-class HipsSurrogate(Saved, Pipe):
+class HipsSurrogate(Pipe):
     """Replace the spans of a document as a profile says.
 
     name (str): Name of the component.
@@ -367,17 +212,11 @@ class HipsSurrogate(Saved, Pipe):
         strategy: str | None = None,
     ) -> None:
         self.name = name
-        self.cfg: dict[str, Any] = {
-            "scope": None,
-            "reserved": reserved,
-            "key_file": str(key_file) if key_file is not None else None,
-            "key_env": key_env,
-            "spans_key": spans_key,
-            "strategy": None,
-        }
+        key_file = str(key_file) if key_file is not None else None
+        self.cfg: dict[str, Any] = {"scope": None, "reserved": reserved, "key_file": key_file, "key_env": key_env}
+        self.cfg |= {"spans_key": spans_key, "strategy": None}
         self.thread: str | None = None
-        self._words: Words | None = None
-        self._secret = Secret(path=self.cfg["key_file"], env=key_env)
+        self._secret = Secret(path=key_file, env=key_env)
         self._observed = Observed(self._secret)
         self.profile = profile
         self.scope = scope
@@ -392,6 +231,7 @@ class HipsSurrogate(Saved, Pipe):
     @profile.setter
     def profile(self, value: str | Path | Profile) -> None:
         self._profile = value if isinstance(value, Profile) else Profile.load(value)
+        # Whether this is a copy whose profile had a map for OTHER, which holds originals.
         self._lacks_map = False
 
     @property
@@ -401,9 +241,7 @@ class HipsSurrogate(Saved, Pipe):
 
     @scope.setter
     def scope(self, value: str | None) -> None:
-        if value is not None and value not in SCOPES:
-            raise PiiError(Errors.E422, setting="scope", value=value, profile=self._profile.name, allowed=", ".join(SCOPES))
-        self.cfg["scope"] = value
+        self._set("scope", value, SCOPES)
 
     @property
     def strategy(self) -> str:
@@ -412,11 +250,12 @@ class HipsSurrogate(Saved, Pipe):
 
     @strategy.setter
     def strategy(self, value: str | None) -> None:
-        if value is not None and value not in STRATEGIES:
-            raise PiiError(
-                Errors.E422, setting="strategy", value=value, profile=self._profile.name, allowed=", ".join(STRATEGIES)
-            )
-        self.cfg["strategy"] = value
+        self._set("strategy", value, STRATEGIES)
+
+    def _set(self, setting: str, value: str | None, allowed: Sequence[str]) -> None:
+        if value is not None and value not in allowed:
+            raise PiiError(Errors.E422, setting=setting, value=value, profile=self._profile.name, allowed=", ".join(allowed))
+        self.cfg[setting] = value
 
     @contextmanager
     def using(
@@ -440,10 +279,7 @@ class HipsSurrogate(Saved, Pipe):
             self._profile, self.cfg["scope"], self.thread = before
 
     def set_key(self, key: bytes) -> None:
-        """Use this key instead of a file or an environment variable.
-
-        key (bytes): At least 16 bytes. RAISES (PiiError): E402 if it is shorter.
-        """
+        """Use this key (16 bytes or more) instead of a file or an environment variable. RAISES (PiiError): E402 if it is shorter."""
         self._secret.give(key)
 
     def observe(self, docs: Iterable[Doc]) -> int:
@@ -453,7 +289,10 @@ class HipsSurrogate(Saved, Pipe):
         docs (Iterable[Doc]): With `doc.spans`; run the pipeline up to this component over all documents first.
         RETURNS (int): How many words of names are known now.
         """
-        return self._observed.observe(docs, spans_key=self.cfg["spans_key"])
+        try:
+            return self._observed.observe(docs, spans_key=self.cfg["spans_key"])
+        finally:
+            forget_batch()
 
     def forget(self) -> None:
         """Forget what `observe` learnt."""
@@ -461,66 +300,50 @@ class HipsSurrogate(Saved, Pipe):
 
     def __call__(self, doc: Doc) -> Doc:
         """RETURNS (Doc): The same document, with `_.deidentified`, `_.pii_offsets`, `_.surrogate_spans` and `ents`."""
-        error_handler = self.get_error_handler()
-        try:
-            self._warn_missing(self.set_annotations(doc))
-        except Exception as err:  # noqa: BLE001
-            error_handler(self.name, self, [doc], err)
+        self._replace([doc])
         return doc
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """YIELDS (Doc): The documents of a stream in order; one that fails goes to the error handler."""
-        error_handler = self.get_error_handler()
         for docs in util.minibatch(stream, size=batch_size):
-            # All are read, then all decided, then all written: what one step needs stays in the processor's cache.
-            done: list[tuple[Doc, Any]] = [(doc, None) for doc in docs]
-            with collect_later():
-                for step in (self._read, self._decide, self._write):
-                    todo, done = done, []
-                    for doc, given in todo:
-                        try:
-                            done.append((doc, step(doc, given)))
-                        except Exception as err:  # noqa: BLE001, PERF203
-                            error_handler(self.name, self, [doc], err)
-            self._warn_missing(sum([missing for _, missing in done]))
-            for doc, _ in done:
-                yield doc
+            yield from self._replace(docs)
 
-    def set_annotations(self, doc: Doc) -> int:
-        """Write the results to a document.
+    def _replace(self, docs: Iterable[Doc]) -> list[Doc]:
+        """RETURNS (list[Doc]): Those of a batch that did not fail. No word of theirs stays in a cache."""
+        done, missing, texts = [], 0, BatchText()
+        try:
+            for doc in docs:
+                try:
+                    missing += self.set_annotations(doc, texts.text(doc))
+                    done.append(doc)
+                except Exception as err:  # noqa: BLE001, PERF203
+                    self.get_error_handler()(self.name, self, [doc], err)
+        finally:
+            forget_batch()
+        if missing:
+            warnings.warn(Warnings.W402.format(n=missing), PiiWarning, stacklevel=3)
+        return done
 
-        doc (Doc): With `doc.spans`.
+    def set_annotations(self, doc: Doc, text: str | None = None) -> int:
+        """Write the results to a document with `doc.spans`. text (str | None): `doc.text`, if it is at hand.
+
         RETURNS (int): How many values got a tag because there was no surrogate.
         """
-        return self._write(doc, self._decide(doc, self._read(doc)))
+        from .plan import NO_SURROGATE, plan
+        from .values import Item
 
-    def _read(self, doc: Doc, _: None = None) -> "Read":
-        """RETURNS (Read): What a document holds, and what the profile does with it."""
         if self._lacks_map:
             raise PiiError(
                 Errors.E475, lacks="the profile's map for OTHER", cure="use one process, or set the profile again there"
             )
+        text = doc.text if text is None else text
         by_role = self._profile.by_role
         if by_role:
             from .owners import set_detail_roles
 
             set_detail_roles(doc, self.cfg["spans_key"])
         found = read_group(doc, self.cfg["spans_key"])
-        if by_role:
-            actions = [self._profile.action(f.label, f.span._.pii_role or "") for f in found]
-        else:
-            actions = [self._profile.action(f.label) for f in found]
-        strings = doc.vocab.strings
-        if self._words is None or self._words.strings is not strings:
-            self._words = Words(strings)
-        return Read(self._words.text(doc), found, actions)
-
-    def _decide(self, doc: Doc, read: "Read") -> "Decided":
-        """RETURNS (Decided): What stands in the place of the spans."""
-        from .plan import plan
-        from .values import Item
-
-        text, found, actions = read
+        actions = [self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found]
         replacements = plan(
             text,
             [Item(start, end, label, action) for (label, start, end, _), action in zip(found, actions, strict=True)],
@@ -532,22 +355,13 @@ class HipsSurrogate(Saved, Pipe):
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
             strategy=self.cfg["strategy"],
         )
-        new, offsets = apply_replacements(text, replacements)
-        return Decided(new, offsets, replacements, [f.span for f, action in zip(found, actions, strict=True) if action != KEEP])
-
-    def _write(self, doc: Doc, decided: "Decided") -> int:
-        """RETURNS (int): How many values got a tag because there was no surrogate."""
-        from .plan import NO_SURROGATE
-
-        new, offsets, replacements, ents = decided
-        attributes = doc._
-        attributes.deidentified = new
-        attributes.pii_offsets = offsets
-        attributes.surrogate_spans = [
+        doc._.deidentified, offsets = apply_replacements(text, replacements)
+        doc._.pii_offsets = offsets
+        doc._.surrogate_spans = [
             {"start_char": start, "end_char": end, "label": rep.label, "action": rep.action, "note": rep.note}
             for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
         ]
-        write_ents(doc, ents)
+        write_ents(doc, [f.span for f, action in zip(found, actions, strict=True) if action != KEEP])
         return sum([rep.note == NO_SURROGATE for rep in replacements])
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:
@@ -562,6 +376,62 @@ class HipsSurrogate(Saved, Pipe):
         # A document is its text: equal texts get equal surrogates, whatever else was read before.
         return base.within("document:" + base.digest("document", doc.text if text is None else text).hex())
 
-    def _warn_missing(self, n: int) -> None:
-        if n:
-            warnings.warn(Warnings.W402.format(n=n), PiiWarning, stacklevel=2)
+    # Saved and copied are settings and profile: never the key, nor anything that a person wrote.
+
+    def _saved(self) -> dict[str, Any]:
+        return {"cfg": self.cfg, "profile": self._profile.to_dict(private=False)}
+
+    def _loaders(self, read: Callable[[Any], Any]) -> dict[str, Callable[[Any], None]]:
+        def load_cfg(source: Any) -> None:
+            self.cfg.update(read(source))
+            self._secret.look_again(path=self.cfg["key_file"], env=self.cfg["key_env"])
+
+        def load_profile(source: Any) -> None:
+            self._profile = Profile.from_dict(read(source))
+
+        return {"cfg": load_cfg, "profile": load_profile}
+
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
+        parts: dict[str, Any] = {
+            part: lambda data=data: srsly.json_dumps(data).encode("utf8") for part, data in self._saved().items()
+        }
+        return bytes(util.to_bytes(parts, exclude))
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
+        """RETURNS (Self): The component with the settings of `to_bytes`."""
+        util.from_bytes(bytes_data, self._loaders(srsly.json_loads), exclude)
+        return self
+
+    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
+        """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
+        parts: dict[str, Any] = {
+            part: lambda file, data=data: srsly.write_json(file, data) for part, data in self._saved().items()
+        }
+        util.to_disk(util.ensure_path(path), parts, exclude)
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
+        """RETURNS (Self): The component with the settings of `to_disk`."""
+        util.from_disk(util.ensure_path(path), self._loaders(srsly.read_json), exclude)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        state = self._saved() | {
+            "thread": self.thread,
+            "secret": self._secret,
+            "observed": self._observed,
+            "lacks_map": self._lacks_map or bool(self._profile.other),
+            "error_handler": getattr(self, "error_handler", None),
+        }
+        return _copy, (type(self), self.name, state)
+
+
+def _copy(kind: Callable[..., Any], name: str, state: dict[str, Any]) -> Any:
+    """RETURNS (Any): A component as `HipsSurrogate.__reduce__` described it."""
+    made = kind(name, profile=Profile.from_dict(state["profile"]))
+    made.cfg.update(state["cfg"])
+    made.thread, made._lacks_map = state["thread"], state["lacks_map"]
+    made._observed, made._secret = state["observed"], state["secret"]
+    if state["error_handler"] is not None:
+        made.set_error_handler(state["error_handler"])
+    return made

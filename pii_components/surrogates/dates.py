@@ -11,29 +11,21 @@ beside a date and is no part of it, the shift is a number of weeks, so that the 
 import re
 import tomllib
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import date, timedelta
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
+from typing import NamedTuple
 
 from ..names.letters import like
+from ..names.memo import per_batch
 from .keys import Chance, pick
-from .style import other_char, other_chars, word_list, words
-from .values import Context, canonical
+from .style import in_case, ordinal, other_char, other_chars, rewrite, word_list, words
+from .values import AgeShift, Context, DateShift, canonical
 
-# Surrogates for ages: near the original, in the same form, the same number of years up or down for a whole scope.
-
+# Ages: near the original, in the same form, the same number of years up or down for a whole scope.
 _UNITS, _TENS = word_list("number_units"), word_list("number_tens")
-_ORDINALS = {
-    "one": "first",
-    "two": "second",
-    "three": "third",
-    "five": "fifth",
-    "eight": "eighth",
-    "nine": "ninth",
-    "twelve": "twelfth",
-}
-OLDEST = 105
+_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
+_ORDINALS["twelve"] = "twelfth"
 
 
 def _word(number: int) -> str:
@@ -60,30 +52,11 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _PARTS = re.compile(r"\b(?:months?|mos?|weeks?|days?)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class AgeShift:
-    """How many years ages move within a scope. delta (int): Years. border (int): An age that nobody crosses; 0 for none."""
-
-    delta: int
-    border: int = 0
-
-    def __call__(self, age: int) -> int | None:
-        """RETURNS (int | None): The new age; None if there is none near on the same side of the border."""
-        for new in (age + self.delta, age - self.delta):
-            if 1 <= new <= max(OLDEST, age) and (new < self.border) == (age < self.border):
-                return new
-        return None
-
-
 def choose_age_shift(
     values: Collection[str], chance: Chance, *, spread: int = 2, border: int = 0, local: bool = True
 ) -> AgeShift:
-    """Find the shift of a scope.
-
-    values (Collection[str]): All ages of the document, as they stand. chance (Chance): Key and scope.
-    spread (int): Years at most. border (int): See `AgeShift`.
-    local (bool): Whether the scope is this document, so that its other ages may count.
-    RETURNS (AgeShift): In a document, the one that keeps ages apart best; elsewhere what the key says.
+    """The shift of a scope, of at most `spread` years. local (bool): Whether the scope is one document: then its ages decide,
+    so that they stay apart; else the key alone does.
     """
     rng = chance.rng("AGE", "shift")
     drawn = sorted((rng.random(), sign * n) for n in range(1, spread + 1) for sign in (1, -1))
@@ -100,9 +73,9 @@ def choose_age_shift(
     return min(options, key=cost)
 
 
-@lru_cache(maxsize=256)
+@per_batch(256)
 def _numbers(value: str) -> tuple[tuple[re.Match[str], int, str], ...]:
-    """RETURNS (tuple): Of each number a match, its value, and its form: "digits", "word", "ordinal" or "decade"."""
+    """Of each number its match, its value, and its form: "digits", "word", "ordinal" or "decade"."""
     found = []
     for match in _NUMBER.finditer(value):
         if match["word"]:
@@ -114,79 +87,56 @@ def _numbers(value: str) -> tuple[tuple[re.Match[str], int, str], ...]:
     return tuple(found)
 
 
-def _around(value: str) -> str:
-    """RETURNS (str): What stands around the numbers of an age, with a space for each of them."""
-    out, last = "", 0
-    for match, _, _ in _numbers(value):
-        out += value[last : match.start()] + " "
-        last = match.end()
-    return out + value[last:]
-
-
 def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
-    """An age in the same form.
-
-    value (str): As it stands. context (Context): With `ages`, if the document's other ages shall count.
-    attempt (int): Not used: ages of a document move together.
-    RETURNS (str | None): None if there is no number in it, or words that an age does not have.
+    """An age in the same form, moved as the document's ages do. attempt: Not used. RETURNS (str | None): None if there is no
+    number in it, or words that an age does not have.
     """
-    rest = _around(value)
+    numbers = _numbers(value)
+    rest = rewrite(value, [(*match.span(), " ") for match, _, _ in numbers])
     if not words("age_around").issuperset([w.lower() for w in _LETTERS.findall(rest)]) or any(map(str.isdecimal, rest)):
         return None
     shift = context.ages or choose_age_shift([value], context.chance, local=False)
     if _PARTS.search(value):
         shift = AgeShift(shift.delta)
-    out, last = "", 0
-    for match, number, form in _numbers(value):
+    edits = []
+    for match, number, form in numbers:
         new = _decade(number, shift) if form == "decade" else shift(number)
         if new is None or number > 130:
             return None
-        out += value[last : match.start()]
-        if match["word"]:
+        if old := match["word"]:
             word = {"word": _word, "ordinal": _ordinal, "decade": lambda n: _word(n)[:-1] + "ies"}[form](new)
-            old = match["word"]
-            joint = next((ch for ch in old if ch in "‐‑ "), "-")
-            out += like(old, word.capitalize()).replace("-", joint)
+            made = like(old, word.capitalize()).replace("-", next((ch for ch in old if ch in "‐‑ "), "-"))
         else:
-            rng = context.chance.rng("AGE", str(number))
-            fraction = other_chars(match["fraction"] or "", rng)
-            out += str(new) + fraction + _ending(match["ending"] or "", new)
-        last = match.end()
-    return out + value[last:] if last else None
+            fraction = other_chars(match["fraction"] or "", context.chance.rng("AGE", str(number)))
+            made = str(new) + fraction + ordinal(match["ending"] or "", new)
+        edits.append((*match.span(), made))
+    return rewrite(value, edits) if edits else None
 
 
 def _decade(number: int, shift: AgeShift) -> int | None:
-    """RETURNS (int | None): The next decade of life in the shift's direction, between twenties and nineties."""
+    """The next decade of life in the shift's direction, between twenties and nineties."""
     if number % 10 or not 20 <= number <= 90:
         return None
     up = number + 10 if number < 90 else 80
     return up if shift.delta > 0 or number == 20 else number - 10
 
 
-def _ending(ending: str, number: int) -> str:
-    if ending.lower() not in ("st", "nd", "rd", "th"):
-        return ending
-    right = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return right.upper() if ending.isupper() else right
-
-
 # Dates as people write them: where the year, the month, the day stand in a text, and how each is written anew.
-
 SEASONS = ("winter", "spring", "summer", "fall")
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A month's or weekday's name. language (str): "en". number (int): From 0. form (str): "months", "short", "days", ..."""
+class Name(NamedTuple):
+    """A month's or weekday's name. number: From 0. form: A key of dates.toml: "months", "short", "days", ..."""
 
     language: str
     number: int
     form: str
 
 
-@dataclass(frozen=True)
-class Table:
-    """Names of months and days: months, days (dict[str, tuple[Name, ...]]): By name in lower case. around (frozenset[str])."""
+class Table(NamedTuple):
+    """Names of months and days by name in lower case, the words that may stand around a date, and all names by language and
+    form.
+    """
 
     months: dict[str, tuple[Name, ...]]
     days: dict[str, tuple[Name, ...]]
@@ -194,7 +144,7 @@ class Table:
     forms: dict[tuple[str, str], tuple[str, ...]]
 
     def name(self, old: Name, number: int) -> str:
-        """RETURNS (str): Another month or day in the same language and form; the full name where there is no short one."""
+        """Another month or day in the same language and form; the full name where there is no short one."""
         main = "short" if old.form == "short" else "short_days" if "short" in old.form or old.form == "also_days" else old.form
         if main == "also":
             main = "months" if old.language != "en" else "short"
@@ -205,30 +155,22 @@ class Table:
 
 @cache
 def table() -> Table:
-    """RETURNS (Table): The names that come with the package."""
     file = resources.files("pii_components") / "resources" / "surrogates" / "dates.toml"
     data = tomllib.loads(file.read_text(encoding="utf8"))
     months: dict[str, tuple[Name, ...]] = {}
     days: dict[str, tuple[Name, ...]] = {}
-    around: set[str] = set()
-    forms = {}
-    for language, row in data.items():
-        around.update(row.pop("around").split())
-        for form, text in row.items():
-            forms[language, form] = tuple(text.split())
-            target = days if "days" in form else months
-            for number, word in enumerate(text.split()):
-                if word != "-":
-                    target[word] = (*target.get(word, ()), Name(language, number, form))
-    return Table(months, days, frozenset(around), forms)
+    around = frozenset(word for row in data.values() for word in row.pop("around").split())
+    forms = {(language, form): tuple(text.split()) for language, row in data.items() for form, text in row.items()}
+    for (language, form), names in forms.items():
+        target = days if "days" in form else months
+        for number, word in enumerate(names):
+            if word != "-":
+                target[word] = (*target.get(word, ()), Name(language, number, form))
+    return Table(months, days, around, forms)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A date within a text.
-
-    kind (str): Name of the pattern. groups (dict[str, tuple[int, int, str]]): Field -> start, end, text.
-    """
+class Part(NamedTuple):
+    """A date within a text. kind: Name of the pattern. groups: Field -> start, end, text."""
 
     kind: str
     groups: dict[str, tuple[int, int, str]]
@@ -237,7 +179,6 @@ class Part:
         return self.groups[field][2] if field in self.groups else ""
 
     def number(self, field: str) -> int | None:
-        """RETURNS (int | None): A field in digits."""
         text = self.text(field)
         return int(text) if text.isdecimal() else None
 
@@ -276,10 +217,7 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def read_dates(value: str) -> list[Part] | None:
-    """Take a text apart.
-
-    value (str): A date as found. RETURNS (list[Part] | None): Its dates in order; None if something in it is no part of a date.
-    """
+    """The dates in a value, in order; None if anything else stands in it."""
     parts, pos, rest = [], 0, ""
     while pos < len(value):
         if value[pos].isalnum() or value[pos] in "'’":
@@ -302,38 +240,22 @@ def read_dates(value: str) -> list[Part] | None:
 
 
 def _are_years(match: re.Match[str]) -> bool:
-    """RETURNS (bool): Whether "2015-16" is two years rather than a month of one."""
+    """Whether "2015-16" is two years rather than a month of one."""
     first, second = int(match["y"]), match["y2"]
     end = int(second) if len(second) == 4 else first // 100 * 100 + int(second)
     return end > first and (len(second) == 4 or int(second) > 12 or end == first + 1)
 
 
 def full_year(text: str) -> int:
-    """RETURNS (int): The year that is meant: "1999", "99", "'07"."""
+    """The year that is meant: "1999", "99", "'07"."""
     digits = text.lstrip("'’")
     number = int(digits)
     return number if len(digits) == 4 else number + (2000 if number <= 40 else 1900)
 
 
 def like_year(old: str, year: int) -> str:
-    """RETURNS (str): A year as the old one is written."""
     digits = old.lstrip("'’")
     return old[: len(old) - len(digits)] + (f"{year:04d}" if len(digits) == 4 else f"{year % 100:02d}")
-
-
-def ordinal(old: str, number: int) -> str:
-    """RETURNS (str): "st", "nd", "rd", "th" for a day, as the old one is written; other endings as they were."""
-    if old.lower() not in ("st", "nd", "rd", "th"):
-        return "" if old.lower() == "er" and number != 1 else old
-    right = "th" if number in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return right.upper() if old.isupper() else right
-
-
-def like_word(old: str, new: str) -> str:
-    """RETURNS (str): A name in the case of the old one."""
-    if len(old) > 1 and old.isupper():
-        return new.upper()
-    return new.capitalize() if old[:1].isupper() else new
 
 
 OPTIONS = 24
@@ -342,29 +264,6 @@ _FIELD = re.compile(r"\d+|[^\W\d_]{3,}")
 _BETWEEN = re.compile(r"[\s,.(]*(?:the\s+)?")
 _BARE = re.compile(r"[\s,(]*")
 _BESIDE = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:mon|tue|wed|thu|fri|sat|sun)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class DateShift:
-    """How dates move. years (int): Years back. days (int): Days beyond that, either way. day_first (bool): What "3/5" means."""
-
-    years: int
-    days: int
-    day_first: bool = False
-
-    @property
-    def total(self) -> int:
-        """RETURNS (int): Days in all."""
-        return self.days - round(365.2425 * self.years)
-
-    @property
-    def months(self) -> int:
-        return (1 if self.days > 0 else -1) * max(1, round(abs(self.days) / 30.44)) - 12 * self.years
-
-    @property
-    def step(self) -> int:
-        """RETURNS (int): The direction of what has no year."""
-        return 1 if self.days > 0 else -1
 
 
 def choose_date_shift(
@@ -376,13 +275,11 @@ def choose_date_shift(
     locale: str = "en_US",
     near: bool = False,
 ) -> DateShift:
-    """Find the shift of a scope.
+    """The shift of a scope: of some that the key gives, the one under which fewest parts of a date stay by chance.
 
-    values (Collection[str]): All dates of the document, as they stand. chance (Chance): Key and scope.
-    weeks (bool): Whether it must be a number of weeks. local (bool): Whether the scope is this document, so that its dates may
-        decide; in a wider scope it is always weeks, and the same for all documents.
-    locale (str): What "3/5" means where nothing tells. near (bool): Whether names of months shall be about as long.
-    RETURNS (DateShift): Of some that the key gives, the one under which fewest parts of a date stay by chance.
+    weeks (bool): Whether it must be a number of weeks. local (bool): Whether the scope is one document, so that its dates
+    decide; in a wider one it is always weeks, the same for all documents. near (bool): Whether names of months shall be about
+    as long.
     """
     day_first = _day_first(values, locale)
     fields = {value: _fields(value) for value in sorted(set(values))}
@@ -414,7 +311,7 @@ def choose_date_shift(
 
 
 def weekday_beside(text: str, start: int, end: int) -> bool:
-    """RETURNS (bool): Whether a weekday stands next to a span, outside of it. start (int), end (int): Characters."""
+    """Whether a weekday stands next to a span, outside of it."""
     before, after = text[max(0, start - 18) : start], text[end : end + 18]
     near = [*_BESIDE.finditer(before)][-1:]
     if near and _BETWEEN.fullmatch(before, near[0].end()):
@@ -424,12 +321,11 @@ def weekday_beside(text: str, start: int, end: int) -> bool:
 
 
 def _fields(value: str) -> set[str]:
-    """RETURNS (set[str]): The numbers and names of a date, which no part of its surrogate should be."""
     return set(_FIELD.findall(value.lower())) - table().around
 
 
 def _order_lost(values: list[str], shift: DateShift) -> bool:
-    """RETURNS (bool): Whether days without a year, or months, would pass the turn of the year, some of them and not all."""
+    """Whether days without a year, or months, would pass the turn of the year, some of them and not all."""
     turned = set()
     for value in values:
         for part in _read(value) or ():
@@ -439,14 +335,14 @@ def _order_lost(values: list[str], shift: DateShift) -> bool:
     return len(turned) > 1
 
 
-@lru_cache(maxsize=512)
+@per_batch(512)
 def _read(value: str) -> tuple[Part, ...] | None:
     parts = read_dates(value)
     return tuple(parts) if parts else None
 
 
 def _day_first(values: Collection[str], locale: str) -> bool:
-    """RETURNS (bool): Whether "3/5" is the third of May: by another date of the document, else by the country."""
+    """Whether "3/5" is the third of May: by another date of the document, else by the country."""
     found = set()
     for value in values:
         for part in _read(value) or ():
@@ -457,18 +353,15 @@ def _day_first(values: Collection[str], locale: str) -> bool:
 
 
 def surrogate_date(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A date in the same form.
-
-    value (str): As it stands. context (Context): With `dates`, if the document's other dates shall count.
-    attempt (int): Not used: dates of a document move together.
-    RETURNS (str | None): None if it cannot be read, or is no day of the calendar.
+    """A date in the same form, moved as the document's dates do. attempt: Not used. RETURNS (str | None): None if it cannot be
+    read, or is no day of the calendar.
     """
     shift = context.dates or choose_date_shift([value], context.chance, local=False, locale=context.locale)
     return move_dates(value, shift, context.chance)
 
 
 def move_dates(value: str, shift: DateShift, chance: Chance) -> str | None:
-    """RETURNS (str | None): The text with its dates moved. value (str): As it stands. shift, chance: How far, and the key."""
+    """The text with its dates moved, or None."""
     parts = _read(value)
     if parts is None:
         return None
@@ -487,11 +380,7 @@ def move_dates(value: str, shift: DateShift, chance: Chance) -> str | None:
         if new is None:
             return None
         edits += [(*part.groups[field][:2], text) for field, text in new.items() if field in part.groups]
-    out, last = "", 0
-    for start, end, text in sorted(edits):
-        out += value[last:start] + text
-        last = end
-    return out + value[last:]
+    return rewrite(value, sorted(edits))
 
 
 def _month(part: Part, *, of: str = "m") -> tuple[int, Name | None] | None:
@@ -504,7 +393,7 @@ def _month(part: Part, *, of: str = "m") -> tuple[int, Name | None] | None:
 
 
 def _day_of(part: Part, day_first: bool) -> date | None:
-    """RETURNS (date | None): The day that is meant, in 2001 (2000 for a leap day) if there is no year; None if there is none."""
+    """The day that is meant, in 2001 (2000 for a leap day) if there is no year."""
     year = full_year(part.text("y")) if "y" in part.groups else None
     if "a" in part.groups:
         a, b = int(part.text("a")), int(part.text("b"))
@@ -534,7 +423,7 @@ def _move_day(part: Part, day: date | None, shift: DateShift) -> dict[str, str] 
         if (new + timedelta(days=length)).month != new.month:
             new = (new + timedelta(days=length)).replace(day=1) - timedelta(days=length + 1)
         last = new.day + length
-        out |= {"d2": str(last), "o2": ordinal(part.text("o2"), last)}
+        out |= {"d2": str(last), "o2": _day_ending(part.text("o2"), last)}
     fields: list[str] = [f for f in ("a", "b") if f in part.groups] or [f for f in ("m", "d") if part.number(f) is not None]
     texts = [part.text(f) for f in fields]
     padded = any(t.startswith("0") for t in texts) or (len(texts) == 2 and all(len(t) == 2 for t in texts))
@@ -545,12 +434,16 @@ def _move_day(part: Part, day: date | None, shift: DateShift) -> dict[str, str] 
     else:
         month = _month(part)
         assert month is not None
-        out["m"] = like_word(part.text("m"), table().name(month[1], new.month - 1)) if month[1] else _padded(new.month, padded)
+        out["m"] = in_case(part.text("m"), table().name(month[1], new.month - 1)) if month[1] else _padded(new.month, padded)
         out["d"] = _padded(new.day, padded and "m" in fields or part.text("d").startswith("0"))
-        out["o"] = ordinal(part.text("o"), new.day)
+        out["o"] = _day_ending(part.text("o"), new.day)
     if dated:
         out["y"] = like_year(part.text("y"), new.year)
     return out
+
+
+def _day_ending(old: str, day: int) -> str:
+    return "" if old.lower() == "er" and day != 1 else ordinal(old, day)
 
 
 def _padded(number: int, padded: bool) -> str:
@@ -562,11 +455,10 @@ def _weekday(part: Part, day: date | None, shift: DateShift) -> dict[str, str] |
     # A weekday alone changes even where dates move by weeks.
     alone = shift.total % 7 or abs(shift.days) % 6 + 1
     new = (day + timedelta(days=shift.total)).weekday() if day is not None else (name.number + alone) % 7
-    return {"w": like_word(part.text("w"), table().name(name, new))}
+    return {"w": in_case(part.text("w"), table().name(name, new))}
 
 
 def _move_other(part: Part, shift: DateShift, chance: Chance) -> dict[str, str] | None:
-    """RETURNS (dict[str, str] | None): New fields of a month, a year, a season, a decade, a day of some month, a time."""
     out: dict[str, str] = {}
     if part.kind == "time":
         rng = chance.rng("DATE", "time:" + part.text("h") + part.text("n"))
@@ -580,7 +472,7 @@ def _move_other(part: Part, shift: DateShift, chance: Chance) -> dict[str, str] 
     if "season" in part.groups:
         old_season = part.text("season").lower().replace("autumn", "fall")
         index = SEASONS.index(old_season) + shift.step
-        out["season"] = like_word(part.text("season"), SEASONS[index % 4])
+        out["season"] = in_case(part.text("season"), SEASONS[index % 4])
         if "y" in part.groups:
             out["y"] = like_year(part.text("y"), full_year(part.text("y")) - shift.years + index // 4)
         return out
@@ -596,7 +488,7 @@ def _move_other(part: Part, shift: DateShift, chance: Chance) -> dict[str, str] 
         index = year * 12 + month[0] - 1 + (shift.months if "y" in part.groups else shift.months + 12 * shift.years)
         number = index % 12
         out["m"] = (
-            like_word(part.text("m"), table().name(month[1], number))
+            in_case(part.text("m"), table().name(month[1], number))
             if month[1]
             else _padded(number + 1, part.text("m").startswith("0") or len(part.text("m")) == 2)
         )
@@ -611,5 +503,5 @@ def _move_other(part: Part, shift: DateShift, chance: Chance) -> dict[str, str] 
         if not 1 <= day <= 31:
             return None
         number = (min(day, 28) - 1 + abs(shift.days) % 27 + 1) % 28 + 1
-        out |= {"d": str(number), "o": ordinal(part.text("o"), number)}
+        out |= {"d": str(number), "o": _day_ending(part.text("o"), number)}
     return out

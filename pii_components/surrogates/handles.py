@@ -12,19 +12,19 @@ import os
 import re
 import tomllib
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from importlib import resources
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from ..names.letters import has_sign, plain
 from ..names.link import nicknames_of
+from ..names.memo import per_batch
 from ..names.table import NameTable, Source, fold
-from .keys import Chance, pick
+from .keys import pick
 from .numbers import other_number
 from .person_names import Named
-from .style import other_chars, other_shape, word_list, words
+from .style import fill, in_case, other_chars, other_shape, word_list, words
 from .values import Context
 
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -32,7 +32,7 @@ _RUNS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 
 
 class Piece(NamedTuple):
-    """A stretch of letters in a handle that comes from a name: `new` is what it becomes; `weight` how sure that is."""
+    """A stretch of letters in a handle that comes from a name: what it becomes, and how sure that is."""
 
     start: int
     end: int
@@ -41,8 +41,9 @@ class Piece(NamedTuple):
 
 
 class Stem(NamedTuple):
-    """A word of a person for handles: its letters, what they become, its place, its nicknames; `signs` of which one stands in a run
-    that holds more of the word than its initial."""
+    """A word of a person for handles: its letters, what they become, its place, its nicknames; `signs` of which one stands in a
+    run that holds more of the word than its initial.
+    """
 
     old: str
     new: str
@@ -52,7 +53,7 @@ class Stem(NamedTuple):
 
 
 def letters(word: str) -> str:
-    """RETURNS (str): A name as it stands in an address: small ASCII letters only."""
+    """A name as it stands in an address: small ASCII letters only."""
     if word.isascii() and word.isalpha():
         return word.lower()
     return "".join(ch for ch in plain(word).lower() if ch.isascii() and ch.isalpha())
@@ -63,17 +64,14 @@ class People(tuple[Named, ...]):
 
     @classmethod
     def of(cls, people: Sequence[Named]) -> "People":
-        """RETURNS (People): The same ones; themselves, if they are such people already."""
         return people if isinstance(people, cls) else cls(people)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """RETURNS (frozenset[str]): Their names, as they stand in an address."""
         return frozenset([letters(word) for named in self for word in named.person.words])
 
     @cached_property
     def stems(self) -> list[list[Stem]]:
-        """RETURNS (list[list[Stem]]): For each, those of their words that have letters."""
         return [_stems(named) for named in self]
 
     @cached_property
@@ -81,27 +79,22 @@ class People(tuple[Named, ...]):
         return {}
 
     def pieces(self, run: str, i: int) -> tuple[Piece, ...]:
-        """RETURNS (tuple[Piece, ...]): A run of small letters read as the name of one of them; see `_segment`."""
+        """A run of small letters read as the name of one of them; see `_segment`."""
         found = self._read.get((run, i))
         if found is None:
             found = self._read[run, i] = _segment(run, self.stems[i], len(self[i].person.words))
         return found
 
 
-def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table: NameTable, *, attempt: int = 0) -> str:
-    """A handle for somebody else, in the same pattern.
-
-    handle (str): Without "@" or address.
-    people (Sequence[Named]): The document's people; the one whose name it holds lends the surrogate.
-    chance (Chance): Key and scope. table (NameTable): For letters that are nobody's name.
-    attempt (int): Another one for the same handle.
-    RETURNS (str): As many runs of letters and digits as before, with the same separators and case.
+def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
+    """A handle for somebody else, with as many runs of letters and digits, the same separators and case. The person whose name
+    it holds lends the surrogate; letters that are nobody's name become a name of the table.
     """
-    people = People.of(people)
+    people, table = People.of(context.people), context.table
     runs = _RUNS.findall(handle)
     owner = _owner(handle, people)
     avoid = people.words
-    rng = chance.rng("HANDLE", fold(handle), attempt=attempt)
+    rng = context.chance.rng("HANDLE", fold(handle), attempt=attempt)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
     common = any(run[0].isalpha() and run.lower() not in harmless for run in runs)
@@ -122,7 +115,7 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
                 new = run.lower()
             else:
                 new = _unknown(small, rng, table, avoid)
-            out.append(_case(run, new))
+            out.append(in_case(run, new))
         else:
             out.append(run)
     if attempt and owner >= 0 and not any(run.isdecimal() for run in runs):
@@ -132,13 +125,12 @@ def surrogate_handle(handle: str, people: Sequence[Named], chance: Chance, table
 
 
 def owner_of(handle: str, people: Sequence[Named]) -> Named | None:
-    """RETURNS (Named | None): The person whose name explains most of a handle; None if it holds nobody's."""
+    """The person whose name explains most of a handle; None if it holds nobody's."""
     found = _owner(handle, People.of(people))
     return people[found] if found >= 0 else None
 
 
 def _owner(handle: str, people: People) -> int:
-    """RETURNS (int): The place of a handle's owner; -1 if there is none."""
     best, found = 0, -1
     harmless = words("handle_words")
     runs = [(len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in harmless]
@@ -185,10 +177,8 @@ def _forms(run: str, stems: Sequence[Stem]) -> list[tuple[str, str, int, int]]:
 
 
 def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
-    """The best way to read a run of letters as parts of a person's name, each word used once.
-
-    run (str): Small letters. stems (Sequence[Stem]): The person's. size (int): How many words the name has.
-    RETURNS (tuple[Piece, ...]): In order; empty if nothing but scattered initials fits.
+    """The best way to read a run of small letters as parts of a person's name, each word used once; nothing if only scattered
+    initials fit. size: How many words the name has.
     """
     if not run or len(run) > 40:
         return ()
@@ -238,20 +228,19 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
 
 
 def _join(run: str, pieces: Sequence[Piece], rng: Source, table: NameTable, avoid: Collection[str]) -> str:
-    """RETURNS (str): The run with its pieces replaced, each in its own case, and other letters too."""
     out, last = "", 0
     for piece in [*pieces, Piece(len(run), len(run), "", 0)]:
         between = run[last : piece.start]
         kept = between.lower() in words("handle_words")
-        out += between if kept else _case(between, _unknown(between.lower(), rng, table, avoid))
-        out += _case(run[piece.start : piece.end], piece.new)
+        out += between if kept else in_case(between, _unknown(between.lower(), rng, table, avoid))
+        out += in_case(run[piece.start : piece.end], piece.new)
         last = piece.end
     # Initials in capitals look like words in capitals, one letter at a time.
     return out.upper() if len(run) > 1 and run.isupper() else out
 
 
 def _unknown(run: str, rng: Source, table: NameTable, avoid: Collection[str]) -> str:
-    """RETURNS (str): Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
+    """Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
     if len(run) < 4:
         return other_chars(run, rng)
     given = table.is_given(run)
@@ -268,14 +257,14 @@ def _unknown(run: str, rng: Source, table: NameTable, avoid: Collection[str]) ->
 
 
 def _number(run: str, rng: Source) -> str:
-    """RETURNS (str): Other digits; for what may be a year of birth, another year."""
+    """Other digits; for what may be a year of birth, another year."""
     if len(run) == 4 and run.isascii() and 1930 <= int(run) <= 2029:
         return str(pick(rng, [y for y in range(1975, 2010) if y != int(run) and str(y)[2:] != run[2:]]))
     return other_chars(run, rng, first=True)
 
 
 def _is_code(runs: Sequence[str], i: int) -> bool:
-    """RETURNS (bool): Whether letters stand in something like "4f2a9c": digits on both sides, several changes in a word."""
+    """Whether letters stand in something like "4f2a9c": digits on both sides, several changes in a word."""
     start, end = i, i
     while start > 0 and runs[start - 1].isalnum():
         start -= 1
@@ -284,61 +273,34 @@ def _is_code(runs: Sequence[str], i: int) -> bool:
     return end - start >= 2 and sum(len(r) for r in runs[start : end + 1] if r.isdecimal()) > 1
 
 
-def _case(old: str, new: str) -> str:
-    if len(old) > 1 and old.isupper():
-        return new.upper()
-    return new[:1].upper() + new[1:] if old[:1].isupper() else new
-
-
-# Surrogates for e-mail addresses: the handle of the surrogate name at a domain that belongs to nobody.
-
+# E-mail addresses: the handle of the surrogate name at a domain that belongs to nobody.
 AT = re.compile(r"@|＠|\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|\s+at\s+|\s+@\s*", re.IGNORECASE)
 DOT = re.compile(r"\s*[\[({<]\s*(?:dot|\.)\s*[\])}>]\s*|\s+dot\s+|[.．]", re.IGNORECASE)
-# In which only "@" and "." can separate.
-_SIMPLE = re.compile(r"[\w.@+-]+", re.ASCII)
 _PREFIX = re.compile(r"^(?:mailto:|e-?mail:)\s*", re.IGNORECASE)
 
 
 def surrogate_email(value: str, context: Context, attempt: int = 0) -> str | None:
-    """An address in the same pattern.
-
-    value (str): As it stands, also with "at" and "dot" spelled out.
-    context (Context): The document's people, chance and settings. attempt (int): Another one for the same value.
-    RETURNS (str | None): None if there is no handle in it.
+    """An address in the same pattern, also with "at" and "dot" spelled out. RETURNS (str | None): None if there is no handle in
+    it.
     """
     prefix = _PREFIX.match(value)
     start = prefix.end() if prefix else 0
-    at = _at(value, start)
-    local = value[start : at[0]] if at else value[start:]
+    at = AT.search(value, start)
+    local = value[start : at.start()] if at else value[start:]
     if not has_sign(local):
         return None
-    handle = surrogate_handle(local, context.people, context.chance, context.table, attempt=attempt)
-    if not at:
-        return value[:start] + handle
-    return value[:start] + handle + value[at[0] : at[1]] + surrogate_domain(value[at[1] :], context)
-
-
-def _at(value: str, start: int) -> tuple[int, int] | None:
-    """RETURNS (tuple[int, int] | None): Where the first `AT` of an address stands, from a place on."""
-    if _SIMPLE.fullmatch(value):
-        place = value.find("@", start)
-        return (place, place + 1) if place >= 0 else None
-    found = AT.search(value, start)
-    return found.span() if found else None
+    new = value[:start] + surrogate_handle(local, context, attempt)
+    return new + at.group() + surrogate_domain(value[at.end() :], context) if at else new
 
 
 def surrogate_domain(domain: str, context: Context) -> str:
-    """A domain of the same kind: school, free mail, organisation or other.
-
-    domain (str): As it stands. context (Context): `reserved` asks for one that nobody can own (RFC 2606).
-    RETURNS (str): With the separators of the original, so far as there are as many.
+    """A domain of the same kind (school, free mail, organisation, other) with the separators of the original; if
+    `context.reserved`, one that nobody can own (RFC 2606).
     """
-    simple = _SIMPLE.fullmatch(domain)
-    parts = [p for p in (domain.split(".") if simple else DOT.split(domain)) if p]
-    dots = ["."] if simple else DOT.findall(domain) or ["."]
-    if not parts:
+    dot = DOT.search(domain)
+    names = [p.strip().lower() for p in DOT.split(domain) if p]
+    if not names:
         return domain
-    names = [p.strip().lower() for p in parts]
     school = (
         "edu" in names[-2:] or "ac" in names[-2:-1] or "k12" in names or any(n.startswith(("uni", "college")) for n in names)
     )
@@ -354,20 +316,15 @@ def surrogate_domain(domain: str, context: Context) -> str:
         made_up = pick(rng, word_list("domain_starts")) + pick(rng, word_list("domain_ends"))
         new = [made_up, *(names[-2:] if second_level else [ending])]
     upper = len(domain) > 1 and domain.isupper()
-    return dots[0].join(p.upper() if upper else p for p in new)
+    return (dot.group() if dot else ".").join(p.upper() if upper else p for p in new)
 
 
 # Which parts of a social site's address say who somebody is: rules as data, resources/surrogates/sites.toml.
-
 WORD, HANDLE, ID, TEXT = ("word", "handle", "id", "text")
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
-    """A site. name (str): As in the table. patterns (tuple[tuple[str, ...], ...]): Of paths. keep (frozenset[str]): Its own words.
-
-    leads (tuple[str, ...]): With what codes begin. check (str): Scheme of a number with a check digit; empty for none.
-    """
+class Site(NamedTuple):
+    """A site: its patterns of paths, its own words, with what codes begin, and the scheme of a number with a check digit."""
 
     name: str
     patterns: tuple[tuple[str, ...], ...]
@@ -388,24 +345,19 @@ def _sites() -> dict[str, Site]:
     return found
 
 
-@lru_cache(maxsize=256)
+@per_batch(256)
 def site_of(host: str) -> Site | None:
-    """RETURNS (Site | None): The site of a host, or of what it is a subdomain of. host (str): In lower case."""
+    """The rules of a host in lower case, or of what it is a subdomain of."""
     labels = host.split(".")
     return next((site for i in range(len(labels) - 1) if (site := _sites().get(".".join(labels[i:])))), None)
 
 
 def site_names() -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Sites that have rules."""
     return tuple(dict.fromkeys(site.name for site in _sites().values()))
 
 
 def read_path(site: Site, steps: list[str]) -> list[str]:
-    """What each step of a path is.
-
-    site (Site): Its rules. steps (list[str]): Decoded, without empty ones at the end.
-    RETURNS (list[str]): `WORD`, `HANDLE`, `ID` or `TEXT` for each.
-    """
+    """What each decoded step of a path is: `WORD`, `HANDLE`, `ID` or `TEXT`."""
     for pattern in site.patterns:
         more = pattern[-1] == "*"
         fixed = pattern[:-1] if more else pattern
@@ -417,8 +369,7 @@ def read_path(site: Site, steps: list[str]) -> list[str]:
     return [TEXT] * len(steps)
 
 
-# Surrogates for personal web addresses: taken apart, the identifying parts replaced, the rest kept.
-
+# Personal web addresses: taken apart, the identifying parts replaced, the rest kept.
 _URL = re.compile(
     r"^(?P<scheme>[a-z][a-z0-9+.-]*:/{1,2}|//)?(?P<user>[^@/?#]*@)?(?P<host>\[[^\]]*\]|[^/?#:]+)(?P<port>:\d+)?"
     r"(?P<path>/[^?#]*)?(?P<query>\?[^#]*)?(?P<fragment>#.*)?$",
@@ -431,22 +382,19 @@ _CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{6,}|\d{5,}|[A-Za-z0-9_-]{20,}")
 
 
 def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
-    """An address of the same kind for somebody else.
-
-    value (str): As it stands; spaces inside it are left out. context (Context): People, chance, settings.
-    attempt (int): Another one for the same value.
-    RETURNS (str | None): None if it is no address.
+    """An address of the same kind for somebody else; spaces inside it are left out. RETURNS (str | None): None if it is no
+    address.
     """
     compact = "".join(value.split())
     if compact.startswith("@"):
-        return surrogate_handle(compact, context.people, context.chance, context.table, attempt=attempt)
+        return surrogate_handle(compact, context, attempt)
     match = _URL.match(compact)
     if not match or not has_sign(compact):
         return None
     scheme, user, host, port, path, query, fragment = match.groups("")
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
     site = site_of(host.lower())
-    user = surrogate_handle(user, context.people, context.chance, context.table) if user else ""
+    user = surrogate_handle(user, context) if user else ""
     host, known = _host(host, site, context, rng, attempt)
     path = _path(path, site, context, rng, attempt)
     query = _query(query, rng)
@@ -457,7 +405,6 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
 
 
 def _path(path: str, site: Site | None, context: Context, rng: Source, attempt: int) -> str:
-    """RETURNS (str): A path, by the rules of its site where there are some."""
     steps = path.split("/")
     if site is None:
         return "/".join(_segment_url(s, context, rng, attempt) for s in steps)
@@ -467,25 +414,23 @@ def _path(path: str, site: Site | None, context: Context, rng: Source, attempt: 
 
 
 def _step(step: str, kind: str, site: Site, context: Context, rng: Source, attempt: int) -> str:
-    """RETURNS (str): One step of a known site's path. kind (str): What it is, one of those in sites.py."""
     plain = unquote(step)
     if kind == WORD or not has_sign(plain):
         return step
     if kind == ID and ":" not in plain:
         code = "".join(ch for ch in plain if ch.isalnum())
         if site.check and (made := other_number(code, rng, site.check) if code[:-1].isdecimal() else None):
-            chars = iter(made)
-            return "".join(next(chars) if ch.isalnum() else ch for ch in plain)
+            return fill(plain, made)
         lead = next((lead for lead in site.leads if plain.startswith(lead) and len(plain) > len(lead) + 8), "")
-        return quote(lead + other_shape(plain[len(lead) :], rng), safe="@-._~+!$&'()*,;=:")
+        return _quoted(lead + other_shape(plain[len(lead) :], rng))
     if kind == HANDLE and not _is_code_url(plain):
-        new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
-        return new if plain == step else quote(new, safe="@-._~+!$&'()*,;=:")
+        new = surrogate_handle(plain, context, attempt)
+        return new if plain == step else _quoted(new)
     return _segment_url(step, context, rng, attempt, common=False)
 
 
 def _host(host: str, of: Site | None, context: Context, rng: Source, attempt: int) -> tuple[str, bool]:
-    """RETURNS (tuple[str, bool]): The new host, and whether it is one that many people use. of (Site | None): Its rules."""
+    """The new host, and whether it is one that many people use."""
     lower = host.lower()
     if _NUMBERS.fullmatch(lower):
         return f"192.0.2.{1 + int(rng.random() * 254)}", False
@@ -496,19 +441,19 @@ def _host(host: str, of: Site | None, context: Context, rng: Source, attempt: in
     owner = lower.removesuffix("." + site) if site else ""
     if owner not in ("", "www", "m"):
         lead = "www." if owner.startswith("www.") else ""
-        handle = surrogate_handle(host[len(lead) : len(owner)], context.people, context.chance, context.table, attempt=attempt)
+        handle = surrogate_handle(host[len(lead) : len(owner)], context, attempt)
         return lead + handle + host[len(owner) :], True
     if of or not words("social_sites").isdisjoint(ends) or not words("hosted_sites").isdisjoint(ends):
         return host, True
-    extracted = _extract(lower)
+    extracted = _extractor()(lower)
     domain, suffix = extracted.domain, extracted.suffix
     registered = f"{domain}.{suffix}" if suffix else domain
-    handle = surrogate_handle(domain, context.people, context.chance, context.table, attempt=attempt) or "site"
+    handle = surrogate_handle(domain, context, attempt) or "site"
     lead = lower[: len(lower) - len(registered)]
     if lead not in ("", "www.", "m.", "blog.", "portfolio."):
         # "maria-lopez.some-school.edu": the person before the school.
         steps = [step for step in lead.split(".") if owner_of(step, context.people)]
-        new = (surrogate_handle(step, context.people, context.chance, context.table, attempt=attempt) for step in steps)
+        new = (surrogate_handle(step, context, attempt) for step in steps)
         lead = ".".join([*new, ""]) if steps else "www."
     if not context.reserved:
         return f"{lead}{handle}.{suffix or 'com'}", False
@@ -528,13 +473,12 @@ def _extractor() -> Any:
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, fallback_to_snapshot=True)
 
 
-@lru_cache(maxsize=256)
-def _extract(host: str) -> Any:
-    return _extractor()(host)
+def _quoted(step: str) -> str:
+    return quote(step, safe="@-._~+!$&'()*,;=:")
 
 
 def _segment_url(segment: str, context: Context, rng: Source, attempt: int, *, common: bool = True) -> str:
-    """RETURNS (str): One step of a path: a new code for a code, else a new handle. common (bool): Whether common words stay."""
+    """One step of a path: a new code for a code, else a new handle. common: Whether common words stay."""
     plain = unquote(segment)
     if not has_sign(plain) or (common and plain.lower() in words("path_words")):
         return segment
@@ -544,14 +488,14 @@ def _segment_url(segment: str, context: Context, rng: Source, attempt: int, *, c
         # A channel's code begins with UC: a fact about the site.
         lead = "UC" if _CHANNEL.fullmatch(plain) else ""
         return lead + other_shape(plain[len(lead) :], rng)
-    new = surrogate_handle(plain, context.people, context.chance, context.table, attempt=attempt)
+    new = surrogate_handle(plain, context, attempt)
     if plain.lower().endswith((".html", ".htm", ".php", ".pdf", ".aspx")):
         new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
-    return new if plain == segment else quote(new, safe="@-._~+!$&'()*,;=:")
+    return new if plain == segment else _quoted(new)
 
 
 def _is_code_url(text: str) -> bool:
-    """RETURNS (bool): Whether a step of a path is a code ("4f2a9c", "dQw4w9WgXcQ") rather than a handle ("maria-lopez-99")."""
+    """Whether a step of a path is a code ("4f2a9c", "dQw4w9WgXcQ") rather than a handle ("maria-lopez-99")."""
     if not _CODE.fullmatch(text):
         return False
     if text == text.lower() and any([len(word) > 2 and word.isalpha() for word in text.replace("_", "-").split("-")]):
@@ -562,20 +506,12 @@ def _is_code_url(text: str) -> bool:
 
 
 def _query(query: str, rng: Source) -> str:
-    """RETURNS (str): The query with its keys kept and all values changed."""
-    if not query:
-        return ""
-    out = []
+    """The query with its keys kept and all values changed."""
+    out = query[:1]
     for part in re.split(r"([&;])", query[1:]):
         key, equals, value = part.partition("=")
-        if equals:
-            out.append(key + "=" + other_shape(value, rng))
-        else:
-            out.append(other_shape(part, rng) if part not in "&;" else part)
-    return "?" + "".join(out)
-
-
-# Surrogates for user names: the handle of the surrogate name. "@mlopez99" -> "@cvidal47".
+        out += key + equals + other_shape(value, rng) if equals else other_shape(part, rng)
+    return out
 
 
 def surrogate_username(value: str, context: Context, attempt: int = 0) -> str | None:
@@ -583,4 +519,4 @@ def surrogate_username(value: str, context: Context, attempt: int = 0) -> str | 
     if not has_sign(value):
         return None
     lead = len(value) - len(value.lstrip("@＠ "))
-    return value[:lead] + surrogate_handle(value[lead:], context.people, context.chance, context.table, attempt=attempt)
+    return value[:lead] + surrogate_handle(value[lead:], context, attempt)

@@ -33,11 +33,7 @@ _PAGE = re.compile(r"\s*(?:page|pg?\.?)?\s*\d{1,4}\s*(?:(?:of|/)\s*\d{1,4}\s*)?"
 
 
 def find_headers(text: str, items: Sequence[Item]) -> list[tuple[int, int]]:
-    """Find what is to be removed.
-
-    text (str): The document. items (Sequence[Item]): Its spans, sorted.
-    RETURNS (list[tuple[int, int]]): Start and end of the header and of each running head, sorted; no item lies across an edge.
-    """
+    """Start and end of the header and of each running head, sorted; no item lies across an edge. items: Sorted."""
     found = [(0, end)] if (end := _end_of_header(text, items)) else []
     pos = 0
     for line in text.splitlines(keepends=True):
@@ -52,7 +48,7 @@ def find_headers(text: str, items: Sequence[Item]) -> list[tuple[int, int]]:
 
 
 def _end_of_header(text: str, items: Sequence[Item]) -> int:
-    """RETURNS (int): Where the header ends, blank lines after it included; 0 if there is none."""
+    """Where the header ends, blank lines after it included; 0 if there is none."""
     pos = end = count = 0
     who = blank = False
     for line in text.splitlines(keepends=True):
@@ -72,7 +68,7 @@ def _end_of_header(text: str, items: Sequence[Item]) -> int:
 
 
 def _is_heading(line: str, start: int, inside: Sequence[Item]) -> bool:
-    """RETURNS (bool): Whether a line looks like one of a header: short, no prose, and with a name, a date or a cue in it."""
+    """Whether a line looks like one of a header: short, no prose, and with a name, a date or a cue in it."""
     rest = line
     for item in reversed(inside):
         rest = rest[: max(0, item.start - start)] + " " + rest[max(0, item.end - start) :]

@@ -30,18 +30,11 @@ MIN_KEY_BYTES = 16
 T = TypeVar("T")
 _WORDS = Struct("<4Q").unpack
 _SIZE = Struct(">I").pack
-# Of SHA-256, in bytes, and what HMAC does with a key of that length.
-_BLOCK = 64
-_INNER, _OUTER = (bytes(i ^ pad for i in range(256)) for pad in (0x36, 0x5C))
 
 
 def load_key(*, path: str | Path | None = None, env: str | None = KEY_ENV) -> bytes | None:
-    """The secret key, from a file or else from an environment variable.
-
-    path (str | Path | None): A file; white space at its ends does not count.
-    env (str | None): Name of the environment variable to look at when there is no file.
-    RETURNS (bytes | None): The key; None if neither is given.
-    RAISES (PiiError): E401 if the file cannot be read, E402 if the key is too short.
+    """The secret key, from a file (white space at its ends does not count) or else from an environment variable; None if
+    neither is given. RAISES (PiiError): E401 if the file cannot be read, E402 if the key is too short.
     """
     if path is not None:
         try:
@@ -63,15 +56,12 @@ def check_key(key: bytes, *, source: str) -> bytes:
 
 
 def random_key() -> bytes:
-    """RETURNS (bytes): A new key of 32 bytes."""
     return secrets.token_bytes(32)
 
 
 class Stream:
-    """Numbers from a digest: its four words, then those of SHA-256 of it and a counter. To seed a `random.Random` costs as much as
-    a hundred of them, and a surrogate needs few.
-
-    seed (bytes): 32 bytes.
+    """Numbers from a digest of 32 bytes: its four words, then those of SHA-256 of it and a counter. To seed a `random.Random`
+    costs as much as a hundred of them, and a surrogate needs few.
     """
 
     __slots__ = ("seed", "_numbers", "_block")
@@ -91,108 +81,66 @@ class Stream:
 
 @dataclass(frozen=True)
 class Chance:
-    """A key and a scope.
-
-    key (bytes): The secret; never shown and never saved with a pipeline.
-    scope (str): Within what equal values get equal surrogates: "corpus", a thread's or author's id, a document's digest.
+    """A key, which is never shown, and a scope, within what equal values get equal surrogates: "corpus", a thread's or author's
+    id, a document's digest.
     """
 
     key: bytes = field(repr=False)
     scope: str = ""
 
     def digest(self, *parts: str) -> bytes:
-        """RETURNS (bytes): HMAC-SHA256 of the parts, each with its length before it, so that no two lists look alike."""
-        inner, outer = self._keyed
-        return _finish(inner, outer, _message(parts))
-
-    @cached_property
-    def _keyed(self) -> "tuple[hashlib._Hash, hashlib._Hash]":
-        # The two hashes of HMAC (RFC 2104), begun once: to copy an `hmac.HMAC` takes longer than to hash a value.
-        key = (self.key if len(self.key) <= _BLOCK else hashlib.sha256(self.key).digest()).ljust(_BLOCK, b"\0")
-        return hashlib.sha256(key.translate(_INNER)), hashlib.sha256(key.translate(_OUTER))
-
-    @cached_property
-    def _scoped(self) -> "hashlib._Hash":
-        # Begun once: the key and the scope are the same for all values of a document.
-        inner = self._keyed[0].copy()
-        inner.update(_message((self.scope,)))
-        return inner
-
-    def _seed(self, message: bytes) -> bytes:
-        """RETURNS (bytes): `digest` of the scope and the parts. message (bytes): The parts, as `_message` writes them."""
-        return _finish(self._scoped, self._keyed[1], message)
+        """HMAC-SHA256 of the parts, each with its length before it, so that no two lists look alike."""
+        return hmac.digest(self.key, _message(parts), "sha256")
 
     def rng(self, label: str, value: str, *, attempt: int = 0) -> Stream:
         """A stream of numbers for one value.
 
-        label (str): A label, or what the numbers are for.
-        value (str): The value, normalised: what shall count as equal must be equal here.
+        label (str): A label, or what the numbers are for. value (str): Normalised: what shall count as equal must be equal here.
         attempt (int): Another stream for the same value, when the first one gave something unfit.
-        RETURNS (Stream): For `pick` and `random()`; its seed is also a secret place in line.
         """
         raw = value.encode("utf8", "surrogatepass")
-        message = _part(label) + _SIZE(len(raw)) + raw + (_part(str(attempt)) if attempt else _FIRST_ATTEMPT)
-        return Stream(_finish(self._scoped, self._keyed[1], message))
+        message = self._scope + _part(label) + _SIZE(len(raw)) + raw + _part(str(attempt) if attempt else "0")
+        return Stream(hmac.digest(self.key, message, "sha256"))
+
+    @cached_property
+    def _scope(self) -> bytes:
+        return _message((self.scope,))
 
     def order(self, value: str) -> bytes:
-        """RETURNS (bytes): A secret place in line: who comes first when two values want the same surrogate."""
-        return self._seed(_message(("order", value)))
+        """A secret place in line: who comes first when two values want the same surrogate."""
+        return self.digest(self.scope, "order", value)
 
     def token(self, label: str, value: str) -> str:
-        """RETURNS (str): A pseudonym that only who has the key can compute: 40 bits of the digest, as hexadecimal digits."""
-        return self._seed(_message(("token", label, value))).hex()[:10]
+        """A pseudonym that only who has the key can compute: 40 bits of the digest, as hexadecimal digits."""
+        return self.digest(self.scope, "token", label, value).hex()[:10]
 
     def within(self, scope: str) -> "Chance":
-        """RETURNS (Chance): The same key in another scope; what was computed of the key is not computed again."""
-        keyed = self._keyed
-        other = Chance(self.key, scope)
-        inner = keyed[0].copy()
-        inner.update(_message((scope,)))
-        other.__dict__.update(_keyed=keyed, _scoped=inner)
-        return other
+        """The same key in another scope."""
+        return Chance(self.key, scope)
 
     def variant(self, name: str) -> "Chance":
-        """RETURNS (Chance): The same key, with other surrogates; itself for an empty name."""
+        """The same key, with other surrogates; itself for an empty name."""
         return self.within(f"{self.scope}|variant:{name}") if name else self
-
-
-def _finish(inner: "hashlib._Hash", outer: "hashlib._Hash", message: bytes) -> bytes:
-    inner, outer = inner.copy(), outer.copy()
-    inner.update(message)
-    outer.update(inner.digest())
-    return outer.digest()
-
-
-def _message(parts: Sequence[str]) -> bytes:
-    out = b""
-    for part in parts:
-        raw = part.encode("utf8", "surrogatepass")
-        out += _SIZE(len(raw)) + raw
-    return out
 
 
 @lru_cache(maxsize=64)
 def _part(name: str) -> bytes:
-    """RETURNS (bytes): One part of a message. name (str): A label or a number, of which there are few; never a value."""
+    """One part of a message: a label or a number, of which there are few; never a value."""
     return _message((name,))
 
 
-_FIRST_ATTEMPT = _part("0")
+def _message(parts: Sequence[str]) -> bytes:
+    encoded = [part.encode("utf8", "surrogatepass") for part in parts]
+    return b"".join([_SIZE(len(part)) + part for part in encoded])
 
 
 def pick(rng: Source, options: Sequence[T]) -> T:
-    """RETURNS (T): One of the options; unlike `choice`, from one call of `random()`."""
+    """One of the options; unlike `choice`, from one call of `random()`."""
     return options[int(rng.random() * len(options))]
 
 
-# The key of a component: given, or from a file, an environment variable, or made for this run. It is in no pickle.
-
-
 class Secret:
-    """A key.
-
-    path (str | None): A file that holds it. env (str | None): An environment variable that does, if there is no file.
-    """
+    """The key of a component: given, or from a file, else an environment variable, else made for this run. It is in no pickle."""
 
     def __init__(self, *, path: str | None = None, env: str | None = KEY_ENV) -> None:
         self.path, self.env = path, env
@@ -201,14 +149,13 @@ class Secret:
         self._run_key: bytes | None = random_key()
         self._print = b""
         self._warned = False
-        self._chance: Chance | None = None
 
     def give(self, key: bytes) -> None:
-        """Use a key instead of a file or a variable. key (bytes): At least 16 bytes. RAISES (PiiError): E402 if it is shorter."""
+        """Use a key of at least 16 bytes instead of a file or a variable. RAISES (PiiError): E402 if it is shorter."""
         self._key, self._print = check_key(key, source="set_key"), b""
 
     def look_again(self, *, path: str | None, env: str | None) -> None:
-        """Forget the key; look for it in this file or variable. path (str | None), env (str | None): See `Secret`."""
+        """Forget the key; look for it in this file or variable."""
         self.path, self.env, self._key = path, env, None
 
     def get(self) -> bytes:
@@ -230,11 +177,7 @@ class Secret:
         return self._run_key
 
     def chance(self) -> Chance:
-        """RETURNS (Chance): The key, without a scope yet. RAISES (PiiError): See `get`."""
-        key = self.get()
-        if self._chance is None or self._chance.key != key:
-            self._chance = Chance(key)
-        return self._chance
+        return Chance(self.get())
 
     def __getstate__(self) -> dict[str, Any]:
         key = self._key or load_key(path=self.path, env=self.env) or self._run_key
@@ -242,10 +185,10 @@ class Secret:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.path, self.env, self._print = state["path"], state["env"], state["print"]
-        self._key = self._run_key = self._chance = None
+        self._key = self._run_key = None
         self._warned = False
 
 
 def _print(key: bytes) -> bytes:
-    """RETURNS (bytes): What tells a key from others, and tells nothing about it."""
+    """What tells a key from others, and tells nothing about it."""
     return Chance(key).digest("which key")[:8]

@@ -10,11 +10,10 @@ from collections.abc import Callable
 
 from ..names.table import Source
 from .keys import pick
-from .style import other_char, other_chars, word_list
+from .style import fill, other_char, other_chars, word_list
 from .values import Context, canonical
 
 # Check digits: found in an ID number, and made anew, so that a surrogate is as valid as its original.
-
 _D = (
     "0123456789", "1234067895", "2340178956", "3401289567", "4012395678",
     "5987604321", "6598710432", "7659821043", "8765932104", "9876543210",
@@ -69,12 +68,12 @@ _SCHEMES: dict[str, tuple[range | tuple[int, ...], int, Callable[[str], str]]] =
 
 
 def check(scheme: str, body: str) -> str:
-    """RETURNS (str): The check characters of a number. scheme (str): A name. body (str): Its other digits."""
+    """The check characters of a number without them. scheme: A key of `_SCHEMES`."""
     return _SCHEMES[scheme][2](body)
 
 
 def scheme_of(code: str) -> str:
-    """RETURNS (str): The scheme that a number fits; empty if none. code (str): ASCII digits, the last one may be X."""
+    """The scheme that a number of ASCII digits fits, the last of which may be X; empty if none."""
     for name, (lengths, size, make) in _SCHEMES.items():
         body = code[:-size]
         if len(code) in lengths and body.isascii() and body.isdecimal() and make(body) == code[-size:].upper():
@@ -83,11 +82,7 @@ def scheme_of(code: str) -> str:
 
 
 def other_number(code: str, rng: Source, scheme: str) -> str | None:
-    """Another number with a right check.
-
-    code (str): As for `scheme_of`. rng (Source): Chance. scheme (str): From `scheme_of`.
-    RETURNS (str | None): Different at every place; None if chance finds none.
-    """
+    """Another number with a right check, different at every place; None if chance finds none. code, scheme: See `scheme_of`."""
     size = _SCHEMES[scheme][1]
     for _ in range(80):
         body = other_chars(code[:-size], rng, first=True)
@@ -98,10 +93,7 @@ def other_number(code: str, rng: Source, scheme: str) -> str | None:
 
 
 def other_iban(code: str, rng: Source) -> str | None:
-    """RETURNS (str | None): Another account number of the same country with right check digits; None if it is none.
-
-    code (str): Letters and digits, without spaces.
-    """
+    """Another account number (letters and digits, no spaces) of the same country with right check digits; None if it is none."""
     upper = code.upper()
     if not (15 <= len(code) <= 34 and upper.isascii() and upper.isalnum() and upper[:2].isalpha() and upper[2:4].isdecimal()):
         return None
@@ -126,10 +118,8 @@ _LEAD = re.compile(
 
 
 def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A number of the same shape, different at every place: no part of the original survives, but the country of an IBAN.
-
-    value (str): As it stands, also "ID: ...". context (Context): Chance. attempt (int): Another one for the same value.
-    RETURNS (str | None): None if there is no letter or digit in it.
+    """A number of the same shape, different at every place: no part of the original survives, but the country of an IBAN and a
+    word like "ID:" before it. RETURNS (str | None): None if there is no letter or digit in it.
     """
     lead = _LEAD.match(value)
     start = lead.end() if lead and any(ch.isalnum() for ch in value[lead.end() :]) else 0
@@ -140,8 +130,7 @@ def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | No
     scheme = scheme_of(code)
     new = other_number(code, rng, scheme) if scheme else other_iban(code, rng)
     if new is not None:
-        chars = iter(new)
-        return value[:start] + "".join(next(chars) if ch.isalnum() else ch for ch in value[start:])
+        return value[:start] + fill(value[start:], new)
     out, first = [], True
     for ch in value[start:]:
         # One number of the stream for each letter or digit: "AB-12" and "AB12" get the same characters.
@@ -151,14 +140,13 @@ def surrogate_id_num(value: str, context: Context, attempt: int = 0) -> str | No
 
 
 def id_key(value: str) -> str:
-    """RETURNS (str): What makes two ID numbers one: letters and digits, without the word before them."""
+    """What makes two ID numbers one: letters and digits, without the word before them."""
     lead = _LEAD.match(value)
     rest = value[lead.end() :] if lead else value
     return canonical(rest) or canonical(value)
 
 
-# Surrogates for phone numbers: the same shape, other digits; numbers kept free for films where a country has them.
-
+# Phone numbers: the same shape, other digits; numbers kept free for films where a country has them.
 _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
 _WORD = re.compile(r"\b(?:zero|oh|one|two|three|four|five|six|seven|eight|nine)\b", re.IGNORECASE)
 _EXTENSION = re.compile(r"(?:ext\.?|extension|x)\s*\d+\s*$", re.IGNORECASE)
@@ -170,10 +158,8 @@ _FREE = {"44": (10, "7700900"), "33": (9, "19900")}
 
 
 def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A number of the same shape.
-
-    value (str): As it stands. context (Context): Chance and settings. attempt (int): Another one for the same value.
-    RETURNS (str | None): None if there is no digit, not even as a word.
+    """A number of the same shape; `context.reserved` asks for one that is kept free, where a country has such. RETURNS (str |
+    None): None if there is no digit, not even as a word.
     """
     rng = context.chance.rng("PHONE_NUM", phone_key(value), attempt=attempt)
     if not any(ch.isdecimal() for ch in value):
@@ -186,30 +172,29 @@ def surrogate_phone(value: str, context: Context, attempt: int = 0) -> str | Non
     new = _new_digits(main, digits, context, rng)
     if new == digits:
         new = _others(digits, rng)
-    out, i = [], 0
-    for ch in main:
-        if ch.isdecimal():
-            out.append(new[i] if ch.isascii() else chr(ord(ch) - unicodedata.decimal(ch) + int(new[i])))
-            i += 1
-        else:
-            out.append(ch)
-    rest = value[len(main) :]
-    return "".join(out) + "".join([other_char(ch, rng) if ch.isdecimal() else ch for ch in rest])
+    made = iter(new)
+    out = [_in_script(ch, next(made)) if ch.isdecimal() else ch for ch in main]
+    return "".join(out + [other_char(ch, rng) if ch.isdecimal() else ch for ch in value[len(main) :]])
+
+
+def _in_script(old: str, digit: str) -> str:
+    return digit if old.isascii() else chr(ord(old) - unicodedata.decimal(old) + int(digit))
 
 
 def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
     country, national = _split(main, digits, context.locale)
+    lead = digits[: len(digits) - len(national)]
     if country == "1" and len(national) in (7, 10):
         area = pick(rng, [a for a in word_list("area_codes") if a != national[:3]]) if len(national) == 10 else ""
         if context.reserved:
             free = _LINES if national[-4:] not in _LINES else tuple(line for line in _LINES if line != national[-4:])
             line = pick(rng, free)
-            return digits[: len(digits) - len(national)] + area + "555" + line
+            return lead + area + "555" + line
         office = _others(national[-7:-4], rng)
-        return digits[: len(digits) - len(national)] + area + office.replace("1", "7", 1) + _others(national[-4:], rng)
+        return lead + area + office.replace("1", "7", 1) + _others(national[-4:], rng)
     if context.reserved and country in _FREE and len(national) == _FREE[country][0]:
         start = _FREE[country][1]
-        return digits[: len(digits) - len(national)] + start + _others(national[len(start) :], rng)
+        return lead + start + _others(national[len(start) :], rng)
     kept = len(digits) - len(national)
     # A leading zero dials within a country; the country's own code says no more than the language of the text.
     if national.startswith("0") and len(national) > 4:
@@ -218,7 +203,7 @@ def _new_digits(main: str, digits: str, context: Context, rng: Source) -> str:
 
 
 def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
-    """RETURNS (tuple[str, str]): Country code ("" if unknown) and national digits."""
+    """Country code ("" if unknown) and national digits."""
     if main.strip().startswith(("+", "＋")) or digits.startswith("00"):
         from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
@@ -237,7 +222,6 @@ def _split(main: str, digits: str, locale: str) -> tuple[str, str]:
 
 
 def _digits(text: str) -> str:
-    """RETURNS (str): The digits of a text, in ASCII."""
     if text.isascii():
         return "".join(filter(str.isdigit, text))
     return "".join([str(unicodedata.decimal(ch)) for ch in text if ch.isdecimal()])
@@ -248,6 +232,6 @@ def _others(digits: str, rng: Source) -> str:
 
 
 def phone_key(value: str) -> str:
-    """RETURNS (str): What makes two phone numbers one: the last ten digits, or the words."""
+    """What makes two phone numbers one: the last ten digits, or the words."""
     digits = _digits(value)
     return digits[-10:] if digits else " ".join(_WORD.findall(value.lower()))

@@ -47,8 +47,7 @@ _REACH = 60
 def detail_roles(text: str, spans: Sequence[tuple[int, int, str]]) -> list[str]:
     """Find out whose details they are.
 
-    text (str): The document. spans (Sequence[tuple[int, int, str]]): Start, end (characters, exclusive) and label; sorted, names
-    and details alike.
+    spans (Sequence[tuple[int, int, str]]): Start, end (characters, exclusive) and label; sorted, names and details alike.
     RETURNS (list[str]): For each span a role from labels.ROLES, or "" if nothing tells; a name's own role.
     """
     people = _people(text, spans)
@@ -70,7 +69,7 @@ def detail_roles(text: str, spans: Sequence[tuple[int, int, str]]) -> list[str]:
 
 
 def set_detail_roles(doc: "Doc", key: str = "pii") -> None:
-    """Write `span._.pii_role` of the details of a document that have none yet. doc (Doc): With `doc.spans[key]`."""
+    """Write `span._.pii_role` of the details in `doc.spans[key]` that have none yet."""
     spans = sorted(doc.spans[key], key=lambda s: (s.start, s.end)) if key in doc.spans else []
     if not any(span.label_ in OWNED and not span._.pii_role for span in spans):
         return
@@ -81,12 +80,11 @@ def set_detail_roles(doc: "Doc", key: str = "pii") -> None:
 
 
 def _one_of(roles: set[str]) -> str:
-    """RETURNS (str): The role that one value has, whatever its mentions say: a student's if one says so, none if they differ."""
+    """The role that one value has, whatever its mentions say: a student's if one says so, none if they differ."""
     return STUDENT if STUDENT in roles else next(iter(roles)) if len(roles) == 1 else ""
 
 
 def _people(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[Named, str]]:
-    """RETURNS (list[tuple[Named, str]]): The people named in a document with their roles."""
     names = [span for span in spans if is_name(span[2])]
     mentions = spell_initials([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, _ in names])
     people, owners = link(mentions)
@@ -99,7 +97,7 @@ def _people(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[Name
 
 
 def _by_name(value: str, label: str, people: Sequence[tuple[Named, str]]) -> str:
-    """RETURNS (str): The role of the person whose name a detail holds. A student whose name it holds too goes before others."""
+    """The role of the person whose name a detail holds. A student whose name it holds too goes before others."""
     if label not in _HANDLES:
         return ""
     steps = (
@@ -117,7 +115,7 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, str]]) -> str
 
 
 def _by_place(text: str, spans: Sequence[tuple[int, int, str]], roles: Sequence[str], i: int) -> str:
-    """RETURNS (str): The role that the words around a detail tell. roles (Sequence[str]): Of the spans before it."""
+    """The role that the words around a detail tell. roles: Of the spans before it."""
     start, end, _ = spans[i]
     if _MINE.search(text[max(0, start - _REACH) : start]):
         return STUDENT
@@ -133,7 +131,7 @@ def _by_place(text: str, spans: Sequence[tuple[int, int, str]], roles: Sequence[
 
 
 def _others_in_line(text: str, spans: Sequence[tuple[int, int, str]], roles: Sequence[str], i: int) -> bool:
-    """RETURNS (bool): Whether people with another role than the one right before stand in the line: then a comma tells nothing."""
+    """Whether people with another role than the one right before stand in the line: then a comma tells nothing."""
     line = text.rfind("\n", 0, spans[i][0]), text.find("\n", spans[i][1])
     last = line[1] if line[1] >= 0 else len(text)
     inside = {role_of(label) for a, b, label in spans if is_name(label) and a > line[0] and b <= last}

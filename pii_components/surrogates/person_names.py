@@ -21,16 +21,11 @@ from ..names.table import NameTable, Pool, Source
 from .keys import Chance, Stream
 from .style import other_shape
 
-# What no surrogate may be: the names of the document and of the corpus, and, where only this document counts, any word of
-
 _ASCII = bytes(range(128))
 
 
 class Forbidden:
-    """Folded words, as `style.norm` gives them.
-
-    words (Container[str]): Sets of them. text (str): A text whose words are forbidden too.
-    """
+    """Folded words that no surrogate may be, as `letters.norm` gives them: sets of words, and all words of a text."""
 
     def __init__(self, *words: Container[str], text: str = "") -> None:
         self._words = words
@@ -54,14 +49,13 @@ class Forbidden:
         return bool(word) and isinstance(word, str) and word in self._text and _holds(self._text, word)
 
     def and_also(self, words: Container[str]) -> "Forbidden":
-        """RETURNS (Forbidden): With more words."""
         more = Forbidden(*self._words, words)
         more._text = self._text
         return more
 
 
 def _words_with(text: str, letter: str) -> Iterator[str]:
-    """YIELDS (str): Words that hold a letter. letter (str): Not ASCII; what stands before it and is not ASCII either goes with it."""
+    """Words that hold a letter that is not ASCII; what stands before it and is not ASCII either goes with it."""
     at = text.find(letter)
     while at >= 0:
         start = at
@@ -72,7 +66,7 @@ def _words_with(text: str, letter: str) -> Iterator[str]:
 
 
 def _word_at(text: str, start: int) -> str:
-    """RETURNS (str): The letters around a place, with marks and apostrophes between them. start (int): A place in the word."""
+    """The letters around a place, with marks and apostrophes between them."""
     end = start
     while start and (text[start - 1].isalpha() or text[start - 1] == "'"):
         start -= 1
@@ -82,7 +76,7 @@ def _word_at(text: str, start: int) -> str:
 
 
 def _elided(text: str) -> set[str]:
-    """RETURNS (set[str]): Folded words with one letter before an apostrophe: O'Brien, D'Souza."""
+    """Folded words with one letter before an apostrophe: O'Brien, D'Souza."""
     found = set()
     at = text.find("'", 1)
     while at > 0:
@@ -93,7 +87,6 @@ def _elided(text: str) -> set[str]:
 
 
 def _holds(text: str, word: str) -> bool:
-    """RETURNS (bool): Whether a word stands in a text between characters that are no letters."""
     start = text.find(word)
     while start >= 0:
         end = start + len(word)
@@ -103,8 +96,6 @@ def _holds(text: str, word: str) -> bool:
     return False
 
 
-# One name to be replaced, and the name that is drawn for it.
-
 MAX_TRIES, WIDEN_AFTER, ACCENT_TRIES = 240, 120, 40
 # How many fit names are compared where the length shall be near.
 NEAR_TRIES = 24
@@ -113,8 +104,8 @@ NEAR_TRIES = 24
 class Slot(NamedTuple):
     """One name to be replaced, the same for every person who shares it.
 
-    kind (str): `GIVEN` or `FAMILY`. word (str): Folded. family (str): For a given name, the folded surname that goes with it.
-    gender (str): "F", "M", or empty if unknown. region (str): A key of `REGIONS`, or empty. accented (bool): Whether it has an accent.
+    kind: `GIVEN` or `FAMILY`. word: Folded. family: For a given name, the folded surname that goes with it. gender: "F", "M",
+    or empty if unknown. region: A key of `REGIONS`, or empty.
     """
 
     kind: str
@@ -130,7 +121,7 @@ class Slot(NamedTuple):
 
 
 def slots_of(person: Person, table: NameTable) -> tuple[tuple[Slot, ...], tuple[str, ...]]:
-    """RETURNS (tuple[tuple[Slot, ...], tuple[str, ...]]): A slot for each of a person's words; what is unknown, for a data steward."""
+    """A slot for each of a person's words; what is unknown, for a data steward."""
     family, given = person.first(FAMILY), person.first(GIVEN)
     surname = person.words[family] if family is not None else ""
     of_family, of_given = (person.texts[i] if i is not None else "" for i in (family, given))
@@ -147,7 +138,7 @@ def slots_of(person: Person, table: NameTable) -> tuple[tuple[Slot, ...], tuple[
 
 
 def _region(family: str, given: str, table: NameTable) -> str:
-    """RETURNS (str): Where the names are from: by the script, the surname, then the given name; empty if unknown."""
+    """Where the names are from: by the script, the surname, then the given name; empty if unknown."""
     script = script_region(family) or script_region(given)
     if script:
         return script
@@ -155,7 +146,7 @@ def _region(family: str, given: str, table: NameTable) -> str:
 
 
 def _gender(person: Person, table: NameTable) -> str:
-    """RETURNS (str): "F" or "M", by a title or the first given name, or what that is short for; else empty."""
+    """ "F" or "M", by a title or the first given name, or what that is short for; else empty."""
     place = person.first(GIVEN)
     if person.gender or place is None:
         return person.gender
@@ -169,15 +160,15 @@ def _gender(person: Person, table: NameTable) -> str:
 
 @cache
 def _neutral() -> dict[str, Pool]:
-    """RETURNS (dict[str, Pool]): Region -> given names of women and men alike; "" for all of them."""
-    text = (resources.files("pii_components") / "resources" / "names" / "neutral.tsv").read_text(encoding="utf8")
+    """Region -> given names of women and men alike; "" for all of them."""
+    text = resources.files("pii_components").joinpath("resources/names/neutral.tsv").read_text(encoding="utf8")
     found = {region: names.split() for region, _, names in (line.partition("\t") for line in text.splitlines())}
     found[""] = sorted({name for names in found.values() for name in names})
     return {region: Pool(names, [float(i + 1) for i in range(len(names))]) for region, names in found.items()}
 
 
 def _pools(slot: Slot, table: NameTable) -> tuple[Pool, Pool, Pool]:
-    """RETURNS (tuple[Pool, Pool, Pool]): What to draw from first, then, and at last."""
+    """What to draw from first, then, and at last."""
     if slot.kind == GIVEN and patronymic_gender(slot.word):
         # After a father's name, whoever's child.
         fathers = table.pool(given=True, gender="M", region="RU")
@@ -200,10 +191,8 @@ def _pools_of(table: NameTable, given: bool, gender: str, region: str, accented:
 def draw(
     slot: Slot, stream: Stream, table: NameTable, *, forbidden: Container[str], taken: Container[str], near: bool = False
 ) -> tuple[str | None, bool]:
-    """Draw a surrogate.
+    """Draw a surrogate that is neither forbidden nor taken. near (bool): Whether its length shall be near.
 
-    slot (Slot): What for. stream (Stream): Where chance comes from. table (NameTable): Names.
-    forbidden (Container[str]), taken (Container[str]): Folded words that it may not be. near (bool): Whether its length shall be near.
     RETURNS (tuple[str | None, bool]): A name, or None if chance found none; whether it is from elsewhere.
     """
     first, then, last = _pools(slot, table)
@@ -240,12 +229,10 @@ _PURPOSE = {kind: f"NAME/{kind}" for kind in (GIVEN, FAMILY)}
 
 
 class Named(NamedTuple):
-    """A person and who they become.
+    """A person of the document and who they become.
 
-    person (Person): As in the document.
-    surrogates (tuple[str | None, ...]): For each of the person's words; an empty text drops the word (fixed pseudonyms have two
-        words), None means that no surrogate was found.
-    note (str): Where gender or origin could not be matched.
+    surrogates: For each of the person's words; an empty text drops the word (fixed pseudonyms have two words), None means that
+    no surrogate was found. note: Where gender or origin could not be matched.
     """
 
     person: Person
@@ -253,7 +240,6 @@ class Named(NamedTuple):
     note: str = ""
 
     def word(self, kind: str) -> str:
-        """RETURNS (str): The surrogate of the first word of a kind, or the empty string."""
         place = self.person.first(kind)
         return (self.surrogates[place] or "") if place is not None else ""
 
@@ -269,12 +255,9 @@ def name_people(
 ) -> list[Named]:
     """Find a surrogate for everyone in a document.
 
-    people (Sequence[Person]): From `persons.link`.
-    chance (Chance): Key and scope.
-    table (NameTable): Where the names come from.
-    forbidden (Container[str]): Folded words that no surrogate may be: originals, cited authors.
-    fixed (dict[int, str] | None): Person -> pseudonym of two words, for profiles that have them.
-    near (bool): Whether names of about the same length are looked for.
+    forbidden (Container[str]): Folded words that no surrogate may be: originals, cited authors. fixed (dict[int, str] | None):
+    Person -> pseudonym of two words, for profiles that have them. near (bool): Whether names of about the same length are
+    looked for.
     RETURNS (list[Named]): One for each person, in order.
     """
     fixed = fixed or {}
@@ -292,7 +275,7 @@ def name_people(
     blocked = forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
     streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
-    streams.sort(key=_seed)
+    streams.sort(key=lambda drawn: drawn[0].seed)
     for stream, place in streams:
         name, elsewhere = draw(slots[place], stream, table, forbidden=blocked, taken=taken, near=near)
         found[place] = name
@@ -311,10 +294,6 @@ def name_people(
     return named
 
 
-def _seed(drawn: tuple[Stream, tuple[str, str]]) -> bytes:
-    return drawn[0].seed
-
-
 def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
     """The words of a fixed pseudonym in the places of a person's first given and last family name; other places stay empty."""
     first, last = pseudonym.split(maxsplit=1)[0], pseudonym.rsplit(maxsplit=1)[-1]
@@ -331,9 +310,8 @@ def _fixed_words(person: Person, pseudonym: str) -> tuple[str, ...]:
 def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int] | None = None) -> str | None:
     """Write a mention with its owner's surrogate: in place, so that titles, commas, "_" and possessives stay.
 
-    mention (Mention): From `mentions.read_mention`. named (Named): Its owner.
-    chance (Chance): Key and scope, for numbers glued to a name.
-    places (Sequence[int] | None): From `persons.link_words`, if they are at hand: which word of the owner each word is.
+    chance (Chance): For numbers glued to a name. places (Sequence[int] | None): Which word of the owner each word is, if that
+    is at hand.
     RETURNS (str | None): The new text; None if some word has no surrogate.
     """
     person, surrogates, _ = named
@@ -367,7 +345,7 @@ def render(mention: Mention, named: Named, chance: Chance, places: Sequence[int]
 
 
 def _write(text: str, word: str, new: str, full: str) -> str:
-    """RETURNS (str): A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
+    """A surrogate as an initial, a nickname or a name, in the original's case; letter-spaced if that was."""
     if word == full and len(word) > 1 and new.isascii() and text.isascii() and text.isalpha() and text.istitle():
         # As most names are written.
         return new
@@ -385,5 +363,5 @@ def _write(text: str, word: str, new: str, full: str) -> str:
 
 
 def _hide_numbers(text: str, rng: Source | None) -> str:
-    """RETURNS (str): Text between the words of a name; many digits glued to it ("Ana_Lopez_102938") are changed."""
+    """Text between the words of a name; many digits glued to it ("Ana_Lopez_102938") are changed."""
     return other_shape(text, rng) if rng is not None and sum(ch.isdecimal() for ch in text) > 1 else text

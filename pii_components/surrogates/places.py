@@ -10,7 +10,7 @@ one of the corpus instead, as CRAPII did (section 2.3.2); only by one that sever
 
 import re
 import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -19,10 +19,12 @@ from ..names.letters import has_letter, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
 from ..names.table import Source, fold
 from .keys import pick
-from .style import other_chars, word_list, words
+from .style import ordinal, other_chars, word_list, words
 from .values import Context
 
 MAX_DRAWS = 60
+# The words of places.toml that say what a place is, and stay.
+KEPT = {"LOCATION": "place_words", "EDUCATION": "school_words", "EMPLOYER": "work_words"}
 _WITH_ARTICLE = ("Netherlands", "Philippines", "Dominican Republic", "Czech Republic", "United Kingdom", "United States", "USA")
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*\.?|\d+|[\W_]+")
 _SPLIT = re.compile(r"(\s*[,;/|\n]\s*|\s+(?:and|or|in|near)\s+)", re.IGNORECASE)
@@ -42,36 +44,20 @@ def _words(name: str) -> frozenset[str]:
 
 
 @cache
-def codes() -> tuple[tuple[str, ...], ...]:
-    """RETURNS (tuple[tuple[str, ...], ...]): Lists of codes of states and provinces, one for each country; then those with stops."""
-    return tuple(tuple(text.split()) for kind in ("codes", "dotted_codes") for text in _data()[kind].values())
-
-
-@cache
 def _code_groups() -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for group in codes():
-        for code in group:
-            found.setdefault(code, group)
-    return found
-
-
-def codes_beside(code: str) -> tuple[str, ...] | None:
-    """RETURNS (tuple[str, ...] | None): The list that a code of a state or a province is in; None if it is none."""
-    return _code_groups().get(code)
+    """Code of a state or a province -> those of its country; codes with stops are apart."""
+    groups = [tuple(text.split()) for kind in ("dotted_codes", "codes") for text in reversed(_data()[kind].values())]
+    return {code: group for group in groups for code in group}
 
 
 @cache
 def _groups() -> dict[str, tuple[str, ...]]:
-    """RETURNS (dict[str, tuple[str, ...]]): Name of a country, of its people, or of a state -> those that may replace it."""
-    found = {}
+    """Name of a country, of its people, or of a state -> those that may replace it."""
     lists = [tuple(" ".join(n.split()) for n in str(_data()["us_states"]).split(","))]
     for text in _data()["regions"].values():
         pairs = [pair.strip().split(":") for pair in text.split(",")]
         lists += [tuple(name for name, _ in pairs), tuple(sorted({people for _, people in pairs}))]
-    for names in lists:
-        found.update({fold(name): names for name in names})
-    return found
+    return {fold(name): names for names in lists for name in names}
 
 
 @cache
@@ -79,23 +65,15 @@ def _countries() -> frozenset[str]:
     return frozenset(fold(pair.split(":")[0].strip()) for text in _data()["regions"].values() for pair in text.split(","))
 
 
-def is_country(text: str) -> bool:
-    """RETURNS (bool): Whether a text is a country's name."""
-    return fold(text) in _countries()
-
-
 @cache
 def _halves(kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """RETURNS (tuple[tuple[str, ...], tuple[str, ...]]): What invented names begin and end with. kind (str): "town" or "company"."""
+    """What invented names ("town" or "company") begin and end with."""
     return tuple(str(_data()[f"{kind}_starts"]).split()), tuple(str(_data()[f"{kind}_ends"]).split())
 
 
 def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
-    """A name that is put together.
-
-    kind (str): "town" or "company". core (str): What it stands for; no part of it comes back. context (Context): Chance, and names
-    to avoid. attempt (int): Another one.
-    RETURNS (str): "Larkmere"; in another language than English, a name of Faker's for the locale, if Faker is installed.
+    """A name of a town or a company that is put together ("Larkmere"); in another language than English one of Faker's for the
+    locale, if Faker is installed. core: What it stands for; no part of it comes back.
     """
     rng = context.chance.rng("PLACE/" + kind, norm(core), attempt=attempt)
     starts, ends = _halves(kind)
@@ -111,8 +89,7 @@ def invented(kind: str, core: str, context: Context, attempt: int = 0) -> str:
 
 
 def _of_locale(kind: str, locale: str, rng: Source) -> str:
-    """RETURNS (str): A town or a family's name (for a company) by Faker; empty for English, or if Faker has none."""
-    fake = None if locale.startswith("en") else _faker(locale)
+    fake = _faker(locale)
     if fake is None:
         return ""
     fake.seed_instance(int(rng.random() * 2**53))
@@ -121,7 +98,7 @@ def _of_locale(kind: str, locale: str, rng: Source) -> str:
 
 @cache
 def _faker(locale: str) -> Any:
-    """RETURNS (Any): Faker for a locale; None if it is not installed (extra `train`), or has no such locale."""
+    """Faker for a locale; None if it is not installed (extra `train`), or has no such locale."""
     try:
         from faker import Faker
 
@@ -133,11 +110,7 @@ def _faker(locale: str) -> Any:
 
 
 def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | None:
-    """A place of the same kind.
-
-    value (str): As it stands, also "Lima, Peru". context (Context): Chance, pool. attempt (int): Another one.
-    RETURNS (str | None): None if there is no letter in it.
-    """
+    """A place of the same kind, also "Lima, Peru". RETURNS (str | None): None if there is no letter in it."""
     if not has_letter(value):
         return None
     pooled = _from_pool("LOCATION", value, context, attempt)
@@ -147,8 +120,7 @@ def surrogate_location(value: str, context: Context, attempt: int = 0) -> str | 
 
 
 def _place(part: str, context: Context, attempt: int) -> str:
-    end = _POSSESSIVE.search(part)
-    text, ending = (part[: end.start()], part[end.start() :]) if end else (part, "")
+    text, ending = _split_possessive(part)
     the = _THE.match(text)
     lead = the.group() if the else ""
     name = text[len(lead) :]
@@ -160,42 +132,43 @@ def _place(part: str, context: Context, attempt: int) -> str:
         old = fold(name).split()
         fit = [o for o in options if not set(fold(o).split()) & {*old, *(w.rstrip("s") for w in old)}]
         if lead:
-            fit = [o for o in _WITH_ARTICLE if not set(fold(o).split()) & set(old)] if is_country(name) else fit
+            fit = [o for o in _WITH_ARTICLE if not set(fold(o).split()) & set(old)] if folded in _countries() else fit
         else:
             fit = [o for o in fit if o not in _WITH_ARTICLE] or fit
         return lead + like(name, pick(rng, fit)) + plural + ending
-    group = codes_beside(name)
+    group = _code_groups().get(name)
     if group:
         return lead + pick(context.chance.rng("PLACE/code", name, attempt=attempt), [c for c in group if c != name]) + ending
-    return lead + _rename(name, "place_words", "town", context, attempt) + ending
+    return lead + _rename(name, KEPT["LOCATION"], "town", context, attempt) + ending
 
 
 def surrogate_education(value: str, context: Context, attempt: int = 0) -> str | None:
-    """RETURNS (str | None): A school of the same kind; None if there is no letter in it."""
-    return _organisation("EDUCATION", value, "school_words", "town", context, attempt)
+    """A school of the same kind; None if there is no letter in it."""
+    return _organisation("EDUCATION", value, "town", context, attempt)
 
 
 def surrogate_employer(value: str, context: Context, attempt: int = 0) -> str | None:
-    """RETURNS (str | None): A workplace of the same kind; None if there is no letter in it."""
-    return _organisation("EMPLOYER", value, "work_words", "company", context, attempt)
+    """A workplace of the same kind; None if there is no letter in it."""
+    return _organisation("EMPLOYER", value, "company", context, attempt)
 
 
-def _organisation(label: str, value: str, kept: str, kind: str, context: Context, attempt: int) -> str | None:
+def _organisation(label: str, value: str, kind: str, context: Context, attempt: int) -> str | None:
     if not has_letter(value):
         return None
     pooled = _from_pool(label, value, context, attempt)
     if pooled is not None:
         return pooled
-    end = _POSSESSIVE.search(value)
-    text, ending = (value[: end.start()], value[end.start() :]) if end else (value, "")
-    return _rename(text, kept, kind, context, attempt) + ending
+    text, ending = _split_possessive(value)
+    return _rename(text, KEPT[label], kind, context, attempt) + ending
+
+
+def _split_possessive(text: str) -> tuple[str, str]:
+    end = _POSSESSIVE.search(text)
+    return (text[: end.start()], end.group()) if end else (text, "")
 
 
 def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> str:
-    """Put an invented name in the place of every run of words that say no kind.
-
-    RETURNS (str): With the words of kind, the order and the punctuation between runs of the original.
-    """
+    """Put an invented name in the place of every run of words that say no kind; all else stays."""
     tokens = _TOKEN.findall(text)
     of_kind = _words(kept)
     is_kept = [fold(t).rstrip(".") in of_kind for t in tokens]
@@ -218,7 +191,12 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
             ):
                 end += 2
             core = "".join(tokens[i:end])
-            if core.isupper() and core.isalpha() and len(core) <= 5 and (not text.isupper() or core == _letters(text)):
+            if (
+                core.isupper()
+                and core.isalpha()
+                and len(core) <= 5
+                and (not text.isupper() or core == "".join(filter(str.isalpha, text)))
+            ):
                 rng = context.chance.rng("PLACE/letters", core, attempt=attempt)
                 out.append(other_chars(core, rng))
             else:
@@ -228,17 +206,13 @@ def _rename(text: str, kept: str, kind: str, context: Context, attempt: int) -> 
     return "".join(out)
 
 
-def _letters(text: str) -> str:
-    return "".join([ch for ch in text if ch.isalpha()])
-
-
 def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | None:
-    """RETURNS (str | None): Another value of the corpus, of the same kind if there is one; None if there is no pool."""
+    """Another value of the corpus, of the same kind if there is one; None if there is no pool."""
     pool = context.pools.get(label)
     if not pool:
         return None
     old = {norm(w) for w in _TOKEN.findall(value)} - {""}
-    kinds = _words({"LOCATION": "place_words", "EDUCATION": "school_words"}.get(label, "work_words"))
+    kinds = _words(KEPT[label])
     special = old - kinds or old
     rows = [(o, {norm(w) for w in _TOKEN.findall(o)}) for o in pool]
     fit = [(o, words) for o, words in rows if not special & words]
@@ -250,8 +224,7 @@ def _from_pool(label: str, value: str, context: Context, attempt: int) -> str | 
     return pick(context.chance.rng("PLACE/pool", fold(value), attempt=attempt), options)
 
 
-# Surrogates for street addresses: other numbers, another street, another town; kinds of streets and the layout stay.
-
+# Street addresses: other numbers, another street, another town; kinds of streets and the layout stay.
 MAX_DRAWS_ADDRESS = 12
 _COUNTRIES = words("country_words")
 _DIGITS = re.compile(r"\d+")
@@ -264,17 +237,16 @@ _TOKEN_ADDRESS = re.compile(r"[^\W\d_]+(?:['’.-][^\W\d_]+)*|[\d]+(?:st|nd|rd|t
 
 
 def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | None:
-    """An address of the same layout somewhere else.
-
-    value (str): As it stands, also over several lines. context (Context): Chance. attempt (int): Another one for the same
-        value.
-    RETURNS (str | None): None if there is neither a letter nor a digit in it.
-    """
+    """An address of the same layout somewhere else. RETURNS (str | None): None if there is neither a letter nor a digit in it."""
     if not has_sign(value):
         return None
     rng = context.chance.rng("STREET_ADDRESS", " ".join(norm(w) or w for w in value.casefold().split()), attempt=attempt)
     last = _LAST.search(value)
-    end = last.start("last") if last and (is_country(last["last"]) or last["last"].lower() in _COUNTRIES) else len(value)
+    end = (
+        last.start("last")
+        if last and (fold(last["last"]) in _countries() or last["last"].lower() in _COUNTRIES)
+        else len(value)
+    )
     tokens = _TOKEN_ADDRESS.findall(value[:end])
     streets = _street_names(tokens)
     originals = {norm(t) for t in tokens}
@@ -295,7 +267,7 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(token)
             # "Elm Street Dayton", but "rue Lepic": there the street's name follows.
             behind_comma = behind_comma or (len(token) > 2 and streets is word_list("street_names"))
-        elif group := codes_beside(token):
+        elif group := _code_groups().get(token):
             out.append(pick(rng, [code for code in group if code != token]))
         elif token.lower() in _COUNTRIES:
             out.append(token)
@@ -309,12 +281,12 @@ def surrogate_address(value: str, context: Context, attempt: int = 0) -> str | N
             out.append(like(token, invented("town", token, context, attempt)))
         else:
             names = word_list("town_names") if behind_comma else streets
-            out.append(like(token, pick(rng, _other_names(names, originals))))
+            out.append(like(token, pick(rng, [name for name, word in _folded(names).items() if word not in originals])))
     return "".join(out) + value[end:]
 
 
 def _street_names(tokens: list[str]) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Names of streets in the language of the word for "street"."""
+    """Names of streets in the language of the word for "street"."""
     kinds = [token.lower() for token in tokens]
     for names, of_language in _languages():
         if not of_language.isdisjoint(kinds):
@@ -332,26 +304,21 @@ def _folded(names: tuple[str, ...]) -> dict[str, str]:
     return {name: norm(name) for name in names}
 
 
-def _other_names(names: tuple[str, ...], originals: Collection[str]) -> Sequence[str]:
-    """RETURNS (Sequence[str]): Those that are not in an address. originals (Collection[str]): Its folded words."""
-    return [name for name, word in _folded(names).items() if word not in originals]
-
-
 def _in_code(tokens: list[str], i: int) -> bool:
-    """RETURNS (bool): Whether letters are part of a postal code or a house number: "WC1E", "17b"."""
+    """Whether letters are part of a postal code or a house number: "WC1E", "17b"."""
     return (i > 0 and tokens[i - 1][:1].isdigit()) or (i + 1 < len(tokens) and tokens[i + 1][:1].isdigit())
 
 
 def _is_initial_state(token: str, tokens: list[str], i: int) -> bool:
-    """RETURNS (bool): Whether "CT" is Connecticut rather than a court: it follows a comma, and a postal code follows it."""
-    if codes_beside(token) is None:
+    """Whether "CT" is Connecticut rather than a court: it follows a comma, and a postal code follows it."""
+    if token not in _code_groups():
         return False
     before, after = "".join(tokens[:i]).rstrip(), "".join(tokens[i + 1 :])
     return before.endswith(",") and _POSTAL_CODE.match(after) is not None
 
 
 def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
-    """RETURNS (str): Another number with as many digits; "42nd" becomes "57th". numbers (Collection[str]): Those of the address."""
+    """Another number with as many digits; "42nd" becomes "57th". numbers: Those of the address."""
     digits = _DIGITS.match(token)
     assert digits is not None
     new = ""
@@ -359,8 +326,4 @@ def _number(token: str, rng: Source, numbers: Collection[str]) -> str:
         new = other_chars(digits.group(), rng, first=True)
         if new not in numbers:
             break
-    ending = token[digits.end() :]
-    if ending.lower() in ("st", "nd", "rd", "th"):
-        right = "th" if new[-2:-1] == "1" else {"1": "st", "2": "nd", "3": "rd"}.get(new[-1], "th")
-        ending = right.upper() if ending.isupper() else right
-    return new + ending
+    return new + ordinal(token[digits.end() :], int(new))

@@ -3,6 +3,7 @@
 import string
 import tomllib
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
@@ -15,12 +16,10 @@ _OTHERS_FIRST = _OTHERS | {ch: _OTHERS[ch].lstrip("0") for ch in string.digits}
 
 
 def other_char(ch: str, rng: Source, *, first: bool = False) -> str:
-    """Another character of the same class: a digit for a digit of the same script, a letter for a letter in its case.
+    """Another character of the same class, never the original: a digit of the same script, a letter in its case; others stay.
 
-    ch (str): The original; anything but a letter or a digit comes back as it is.
-    rng (Source): Where chance comes from; one number is used for each letter or digit.
-    first (bool): Whether it leads a number: no zero then, unless the original is one.
-    RETURNS (str): Never the original, so that no part of a value survives.
+    rng: One number is drawn for each letter or digit. first: Whether it leads a number: no zero then, unless the original is
+    one.
     """
     others = (_OTHERS_FIRST if first else _OTHERS).get(ch)
     if others is not None:
@@ -38,7 +37,7 @@ def other_char(ch: str, rng: Source, *, first: bool = False) -> str:
 
 
 def other_chars(value: str, rng: Source, *, first: bool = False) -> str:
-    """RETURNS (str): `other_char` of each; first (bool): the first one of them leads a number."""
+    """`other_char` of each; first (bool): the first one of them leads a number."""
     out, draw, table = [], rng.random, _OTHERS
     for i, ch in enumerate(value):
         others = (_OTHERS_FIRST if first and not i else table).get(ch)
@@ -47,7 +46,7 @@ def other_chars(value: str, rng: Source, *, first: bool = False) -> str:
 
 
 def other_shape(value: str, rng: Source) -> str:
-    """RETURNS (str): The value with every letter and digit changed to another of its class, everything else kept."""
+    """The value with every letter and digit changed to another of its class, everything else kept."""
     out, inside, draw = [], False, rng.random
     for ch in value:
         others = (_OTHERS if inside else _OTHERS_FIRST).get(ch)
@@ -56,7 +55,34 @@ def other_shape(value: str, rng: Source) -> str:
     return "".join(out)
 
 
-# Word lists as data: resources/surrogates/words.toml.
+def fill(shape: str, chars: Iterable[str]) -> str:
+    """Characters in the places of the letters and digits of a text."""
+    made = iter(chars)
+    return "".join([next(made) if ch.isalnum() else ch for ch in shape])
+
+
+def ordinal(ending: str, number: int) -> str:
+    """ "st", "nd", "rd", "th" for a number, as the old ending is written; other endings as they were."""
+    if ending.lower() not in ("st", "nd", "rd", "th"):
+        return ending
+    right = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return right.upper() if ending.isupper() else right
+
+
+def in_case(old: str, new: str) -> str:
+    """A word in capitals or with one at the front, as the old one is."""
+    if len(old) > 1 and old.isupper():
+        return new.upper()
+    return new[:1].upper() + new[1:] if old[:1].isupper() else new
+
+
+def rewrite(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """A text with stretches replaced. edits: Start, end (characters, exclusive) and what comes there; sorted."""
+    out, last = "", 0
+    for start, end, new in edits:
+        out += text[last:start] + new
+        last = end
+    return out + text[last:]
 
 
 @cache
@@ -67,11 +93,11 @@ def _table() -> dict[str, str]:
 
 @cache
 def word_list(name: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): A list in its own order, to draw from."""
+    """A list of resources/surrogates/words.toml in its own order, to draw from."""
     return tuple(_table()[name].split())
 
 
 @cache
 def words(name: str) -> frozenset[str]:
-    """RETURNS (frozenset[str]): A list to look things up in."""
+    """A list to look things up in."""
     return frozenset(word_list(name))

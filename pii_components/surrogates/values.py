@@ -7,34 +7,64 @@ same text; None means "no surrogate: use the tag".
 import re
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from ..names.memo import per_batch
 from ..names.table import NameTable
 from .keys import Chance
 from .person_names import Named
 
-if TYPE_CHECKING:
-    from .dates import AgeShift, DateShift
-
 MAX_TRIES = 40
 # How many fit surrogates are compared where the length shall be near.
 NEAR_TRIES = 10
+OLDEST = 105
 _NO_VALUE = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class AgeShift:
+    """How many years ages move within a scope. border: An age that nobody crosses; 0 for none."""
+
+    delta: int
+    border: int = 0
+
+    def __call__(self, age: int) -> int | None:
+        """RETURNS (int | None): The new age; None if there is none near on the same side of the border."""
+        for new in (age + self.delta, age - self.delta):
+            if 1 <= new <= max(OLDEST, age) and (new < self.border) == (age < self.border):
+                return new
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class DateShift:
+    """How dates move: years back, and days beyond that, either way. day_first: What "3/5" means."""
+
+    years: int
+    days: int
+    day_first: bool = False
+
+    @property
+    def total(self) -> int:
+        return self.days - round(365.2425 * self.years)
+
+    @property
+    def months(self) -> int:
+        return (1 if self.days > 0 else -1) * max(1, round(abs(self.days) / 30.44)) - 12 * self.years
+
+    @property
+    def step(self) -> int:
+        return 1 if self.days > 0 else -1
 
 
 @dataclass(frozen=True)
 class Context:
     """What a surrogate may depend on.
 
-    chance (Chance): Key and scope. table (NameTable): Names to draw.
-    people (Sequence[Named]): The document's people and who they become.
-    reserved (bool): Whether values must be such that nobody can own them. locale (str): As Faker writes it, "en_US".
-    ages (AgeShift | None), dates (DateShift | None): How the ages and dates of the document move; None for what the key says.
-    avoid (Container[str]): Folded words that no invented name may be.
-    pools (Mapping[str, Sequence[str]]): Label -> values of the corpus that may stand for each other.
-    near (bool): Whether surrogates shall be about as long as their originals.
-    other (Mapping[str, str]): Canonical value -> what the user wants there instead, for OTHER.
+    people: The document's people and who they become. reserved: Whether values must be such that nobody can own them. locale:
+    As Faker writes it. ages, dates: How those of the document move; None for what the key says. avoid: Folded words that no
+    invented name may be. pools: Label -> values of the corpus that may stand for each other. near: Whether surrogates shall be
+    about as long as their originals. other: Canonical value -> what the user wants there instead, for OTHER.
     """
 
     chance: Chance
@@ -42,8 +72,8 @@ class Context:
     people: Sequence[Named] = ()
     reserved: bool = True
     locale: str = "en_US"
-    ages: "AgeShift | None" = None
-    dates: "DateShift | None" = None
+    ages: AgeShift | None = None
+    dates: DateShift | None = None
     avoid: Container[str] = ()
     pools: Mapping[str, Sequence[str]] = field(default_factory=dict)
     near: bool = False
@@ -53,9 +83,9 @@ class Context:
 Generator = Callable[[str, Context, int], str | None]
 
 
-@lru_cache(maxsize=1024)
+@per_batch(1024)
 def canonical(value: str) -> str:
-    """RETURNS (str): Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
+    """Letters and digits only, folded: "AB-12" and "ab 12" are one value."""
     folded = value.casefold()
     return folded if folded.isalnum() else _NO_VALUE.sub("", folded)
 
@@ -70,8 +100,6 @@ def distinct(
 ) -> dict[str, str | None]:
     """A surrogate for each value of one kind, none like another one's and none that is an original.
 
-    values (Collection[str]): As they stand, in any order.
-    generator (Generator): Makes one. context (Context): For it.
     forbidden (Collection[str]): Canonical values that no surrogate may be.
     key (Callable): What makes two values one; they get the same surrogate, each in its own form.
     RETURNS (dict[str, str | None]): Value -> surrogate, or None if there is none.
@@ -104,18 +132,11 @@ def distinct(
 
 
 def _distance(made: Mapping[str, str | None]) -> int:
-    """RETURNS (int): By how many characters surrogates are longer or shorter than their originals."""
     return sum(abs(len(new) - len(old)) for old, new in made.items() if new is not None)
 
 
-# A span of a document, and what shall become of it.
-
-
 class Item(NamedTuple):
-    """A span of a document and what shall become of it.
-
-    start (int), end (int): Characters, end exclusive. label (str): Its label. action (str): One of `profiles.ACTIONS`.
-    """
+    """A span of a document in characters, end exclusive, and what shall become of it: one of `profiles.ACTIONS`."""
 
     start: int
     end: int

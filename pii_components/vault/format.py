@@ -18,9 +18,9 @@ import hmac
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from ..errors import Errors, PiiError, reason_of
 from .keys import Keys
@@ -34,17 +34,15 @@ _FIXED = len(MAGIC) + 2 + 2
 _MOST = (1 << 32) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The header of a vault. raw (bytes): All of it. lock (dict[str, Any]): What it says of the keys."""
+class Header(NamedTuple):
+    """The header of a vault: all its bytes, and what it says of the keys."""
 
     raw: bytes
     lock: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """A record in the file. number (int): From 0. start, end (int): Bytes, end exclusive. tag (bytes): Its tag. data (bytes): In clear."""
+class Frame(NamedTuple):
+    """A record in the file: its number from 0, its bytes (end exclusive), its tag, and its content in clear."""
 
     number: int
     start: int
@@ -54,7 +52,7 @@ class Frame:
 
 
 class Torn(Exception):
-    """The file ends in the middle of a record. number (int): Which. start (int): Where it begins."""
+    """The file ends in the middle of a record."""
 
     def __init__(self, number: int, start: int) -> None:
         super().__init__(number, start)
@@ -62,17 +60,13 @@ class Torn(Exception):
 
 
 def make_header(keys: Keys, lock: dict[str, Any]) -> Header:
-    """RETURNS (Header): Of a new vault."""
     text = json.dumps({"cipher": CIPHER, **lock}, sort_keys=True).encode("ascii")
     raw = MAGIC + VERSION.to_bytes(2, "big") + len(text).to_bytes(2, "big") + text
     return Header(raw + _sign(keys, b"header", raw), lock)
 
 
 def read_header(file: BinaryIO, path: Path) -> Header:
-    """The header, before anything is known of a key.
-
-    RAISES (PiiError): E451, if it is none; E452, if it is of another version.
-    """
+    """The header, before anything is known of a key. RAISES (PiiError): E451, if it is none; E452, if it is of another version."""
     fixed = file.read(_FIXED)
     if len(fixed) < _FIXED or not fixed.startswith(MAGIC):
         raise PiiError(Errors.E451, path=path)
@@ -97,10 +91,7 @@ def check_header(header: Header, keys: Keys, path: Path) -> None:
 
 
 class Chain:
-    """Makes and reads records, each of which belongs behind the one before.
-
-    header (Header), keys (Keys): Of the vault. path (Path): For messages.
-    """
+    """Makes and reads records, each of which belongs behind the one before. path (Path): For messages."""
 
     def __init__(self, header: Header, keys: Keys, path: Path) -> None:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -111,7 +102,7 @@ class Chain:
         self.number, self.tag = 0, header.raw[-_MAC:]
 
     def seal(self, data: bytes) -> bytes:
-        """RETURNS (bytes): A record with this content, to stand behind the last one; the chain goes on from it."""
+        """A record with this content, to stand behind the last one; the chain goes on from it."""
         length = _NONCE + len(data) + _TAG
         if length > _MOST:
             raise PiiError(Errors.E450, path=self.path, done="written", reason="a record is too long")
@@ -122,11 +113,8 @@ class Chain:
         return head + body
 
     def read(self, file: BinaryIO) -> Iterator[Frame]:
-        """Read and check all records from the first on; the chain stands behind the last one then.
-
-        file (BinaryIO): Open for reading.
-        YIELDS (Frame): Each record.
-        RAISES (Torn): If the file ends inside a record. PiiError: E457, if a record was changed.
+        """Read and check all records from the first on; the chain stands behind the last one then. RAISES (Torn): If the file
+        ends inside a record. PiiError: E457, if a record was changed.
         """
         pos, size = self.start, file.seek(0, os.SEEK_END)
         while pos < size:
@@ -154,7 +142,7 @@ class Chain:
             pos = end
 
     def again(self, file: BinaryIO, frame: Frame, before: bytes) -> bytes:
-        """RETURNS (bytes): The content of a record that was read before. before (bytes): Tag of the record before it."""
+        """The content of a record that was read before. before (bytes): Tag of the record before it."""
         file.seek(frame.start)
         raw = file.read(frame.end - frame.start)
         bound, head = self._bound(len(raw) - _HEAD, frame.number, before)
@@ -164,7 +152,7 @@ class Chain:
         return data
 
     def _bound(self, length: int, number: int | None = None, before: bytes = b"") -> tuple[bytes, bytes]:
-        """RETURNS (tuple[bytes, bytes]): What the tag of a record covers besides its content, and what stands before its content."""
+        """What the tag of a record covers besides its content, and what stands before its content."""
         plain = length.to_bytes(4, "big") + (self.number if number is None else number).to_bytes(8, "big")
         bound = self._base + plain + (before or self.tag)
         return bound, plain + _sign(self._keys, b"record", bound)
@@ -180,22 +168,22 @@ class Chain:
 
 
 def fsync_folder(path: Path) -> None:
-    """Make sure that a new name in a folder survives a crash, where the system can."""
-    try:
+    """Make sure that a new name in a folder survives a crash, where the system can (Windows opens no folders)."""
+    with suppress(OSError):
         handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return  # Windows opens no folders
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def refusals(path: Path, done: str) -> Iterator[None]:
+    """RAISES (PiiError): E450, for what the system refuses."""
     try:
-        os.fsync(handle)
-    except OSError:
-        pass
-    finally:
-        os.close(handle)
-
-
-def refused(path: Path, done: str, err: BaseException) -> PiiError:
-    """RETURNS (PiiError): E450, for what the system refused."""
-    return PiiError(Errors.E450, path=path, done=done, reason=reason_of(err))
+        yield
+    except OSError as err:
+        raise PiiError(Errors.E450, path=path, done=done, reason=reason_of(err)) from err
 
 
 def _sign(keys: Keys, what: bytes, data: bytes) -> bytes:

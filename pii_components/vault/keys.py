@@ -29,9 +29,8 @@ _MAX_SCRYPT_N = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class VaultKey:
-    """A secret that locks vaults.
-
-    secret (bytes): Never shown, never saved. kind (str): "key" or "passphrase". origin (str): Where it comes from, for messages.
+    """A secret that locks vaults; it is never shown and never saved. kind (str): "key" or "passphrase". origin (str): For
+    messages.
     """
 
     secret: bytes = field(repr=False)
@@ -47,12 +46,12 @@ class VaultKey:
 
     @classmethod
     def from_file(cls, path: str | Path) -> "VaultKey":
-        """RETURNS (VaultKey): From a key file. RAISES (PiiError): E401 or E402, if it cannot be used."""
+        """From a key file. RAISES (PiiError): E401 or E402, if it cannot be used."""
         return cls(load_key(path=path) or b"", KEY, "the key file")
 
     @classmethod
     def from_passphrase(cls, passphrase: str, *, origin: str = "") -> "VaultKey":
-        """RETURNS (VaultKey): From words that a person remembers. RAISES (PiiError): E466, if they are too short."""
+        """From words that a person remembers. RAISES (PiiError): E466, if they are too short."""
         text = unicodedata.normalize("NFC", passphrase)
         if len(text) < MIN_PASSPHRASE:
             raise PiiError(Errors.E466, length=len(text), least=MIN_PASSPHRASE)
@@ -60,11 +59,10 @@ class VaultKey:
 
     @classmethod
     def from_env(cls, *, kind: str = "", shared: bool = True) -> "VaultKey | None":
-        """The secret from the environment.
+        """The secret from the environment: PII_EDU_VAULT_KEY or PII_EDU_VAULT_PASSPHRASE, else PII_EDU_KEY.
 
         kind (str): "key" or "passphrase", if only that will do; empty for either.
         shared (bool): Whether the key that makes surrogates will do where there is none for the vault alone.
-        RETURNS (VaultKey | None): From PII_EDU_VAULT_KEY or PII_EDU_VAULT_PASSPHRASE, else from PII_EDU_KEY.
         RAISES (PiiError): E402 or E466, if it is too short; E465, if both are set and either would do.
         """
         found = {KEY: os.environ.get(VAULT_KEY_ENV), PASSPHRASE: os.environ.get(PASSPHRASE_ENV)}
@@ -80,7 +78,7 @@ class VaultKey:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """What a vault works with. records (bytes): Encrypts. frames (bytes): Signs lengths and order. key_id (str): Tells keys apart."""
+    """What a vault works with: a key that encrypts, one that signs lengths and order, and what tells keys apart."""
 
     records: bytes = field(repr=False)
     frames: bytes = field(repr=False)
@@ -91,10 +89,8 @@ class Keys:
 
 
 def new_lock(key: VaultKey, *, scrypt_n: int = SCRYPT_N) -> tuple[Keys, dict[str, Any]]:
-    """Keys for a new vault.
-
-    key (VaultKey): The secret. scrypt_n (int): Cost of a guess, for a passphrase.
-    RETURNS (tuple[Keys, dict[str, Any]]): The keys, and what the header says of them: kind, salt, cost, id.
+    """Keys for a new vault, and what its header says of them: kind, salt, cost, id. scrypt_n (int): Cost of a guess, for a
+    passphrase.
     """
     lock: dict[str, Any] = {"kdf": "hkdf-sha256", "salt": secrets.token_hex(32)}
     if key.kind == PASSPHRASE:
@@ -104,9 +100,8 @@ def new_lock(key: VaultKey, *, scrypt_n: int = SCRYPT_N) -> tuple[Keys, dict[str
 
 
 def unlock(key: VaultKey, lock: dict[str, Any], *, path: Path) -> Keys:
-    """The keys of a vault that exists.
+    """The keys of a vault that exists. lock (dict[str, Any]): From the header.
 
-    key (VaultKey): The secret. lock (dict[str, Any]): From the header. path (Path): For messages.
     RAISES (PiiError): E453 for the wrong secret, E454 for the wrong kind of one, E468 for a header that asks for too much.
     """
     wanted = kind_of(lock, path=path)
@@ -119,7 +114,7 @@ def unlock(key: VaultKey, lock: dict[str, Any], *, path: Path) -> Keys:
 
 
 def kind_of(lock: dict[str, Any], *, path: Path) -> str:
-    """RETURNS (str): "key" or "passphrase": what opens the vault. RAISES (PiiError): E468 for a header that asks for too much."""
+    """ "key" or "passphrase": what opens the vault. RAISES (PiiError): E468 for a header that asks for too much."""
     n, r, p = (lock.get(name) for name in "nrp")
     if lock.get("kdf") == "hkdf-sha256":
         return KEY

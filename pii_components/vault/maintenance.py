@@ -12,28 +12,22 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, PiiError
-from .format import fsync_folder, read_header, refused
+from .format import fsync_folder, read_header, refusals
 from .keys import SCRYPT_N, VaultKey, kind_of
 from .vault import Vault, restore
 
 
 def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
-    """What a vault says of itself, without text, ids or names.
+    """What a vault says of itself, without text, ids or names. One whose session was not closed is read too.
 
-    path (str | Path): The vault. key (VaultKey | None): Without it, only what the header says. One whose session was not closed
-    is read too.
-    RETURNS (dict[str, Any]): vault, key id, what opens it, bytes; with the key: whether it is closed, sessions, documents, spans
-    per label, head.
+    key (VaultKey | None): Without it, only what the header says.
+    RETURNS (dict[str, Any]): vault, key id, what opens it, bytes; with the key: whether it is closed, sessions, documents,
+    spans per label, head.
     """
     path = Path(path)
-    try:
-        with open(path, "rb") as file:
-            lock = read_header(file, path).lock
-        size = path.stat().st_size
-    except OSError as err:
-        raise refused(path, "opened", err) from err
-    said: dict[str, Any] = {"vault": lock["salt"][:16], "key_id": lock.get("key_id"), "opens_with": kind_of(lock, path=path)}
-    said["bytes"] = size
+    with refusals(path, "opened"), open(path, "rb") as file:
+        lock, size = read_header(file, path).lock, path.stat().st_size
+    said = {"vault": lock["salt"][:16], "key_id": lock.get("key_id"), "opens_with": kind_of(lock, path=path), "bytes": size}
     if key is None:
         return said
     labels: Counter[str] = Counter()
@@ -47,8 +41,7 @@ def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
 def verify(path: str | Path, key: VaultKey, *, head: str = "") -> dict[str, Any]:
     """Check every record of a vault that was closed: its tag, its place, and that its stretches can be put back.
 
-    path (str | Path), key (VaultKey): The vault. head (str): As report.json or `info` told it; a vault that was cut back to before
-    it is refused.
+    head (str): As report.json or `info` gave it; a vault that was cut back to before it is refused.
     RETURNS (dict[str, Any]): documents, sessions, head.
     RAISES (PiiError): E450 to E457, E468; E461, if a record cannot be put back; E467 for the head.
     """
@@ -75,11 +68,11 @@ def repair(path: str | Path, key: VaultKey) -> int:
 
 
 def rotate(path: str | Path, key: VaultKey, new_key: VaultKey, *, scrypt_n: int = SCRYPT_N) -> int:
-    """Encrypt a vault anew with another key. The new file is read back as a whole before it takes the place of the old one.
+    """Encrypt a vault anew with another key. The new file is read back as a whole before it takes the place of the old one;
+    copies of the old file still open with the old key.
 
-    path (str | Path): The vault, closed. key (VaultKey), new_key (VaultKey): Old and new secret. scrypt_n (int): As in `create`.
-    RETURNS (int): Documents in the vault. Copies of the old file still open with the old key.
-    RAISES (PiiError): As `Vault.open`; E463, if `<VAULT>.new` is there. The old file stays then.
+    RETURNS (int): Documents in the vault. RAISES (PiiError): As `Vault.open`; E463, if `<VAULT>.new` is there. The old file
+    stays then.
     """
     path = Path(path)
     with Vault.open(path, key):
@@ -88,15 +81,14 @@ def rotate(path: str | Path, key: VaultKey, new_key: VaultKey, *, scrypt_n: int 
     with Vault.open(path, key, write=True) as old:
         new = Vault.create(fresh, new_key, scrypt_n=scrypt_n, like=old)
         try:
-            with new:
-                for entry in old.entries():
-                    new.adopt(entry)
-            with Vault.open(fresh, new_key) as check:
-                if list(check.entries()) != list(old.entries()):
-                    raise PiiError(Errors.E461, document=1)
-            os.replace(fresh, path)
-        except OSError as err:
-            raise refused(path, "written", err) from err
+            with refusals(path, "written"):
+                with new:
+                    for entry in old.entries():
+                        new.adopt(entry)
+                with Vault.open(fresh, new_key) as check:
+                    if list(check.entries()) != list(old.entries()):
+                        raise PiiError(Errors.E461, document=1)
+                os.replace(fresh, path)
         finally:
             with contextlib.suppress(OSError):
                 fresh.unlink(missing_ok=True)

@@ -18,29 +18,24 @@ import os
 import secrets
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..offsets import OffsetMap, Replacement, apply_replacements
-from .format import Chain, Frame, Header, Torn, check_header, fsync_folder, make_header, read_header, refused
+from .format import Chain, Frame, Header, Torn, check_header, fsync_folder, make_header, read_header, refusals
 from .keys import SCRYPT_N, VaultKey, kind_of, new_lock, unlock
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-# What a vault holds of a document, and how its text comes back.
-
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A stretch of a released text.
-
-    start (int), end (int): Characters, end exclusive; equal where something was removed. label (str): Its label.
-    new (str): What stands there. old (str): What stood there.
-    """
+    """A stretch of a released text (characters, end exclusive; empty where something was removed), and what stood there."""
 
     start: int
     end: int
@@ -53,9 +48,8 @@ class Hidden:
 class Release:
     """A document and what it became.
 
-    id (str): Its name in the corpus. old (str), new (str): Original and released text. hidden (tuple[Hidden, ...]): Sorted.
-    scope (str): Within what equal values have equal surrogates: "document", "corpus", "thread:…".
-    tokens (Mapping[str, Any] | None): From `pack_tokens`.
+    id (str): Its name in the corpus. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have equal
+    surrogates: "document", "corpus", "thread:…". tokens (Mapping[str, Any] | None): From `pack_tokens`.
     """
 
     id: str
@@ -67,7 +61,7 @@ class Release:
 
     @classmethod
     def of(cls, doc: "Doc", *, id: str, scope: str = "document") -> "Release":
-        """RETURNS (Release): Of a document that `hips_surrogate` has worked on. RAISES (PiiError): E470, if it has not."""
+        """Of a document that `hips_surrogate` has worked on. RAISES (PiiError): E470, if it has not."""
         offsets, new = doc._.pii_offsets, doc._.deidentified
         if offsets is None or new is None:
             raise PiiError(Errors.E470, document=1)
@@ -77,10 +71,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record of the vault.
-
-    id, scope, hidden, tokens: As in `Release`. released (str), original (str): Digests of the two texts.
-    """
+    """A record of the vault: as in `Release`, but digests of the two texts."""
 
     id: str
     scope: str
@@ -90,31 +81,27 @@ class Entry:
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
 
     def to_bytes(self) -> bytes:
-        """RETURNS (bytes): JSON; equal entries give equal bytes."""
+        """JSON; equal entries give equal bytes."""
         rows = [[h.start, h.end, h.label, h.new, h.old] for h in self.hidden]
         data = {"id": self.id, "scope": self.scope, "released": self.released, "original": self.original, "hidden": rows}
         return json.dumps({"document": data | ({"tokens": self.tokens} if self.tokens else {})}, sort_keys=True).encode("ascii")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Entry":
-        """RETURNS (Entry): What `to_bytes` wrote."""
         hidden = tuple(Hidden(*row) for row in data["hidden"])
         return cls(data["id"], data["scope"], data["released"], data["original"], hidden, data.get("tokens"))
 
 
 def hide(old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]) -> tuple[Hidden, ...]:
-    """What was replaced in a text.
-
-    old (str), new (str): The texts. offsets (OffsetMap): Between them. labels (Mapping[tuple[int, int], str]): Label of a stretch
-    of the new text.
-    RETURNS (tuple[Hidden, ...]): In order; stretches that stayed the same are left out.
+    """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new
+    text.
     """
-    rows = ((e, new[e.new_start : e.new_end], old[e.start : e.end]) for e in offsets.edits)
-    return tuple(
-        Hidden(edit.new_start, edit.new_end, labels.get((edit.new_start, edit.new_end), ""), became, was)
-        for edit, became, was in rows
-        if became != was
-    )
+    found = []
+    for start, end, new_start, new_end in offsets.edits:
+        was, became = old[start:end], new[new_start:new_end]
+        if was != became:
+            found.append(Hidden(new_start, new_end, labels.get((new_start, new_end), ""), became, was))
+    return tuple(found)
 
 
 def restore(new: str, hidden: Iterable[Hidden]) -> str:
@@ -123,11 +110,7 @@ def restore(new: str, hidden: Iterable[Hidden]) -> str:
 
 
 def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[str] | None) -> dict[str, Any]:
-    """Tokens without their text.
-
-    tokens, spaces, labels: As a record in Kaggle's form has them; they make up its text.
-    RETURNS (dict[str, Any]): For `unpack_tokens`.
-    """
+    """Tokens without their text, for `unpack_tokens`. tokens, spaces, labels: As a record in Kaggle's form has them."""
     packed: dict[str, Any] = {"lengths": [len(t) for t in tokens], "spaces": "".join("01"[bool(s)] for s in spaces)}
     if labels is not None:
         packed["labels"] = [[i, label] for i, label in enumerate(labels) if label != "O"]
@@ -135,7 +118,7 @@ def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[
 
 
 def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): tokens, trailing_whitespace and labels of the old text, as the record had them."""
+    """tokens, trailing_whitespace and labels of the old text, as the record had them."""
     spaces = [mark == "1" for mark in packed["spaces"]]
     tokens, pos = [], 0
     for length, space in zip(packed["lengths"], spaces, strict=True):
@@ -149,20 +132,16 @@ def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
     return fields
 
 
-# The file behind the vault: records appended to an open, locked file, read again and checked.
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a document's record lies. before (bytes): Tag of the record before it. content (bytes): Digest of its content."""
+class Place(NamedTuple):
+    """Where a document's record lies; the tag of the record before it; the digest of its content."""
 
     frame: Frame
     before: bytes
     content: bytes
 
 
-class VaultFile:
-    """An open file of records. Not for several threads at a time.
+class Vault:
+    """An open vault; see `create` and `open`. Not for several threads at a time.
 
     path (Path): The file. writing (bool): Whether documents can be added.
     """
@@ -182,29 +161,78 @@ class VaultFile:
     def __reduce__(self) -> Any:
         raise PiiError(Errors.E471)
 
+    @classmethod
+    def create(cls, path: str | Path, key: VaultKey, *, scrypt_n: int = SCRYPT_N, like: "Vault | None" = None) -> "Vault":
+        """Make a new vault, which only its owner can read, and open it for writing.
+
+        scrypt_n (int): Cost of a guess at a passphrase. like (Vault | None): An open vault whose records `adopt` can take over.
+        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is
+        missing.
+        """
+        path = Path(path)
+        keys, lock = new_lock(key, scrypt_n=scrypt_n)
+        header = make_header(keys, lock)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        with refusals(path, "written"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                file = os.fdopen(os.open(path, flags, 0o600), "r+b")
+            except FileExistsError as err:
+                raise PiiError(Errors.E463, path=path) from err
+            vault = cls(path, file, header, Chain(header, keys, path), writing=True)
+            try:
+                vault._lock()
+                file.write(header.raw)
+                vault._begin(like._digest_key if like else b"")
+            except OSError:
+                file.close()
+                raise
+        return vault
+
+    @classmethod
+    def open(cls, path: str | Path, key: VaultKey, *, write: bool = False, unfinished: bool = False) -> "Vault":
+        """Open a vault, and check all of it.
+
+        write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
+        unfinished (bool): Whether a vault whose last session was not closed may be read.
+        RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
+        reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does.
+        """
+        path = Path(path)
+        with refusals(path, "opened"):
+            file: BinaryIO = open(path, "r+b" if write else "rb")  # noqa: SIM115  (the vault closes it)
+        with ExitStack() as stack, refusals(path, "read"):
+            stack.callback(file.close)
+            header = read_header(file, path)
+            keys = unlock(key, header.lock, path=path)
+            check_header(header, keys, path)
+            vault = cls(path, file, header, Chain(header, keys, path), writing=write)
+            if write:
+                vault._lock()
+            vault._scan(unfinished=unfinished)
+            stack.pop_all()
+        return vault
+
     @property
     def head(self) -> str:
-        """RETURNS (str): Tag of the last record. Whoever notes it can tell later that nothing was removed up to there."""
+        """Tag of the last record. Whoever notes it can tell later that nothing was removed up to there."""
         return self._chain.tag.hex()
 
     def digest(self, what: str, text: str) -> str:
-        """RETURNS (str): HMAC-SHA256 of a text under a key that only the vault holds. what (str): "released" or "original"."""
+        """HMAC-SHA256 of a text under a key that only the vault holds. what (str): "released" or "original"."""
         data = what.encode() + b"|" + text.encode("utf8", "surrogatepass")
         return hmac.new(self._digest_key, data, hashlib.sha256).hexdigest()
 
     def sync(self) -> None:
         """Wait until all that was appended is on the disk. RAISES (PiiError): E450, if the disk refuses."""
         self._check(writing=True)
-        try:
+        with refusals(self.path, "written"):
             self._file.flush()
             os.fsync(self._file.fileno())
-        except OSError as err:
-            raise refused(self.path, "written", err) from err
 
     def close(self, *, seal: bool = True) -> None:
-        """Close the file.
-
-        seal (bool): Whether the session ends well; if not, the vault must be opened for writing again before it can be read.
+        """Close the file. seal (bool): Whether the session ends well; if not, the vault must be opened for writing again before
+        it can be read.
         """
         if self._file.closed:
             return
@@ -223,6 +251,73 @@ class VaultFile:
 
     def __exit__(self, kind: type[BaseException] | None, err: BaseException | None, trace: TracebackType | None) -> None:
         self.close(seal=kind is None)
+
+    def append(self, document: "Doc | Release", *, id: str = "", scope: str = "document", sync: bool = True) -> bool:
+        """Add a document. It is proved first that its text comes back.
+
+        document (Doc | Release): A Doc that `hips_surrogate` has worked on needs `id` and `scope`; see `Release`.
+        sync (bool): Whether to wait for the disk; if not, call `sync` before the new text leaves the process.
+        RETURNS (bool): Whether it was added; the same once more is not.
+        RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for
+        reading.
+        """
+        self._check(writing=True)
+        release = document if isinstance(document, Release) else Release.of(document, id=id, scope=scope)
+        try:
+            proved = restore(release.new, release.hidden) == release.old
+        except PiiError:
+            proved = False
+        if not proved:
+            raise PiiError(Errors.E470, document=self.documents + 1)
+        digests = self.digest("released", release.new), self.digest("original", release.old)
+        added = self.adopt(Entry(release.id, release.scope, *digests, release.hidden, release.tokens))
+        if added and sync:
+            self.sync()
+        return added
+
+    def adopt(self, entry: Entry) -> bool:
+        """Add a record whose digests are of this vault's key; see `create`. RETURNS (bool): Whether it was added."""
+        self._check(writing=True)
+        data = entry.to_bytes()
+        content = hashlib.sha256(data).digest()
+        if any(place.content == content for place in self._places.get(entry.released, ())):
+            return False
+        before, number, start = self._chain.tag, self._chain.number, self._end
+        self._write(data)
+        self._note(entry, Place(Frame(number, start, self._end, self._chain.tag, b""), before, content))
+        return True
+
+    def find(self, text: str, *, id: str | None = None, document: int = 1) -> Entry:
+        """The record of a text as it was released, character for character.
+
+        id (str | None): Tells equal texts of different originals apart. document (int): Its number, for messages.
+        RAISES (PiiError): E458, if there is none; E459, if there is one of that id with another text; E460, if there are
+        several for different originals.
+        """
+        self._check()
+        found = [self._entry(place) for place in self._places.get(self.digest("released", text), ())]
+        if not found:
+            raise PiiError(Errors.E459 if id in self._ids else Errors.E458, document=document)
+        if len({entry.original for entry in found}) > 1:
+            found = [entry for entry in found if entry.id == id] or found
+        originals = {entry.original for entry in found}
+        if len(originals) > 1:
+            raise PiiError(Errors.E460, document=document, n=len(originals))
+        return next((entry for entry in found if entry.id == id), found[0])
+
+    def lookup(self, new: str, *, id: str | None = None, scope: str | None = None) -> list[str]:
+        """What a surrogate or a pseudonym (`[STUDENT_1]`) stands for in the document `id`, or within `scope`.
+
+        RETURNS (list[str]): Originals, each once, in the order of the vault; several where two documents use the same one.
+        """
+        entries = (e for e in self.entries() if id in (None, e.id) and scope in (None, e.scope))
+        return list(dict.fromkeys(hidden.old for entry in entries for hidden in entry.hidden if hidden.new == new))
+
+    def entries(self) -> Iterator[Entry]:
+        """All records of documents, in the order in which they were added."""
+        self._check()
+        for place in sorted((p for group in self._places.values() for p in group), key=lambda p: p.frame.number):
+            yield self._entry(place)
 
     def _lock(self) -> None:
         try:
@@ -277,7 +372,7 @@ class VaultFile:
             elif kind == "seal" and value["documents"] == self.documents:
                 self.seals.append(frame.tag.hex())
             elif kind == "document" and self._digest_key:
-                self._note(Entry.from_dict(value), Place(replace(frame, data=b""), before, hashlib.sha256(frame.data).digest()))
+                self._note(Entry.from_dict(value), Place(frame._replace(data=b""), before, hashlib.sha256(frame.data).digest()))
             else:
                 raise ValueError
         except (ValueError, TypeError, KeyError, StopIteration):
@@ -295,14 +390,13 @@ class VaultFile:
         return Entry.from_dict(json.loads(self._chain.again(self._file, place.frame, place.before))["document"])
 
     def _write(self, data: bytes) -> None:
-        try:
+        record = self._chain.seal(data)
+        self.writing = False  # should this fail, disk and memory differ: the next one to open it puts it right
+        with refusals(self.path, "written"):
             self._file.seek(max(self._end, self._chain.start))
-            record = self._chain.seal(data)
             self._file.write(record)
-            self._end += len(record)
-        except OSError as err:
-            self.writing = False  # what is on the disk and what we hold differ: the next one to open it puts it right
-            raise refused(self.path, "written", err) from err
+        self.writing = True
+        self._end += len(record)
 
     def _check(self, *, writing: bool = False) -> None:
         if self._file.closed or (writing and not self.writing):
@@ -310,150 +404,10 @@ class VaultFile:
             raise PiiError(Errors.E469, state=state, needed="writing" if writing else "reading")
 
 
-__all__ = ["Entry", "Hidden", "Release", "Vault", "VaultKey", "reidentify", "vault_kind"]
-
-
-class Vault(VaultFile):
-    """An open vault; see `create` and `open`. Not for several threads at a time.
-
-    path (Path): The file. writing (bool): Whether documents can be added.
-    """
-
-    @classmethod
-    def create(cls, path: str | Path, key: VaultKey, *, scrypt_n: int = SCRYPT_N, like: "Vault | None" = None) -> "Vault":
-        """Make a new vault, which only its owner can read, and open it for writing.
-
-        path (str | Path): A file that does not exist. key (VaultKey): Locks it. scrypt_n (int): Cost of a guess at a passphrase.
-        like (Vault | None): An open vault whose records `adopt` can take over.
-        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is missing.
-        """
-        path = Path(path)
-        keys, lock = new_lock(key, scrypt_n=scrypt_n)
-        header = make_header(keys, lock)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "r+b")
-        except FileExistsError as err:
-            raise PiiError(Errors.E463, path=path) from err
-        except OSError as err:
-            raise refused(path, "written", err) from err
-        vault = cls(path, file, header, Chain(header, keys, path), writing=True)
-        try:
-            vault._lock()
-            file.write(header.raw)
-            vault._begin(like._digest_key if like else b"")
-        except OSError as err:
-            file.close()
-            raise refused(path, "written", err) from err
-        return vault
-
-    @classmethod
-    def open(cls, path: str | Path, key: VaultKey, *, write: bool = False, unfinished: bool = False) -> "Vault":
-        """Open a vault, and check all of it.
-
-        path (str | Path): The file. key (VaultKey): What it is locked with.
-        write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
-        unfinished (bool): Whether a vault whose last session was not closed may be read.
-        RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for reading,
-            E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does.
-        """
-        path = Path(path)
-        try:
-            file: BinaryIO = open(path, "r+b" if write else "rb")  # noqa: SIM115  (the vault closes it)
-        except OSError as err:
-            raise refused(path, "opened", err) from err
-        try:
-            header = read_header(file, path)
-            keys = unlock(key, header.lock, path=path)
-            check_header(header, keys, path)
-            vault = cls(path, file, header, Chain(header, keys, path), writing=write)
-            if write:
-                vault._lock()
-            vault._scan(unfinished=unfinished)
-        except OSError as err:
-            file.close()
-            raise refused(path, "read", err) from err
-        except BaseException:
-            file.close()
-            raise
-        return vault
-
-    def append(self, document: "Doc | Release", *, id: str = "", scope: str = "document", sync: bool = True) -> bool:
-        """Add a document. It is proved first that its text comes back.
-
-        document (Doc | Release): With its new text: a Doc that `hips_surrogate` has worked on. id (str), scope (str): For a Doc;
-        see `Release`.
-        sync (bool): Whether to wait for the disk; if not, call `sync` before the new text leaves the process.
-        RETURNS (bool): Whether it was added; the same once more is not.
-        RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for reading.
-        """
-        self._check(writing=True)
-        release = document if isinstance(document, Release) else Release.of(document, id=id, scope=scope)
-        try:
-            proved = restore(release.new, release.hidden) == release.old
-        except PiiError:
-            proved = False
-        if not proved:
-            raise PiiError(Errors.E470, document=self.documents + 1)
-        digests = self.digest("released", release.new), self.digest("original", release.old)
-        added = self.adopt(Entry(release.id, release.scope, *digests, release.hidden, release.tokens))
-        if added and sync:
-            self.sync()
-        return added
-
-    def adopt(self, entry: Entry) -> bool:
-        """Add a record whose digests are of this vault's key; see `create`. RETURNS (bool): Whether it was added."""
-        self._check(writing=True)
-        data = entry.to_bytes()
-        content = hashlib.sha256(data).digest()
-        if any(place.content == content for place in self._places.get(entry.released, ())):
-            return False
-        before, number, start = self._chain.tag, self._chain.number, self._end
-        self._write(data)
-        self._note(entry, Place(Frame(number, start, self._end, self._chain.tag, b""), before, content))
-        return True
-
-    def find(self, text: str, *, id: str | None = None, document: int = 1) -> Entry:
-        """The record of a released text.
-
-        text (str): As it was released, character for character. id (str | None): Tells equal texts of different originals apart.
-        document (int): Its number, for messages.
-        RAISES (PiiError): E458, if there is none; E459, if there is one of that id with another text; E460, if there are
-            several for different originals.
-        """
-        self._check()
-        found = [self._entry(place) for place in self._places.get(self.digest("released", text), ())]
-        if not found:
-            raise PiiError(Errors.E459 if id in self._ids else Errors.E458, document=document)
-        if len({entry.original for entry in found}) > 1:
-            found = [entry for entry in found if entry.id == id] or found
-        originals = {entry.original for entry in found}
-        if len(originals) > 1:
-            raise PiiError(Errors.E460, document=document, n=len(originals))
-        return next((entry for entry in found if entry.id == id), found[0])
-
-    def lookup(self, new: str, *, id: str | None = None, scope: str | None = None) -> list[str]:
-        """What a surrogate or a pseudonym (`[STUDENT_1]`) stands for.
-
-        new (str): As it stands in a released text. id (str | None): Of the document. scope (str | None): See `Release`.
-        RETURNS (list[str]): Originals, each once, in the order of the vault; several where two documents use the same one.
-        """
-        entries = (e for e in self.entries() if id in (None, e.id) and scope in (None, e.scope))
-        return list(dict.fromkeys(hidden.old for entry in entries for hidden in entry.hidden if hidden.new == new))
-
-    def entries(self) -> Iterator[Entry]:
-        """YIELDS (Entry): All records of documents, in the order in which they were added."""
-        self._check()
-        for place in sorted((p for group in self._places.values() for p in group), key=lambda p: p.frame.number):
-            yield self._entry(place)
-
-
 def reidentify(document: "Doc | str", vault: Vault, *, id: str | None = None, number: int = 1) -> str:
-    """The original of a released text.
+    """The original of a text as it was released; its digest is the one that was taken before anything was replaced.
 
-    document (Doc | str): The text as it was released. vault (Vault): Open. id (str | None): Its id, where the vault has equal texts.
-    number (int): Of the document, for messages.
-    RETURNS (str): The original; its digest is the one that was taken before anything was replaced.
+    id (str | None): Its id, where the vault has equal texts. number (int): Of the document, for messages.
     RAISES (PiiError): E458 to E461.
     """
     text = document if isinstance(document, str) else document.text
@@ -468,9 +422,6 @@ def reidentify(document: "Doc | str", vault: Vault, *, id: str | None = None, nu
 
 
 def vault_kind(path: str | Path) -> str:
-    """RETURNS (str): "key" or "passphrase": what opens a vault. RAISES (PiiError): E450 to E452, E468."""
-    try:
-        with open(path, "rb") as file:
-            return kind_of(read_header(file, Path(path)).lock, path=Path(path))
-    except OSError as err:
-        raise refused(Path(path), "opened", err) from err
+    """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450 to E452, E468."""
+    with refusals(Path(path), "opened"), open(path, "rb") as file:
+        return kind_of(read_header(file, Path(path)).lock, path=Path(path))

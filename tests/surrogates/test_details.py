@@ -112,6 +112,11 @@ def test_username(value, expected):
         ("www. linkedin .com/in/joseoneil", r"www\.linkedin\.com/in/hectorbyrne"),
         ("http://10.1.2.3/~mlopez", r"http://192\.0\.2\.\d+/~cvidal"),
         ("@mlopez", r"@cvidal"),
+        (
+            "https://www.youtube.com/watch?v=abc1&list=PLxy9#t-ana",
+            r"https://www\.youtube\.com/watch\?v=\w{4}&list=\w{5}#(?!t-ana).*",
+        ),
+        ("x.org/a?k=1?y=2;flag", r"\w+\.example\.org/\w\?k=\d\?[a-xz]=\d;(?!flag)\w{4}"),
     ],
 )
 def test_url_is_taken_apart(value, pattern):
@@ -139,6 +144,7 @@ def test_url_without_anything_personal_has_no_surrogate(value):
         ("+33 6 12 34 56 78", r"\+33 1 99 00 \d\d \d\d"),
         ("+91 98765 43210", r"\+91 [^09]\d{4} \d{5}"),
         ("98765 43210", r"[^09]\d{4} \d{5}"),
+        ("+55 11 91234-5678", r"\+55 \d\d \d{5}-\d{4}"),
         ("030 1234567", r"0\d\d \d{7}"),
         ("312-867-5309 ext. 42", r"(?!312)\d{3}-555-01\d\d ext\. \d\d"),
         ("five five oh one", r"(?:(?!five)\w+ ){2}(?!oh)\w+ (?!one)\w+"),

@@ -1,16 +1,12 @@
 """What the component reads from a Doc and writes to it, beside what spaCy's own functions give."""
 
-import gc
-
-import numpy
 import pytest
 import spacy
 from spacy.tokens import Span
 
 from pii_components.errors import PiiError
 from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates import component as docs
-from pii_components.surrogates.component import Found, Words, collect_later, read_group, write_ents
+from pii_components.surrogates.component import BatchText, Found, read_group, write_ents
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 
@@ -40,25 +36,9 @@ def test_entities_are_as_spacy_sets_them(nlp):
 
 
 @pytest.mark.parametrize("text", [TEXT, "", " ", "\n\n Ana", "Ana.Ana"])
-def test_the_text_is_that_of_the_document(nlp, monkeypatch, text):
-    words = Words(nlp.vocab.strings)
-    assert words.text(nlp.make_doc(text)) == text == words.text(nlp.make_doc(text))
-    # Words take each other's places.
-    monkeypatch.setattr(docs, "PLACES", 2)
-    monkeypatch.setattr(docs, "_LAST", numpy.uint64(1))
-    words = Words(nlp.vocab.strings)
-    assert words.text(nlp.make_doc(text)) == text == words.text(nlp.make_doc(text))
-
-
-def test_garbage_is_looked_for_again_after_a_batch():
-    assert gc.isenabled()
-    with pytest.raises(ValueError, match="stop"), collect_later():
-        assert not gc.isenabled()
-        with collect_later():
-            pass
-        assert not gc.isenabled()
-        raise ValueError("stop")
-    assert gc.isenabled()
+def test_the_text_is_that_of_the_document(nlp, text):
+    texts = BatchText()
+    assert texts.text(nlp.make_doc(text)) == text == texts.text(nlp.make_doc(text))
 
 
 def test_groups_are_read_sorted_and_without_overlaps(nlp):

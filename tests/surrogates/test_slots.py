@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.names import parse as mentions
 from pii_components.names.letters import norm
 from pii_components.names.link import link
-from pii_components.names.parse import patronymic_gender, read_mention
+from pii_components.names.parse import read_mention
 from pii_components.names.table import REGIONS, name_table
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import Chance
@@ -40,29 +39,6 @@ def test_more_words():
 @given(st.text(alphabet="abÀé ß'’.-\u00ad", max_size=30))
 def test_every_word_of_a_text_is_forbidden(text):
     assert all(norm(word) in Forbidden(text=text) for word in text.split() if word.isalpha())
-
-
-# Plain words are read without nameparser, and as nameparser reads them.
-
-GIVENS, SURNAMES = name_table()._given.names, name_table()._surnames.names
-
-
-@settings(max_examples=150, deadline=None)
-@given(
-    st.lists(st.one_of(st.sampled_from(GIVENS), st.sampled_from(SURNAMES)), min_size=1, max_size=3),
-    st.sampled_from([str, str.upper, str.lower, str.title]),
-)
-def test_plain_words_are_read_as_nameparser_reads_them(parts, case):
-    text = case(" ".join(parts))
-    plain = mentions._plain_words(text)
-    assert plain is None or (plain, "", False) == mentions._words(text)
-
-
-@pytest.mark.parametrize(
-    "text", ["Dean King", "Dr. Lopez", "Juan De La Cruz", "Lopez, Ana, Jr", "A.L. Lopez", "Mr King", "Jack Ma", "Ana y Lopez"]
-)
-def test_words_that_may_be_more_than_a_name_are_nameparsers(text):
-    assert mentions._plain_words(text) is None
 
 
 # Gender
@@ -131,29 +107,6 @@ def test_length_is_near_if_asked(hips, label):
     assert statistics.mean(near) <= statistics.mean(free)
     longest = [max(4, 0.35 * len(value)) for value in VALUES[label] for _ in range(8)]
     assert sum(a <= b for a, b in zip(near, longest, strict=True)) >= 0.85 * len(near)
-
-
-def test_names_are_as_long_as_their_originals_where_there_are_such(hips):
-    assert statistics.mean(distances(hips, "NAME_STUDENT", "near")) < 0.5 * statistics.mean(
-        distances(hips, "NAME_STUDENT", "free")
-    )
-
-
-@pytest.mark.parametrize(
-    ("word", "gender"),
-    [
-        ("petrovich", "M"),
-        ("sergeevna", "F"),
-        ("andreyevich", "M"),
-        ("nikitich", "M"),
-        ("ilyich", "M"),
-        ("maria", ""),
-        ("ivanova", ""),
-        ("evich", ""),
-    ],
-)
-def test_patronymics_are_seen(word, gender):
-    assert patronymic_gender(word) == gender
 
 
 @pytest.mark.parametrize(

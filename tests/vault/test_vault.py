@@ -16,19 +16,21 @@ from pii_components.offsets import Edit, OffsetMap, Replacement, apply_replaceme
 from pii_components.spans import Candidate, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import KEY_ENV
+from pii_components.vault import keys as vault_keys
 from pii_components.vault.keys import VaultKey
 from pii_components.vault.maintenance import info, repair, rotate, verify
 from pii_components.vault.vault import Release, Vault, hide, pack_tokens, reidentify, unpack_tokens, vault_kind
-from pii_components.vault.vault import keys as vault_keys
 
 pytest.importorskip("cryptography")
 KEY = VaultKey(b"a key for tests, of no other use")
 OTHER = VaultKey(b"another key for tests, of no use")
 CHEAP = 1 << 4
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
-def release(old="By Ana Lopez, with Ana.", edits=((3, 12, "Mia Rossi", "NAME_STUDENT"), (19, 22, "Mia", "NAME_STUDENT")), *, id="7"):
+def release(
+    old="By Ana Lopez, with Ana.", edits=((3, 12, "Mia Rossi", "NAME_STUDENT"), (19, 22, "Mia", "NAME_STUDENT")), *, id="7"
+):
     new, offsets = apply_replacements(old, [Replacement(a, b, text) for a, b, text, _ in edits])
     labels = {(e.new_start, e.new_end): label for e, (*_, label) in zip(offsets.edits, edits, strict=True)}
     return Release(id, old, new, hide(old, new, offsets, labels))
@@ -163,8 +165,7 @@ def test_equal_texts_of_different_originals_need_their_ids(path):
 
 
 @pytest.mark.parametrize(
-    ("key", "expected"),
-    [(OTHER, "E453"), (VaultKey.from_passphrase("a key for tests, of no other use"), "E454")],
+    ("key", "expected"), [(OTHER, "E453"), (VaultKey.from_passphrase("a key for tests, of no other use"), "E454")]
 )
 def test_wrong_key(vault, key, expected):
     assert code(opened, vault, key) == code(Vault.open, vault, key, write=True) == expected
@@ -203,7 +204,9 @@ def frames(path):
     return data[:header], found
 
 
-@pytest.mark.parametrize("order", [[0, 2, 1, 3, 4], [0, 2, 3, 4], [0, 1, 1, 2, 3, 4], [1, 2, 3, 4], [0, 1, 2, 4], [0, 1, 2, 3, 4, 4]])
+@pytest.mark.parametrize(
+    "order", [[0, 2, 1, 3, 4], [0, 2, 3, 4], [0, 1, 1, 2, 3, 4], [1, 2, 3, 4], [0, 1, 2, 4], [0, 1, 2, 3, 4, 4]]
+)
 def test_moved_removed_and_repeated_records_are_seen(vault, order):
     header, found = frames(vault)
     assert len(found) == 5  # the digest key, three documents, the seal
@@ -407,7 +410,11 @@ def test_a_vault_is_opened_without_the_pipeline():
     assert out.stdout.strip() == "[]"
 
 
-@given(st.lists(st.tuples(st.text(min_size=1, max_size=4), st.booleans(), st.sampled_from(["O", "B-EMAIL", "I-EMAIL"])), max_size=9))
+@given(
+    st.lists(
+        st.tuples(st.text(min_size=1, max_size=4), st.booleans(), st.sampled_from(["O", "B-EMAIL", "I-EMAIL"])), max_size=9
+    )
+)
 def test_tokens_come_back(rows):
     tokens, spaces, labels = ([row[i] for row in rows] for i in range(3))
     text = "".join(token + " " * space for token, space in zip(tokens, spaces, strict=True))

@@ -1,52 +1,23 @@
 """The name table: gender, origin, and samples that are good surrogates."""
 
 import random
-import time
-from importlib import resources
 
 import pytest
 
 from pii_components.names.table import MIN_POOL, REGIONS, NameTable, TableRow, fold, name_table, write_table
 
 
-@pytest.mark.parametrize(
-    ("name", "gender"),
-    [
-        ("Maria", "F"),
-        ("MARIA", "F"),
-        ("josé", "M"),
-        ("John", "M"),
-        ("Chidi", "M"),
-        ("Min-jun", "M"),
-        ("Qqxyz", None),
-        ("Andrea", None),
-    ],
-)
-def test_gender(name, gender):
-    assert name_table().gender(name) == gender
+@pytest.mark.parametrize("name", ["Maria F", "MARIA F", "josé M", "John M", "Chidi M", "Min-jun M", "Qqxyz ", "Andrea "])
+def test_gender(name):
+    word, gender = name.split(" ")
+    assert name_table().gender(word) == (gender or None)
 
 
-@pytest.mark.parametrize(
-    ("name", "region"),
-    [
-        ("Smith", "EN"),
-        ("O'Brien", "EN"),
-        ("GARCIA", "ES"),
-        ("García", "ES"),
-        ("Silva", "PT"),
-        ("Rossi", "IT"),
-        ("Müller", "DE"),
-        ("Wang", "CN"),
-        ("Tanaka", "JP"),
-        ("Kim", "KR"),
-        ("Nguyen", "VN"),
-        ("Patel", "IN"),
-        ("Khan", "PK"),
-        ("Okafor", "WA"),
-        ("Hosseini", "IR"),
-        ("Cohen", "HE"),
-    ],
-)
+SURNAMES = """Smith EN, O'Brien EN, McDonald EN, MCDONALD EN, GARCIA ES, García ES, Silva PT, Rossi IT, Müller DE, Wang CN, Tanaka JP,
+Kim KR, Nguyen VN, Patel IN, Khan PK, Okafor WA, Hosseini IR, Cohen HE"""
+
+
+@pytest.mark.parametrize(("name", "region"), [pair.split() for pair in SURNAMES.split(",")])
 def test_region_of_surnames(name, region):
     assert name_table().regions(name)[0] == region
 
@@ -106,14 +77,6 @@ def test_table_round_trip(tmp_path):
     assert table.pool_size(given=True) == 2
     write_table(tmp_path / "again", reversed(rows))
     assert (tmp_path / "again").read_bytes() == (tmp_path / "given").read_bytes()
-
-
-def test_loads_fast():
-    folder = resources.files("pii_components") / "resources" / "names"
-    given, surnames = ((folder / name).read_bytes() for name in ("given.tsv.gz", "surnames.tsv.gz"))
-    start = time.process_time()
-    NameTable(given, surnames)
-    assert time.process_time() - start < 1.5  # .2 s on a quiet machine
 
 
 @pytest.mark.parametrize(
