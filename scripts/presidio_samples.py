@@ -78,7 +78,7 @@ def presidio(
 def _analyzers(alone: str, pipeline: str) -> "tuple[dict[str, AnalyzerEngine], dict[str, Any]]":
     """RETURNS (tuple): Analyzers by name, and what they run. Presidio's must be one of the baselines that are Presidio."""
     from pii_components.evaluate.systems import PresidioSystem, describe_pipeline, make_system
-    from pii_components.presidio.analyzer import build_analyzer
+    from pii_components.presidio import build_analyzer
 
     system = make_system(alone)
     if not isinstance(system, PresidioSystem):

@@ -16,10 +16,23 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import srsly
-from presidio_analyzer import (
+from spacy import util
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc
+
+from ..errors import Errors, PiiError
+from ..labels import DETAIL_LABELS, LABELS
+from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, resolve_overlaps, write_spans
+from .settings import label_of, presidio_needed
+
+presidio_needed("presidio_source")
+
+from presidio_analyzer import (  # noqa: E402
     AnalyzerEngine,
     EntityRecognizer,
     PatternRecognizer,
@@ -28,25 +41,20 @@ from presidio_analyzer import (
     RemoteRecognizer,
     predefined_recognizers,
 )
-from presidio_analyzer.nlp_engine import NlpArtifacts, NlpEngine
-from spacy import util
-from spacy.language import Language
-from spacy.pipeline import Pipe
-from spacy.tokens import Doc
-from spacy.vocab import Vocab
+from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: E402
 
-from ..errors import Errors, PiiError
-from ..labels import DETAIL_LABELS, LABELS
-from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, resolve_overlaps, write_spans
-from .settings import label_of, presidio_needed
+from .engine import artifacts_of  # noqa: E402
 
-# How spans of another source come in between ours: pure functions of records.
+DEFAULT_RECOGNIZERS = ("IbanRecognizer", "CreditCardRecognizer", "UsSsnRecognizer", "UsPassportRecognizer")
+# What Presidio gives a weak pattern that has a word of context near it; alone, such a pattern has .05.
+DEFAULT_THRESHOLD = 0.4
 
 
 def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
-    """Merge two sources.
+    """Merge two sources: a detail within a longer detail goes, else `resolve_overlaps` decides, and what the loser covered beyond that
+    stays covered.
 
-    doc (Doc): The document. known (Sequence[Candidate]): What is there. found (Sequence[Candidate]): What comes in, in any order.
+    known (Sequence[Candidate]): What is there. found (Sequence[Candidate]): What comes in, in any order.
     RETURNS (list[Candidate]): Sorted, without overlaps.
     """
     every = [*known, *found]
@@ -84,113 +92,29 @@ def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
     return pieces
 
 
-# Presidio's AnalyzerEngine over a Doc that is there already; behind `presidio_source`.
-
-presidio_needed("presidio_source")
-
-
-_OWN = ("patterns", "deny_list")
-
-
-class DocEngine(NlpEngine):
-    """An NLP engine with nothing to load: what it is asked for is in the Doc."""
-
-    def __init__(self, vocab: Vocab, language: str) -> None:
-        self.vocab, self.language = vocab, language
-
-    def load(self) -> None:
-        """Nothing to do."""
-
-    def is_loaded(self) -> bool:
-        """RETURNS (bool): True."""
-        return True
-
-    def artifacts(self, doc: Doc) -> NlpArtifacts:
-        """RETURNS (NlpArtifacts): What Presidio wants to know of a document; words as they stand, where there are no lemmas."""
-        lemmas = [token.lemma_ or token.lower_ for token in doc]
-        places = [token.idx for token in doc]
-        return NlpArtifacts(list(doc.ents), doc, places, lemmas, self, self.language)
-
-    def process_text(self, text: str, language: str) -> NlpArtifacts:
-        """RETURNS (NlpArtifacts): Of an empty document: texts come as Docs here."""
-        return self.artifacts(Doc(self.vocab))
-
-    def process_batch(self, texts: Iterable[str], language: str, batch_size: int = 1, n_process: int = 1, **kwargs: Any) -> Any:
-        """YIELDS (tuple): Texts, each with what `process_text` gives."""
-        return ((text, self.process_text(text, language)) for text in texts)
-
-    def is_stopword(self, word: str, language: str) -> bool:
-        """RETURNS (bool): Whether the vocabulary says so."""
-        return bool(self.vocab[word].is_stop)
+class DocEngine(SpacyNlpEngine):
+    """An NLP engine with nothing to load: `AnalyzerEngine.analyze` is given what it would be asked for."""
 
     def is_punct(self, word: str, language: str) -> bool:
         """RETURNS (bool): Whether it is no word; white space, which is a token of its own in a Doc, is none either."""
-        return bool(self.vocab[word].is_punct or self.vocab[word].is_space)
-
-    def get_supported_entities(self) -> list[str]:
-        """RETURNS (list[str]): None."""
-        return []
-
-    def get_supported_languages(self) -> list[str]:
-        """RETURNS (list[str]): The pipeline's."""
-        return [self.language]
+        return super().is_punct(word, language) or bool(self.nlp[language].vocab[word].is_space)
 
 
-class SourceEngine:
-    """Presidio's recognizers on Docs.
-
-    vocab (Vocab): Of the pipeline. recognizers (Sequence[str | Mapping]): See `make_recognizer`. language (str): Of the pipeline.
-    score_threshold (float), context (Sequence[str]), labels (Mapping[str, str]): As in `PresidioSource`.
-    """
-
-    def __init__(
-        self,
-        vocab: Vocab,
-        recognizers: Sequence[str | Mapping[str, Any]],
-        *,
-        language: str,
-        score_threshold: float,
-        context: Sequence[str] = (),
-        labels: Mapping[str, str] | None = None,
-    ) -> None:
-        self.language, self.score_threshold, self.context = language, score_threshold, list(context)
-        self.labels = dict(labels or {})
-        self.recognizers = [make_recognizer(entry, language=language) for entry in recognizers]
-        self._docs = DocEngine(vocab, language)
-        registry = RecognizerRegistry(recognizers=self.recognizers, supported_languages=[language])
-        self._engine = AnalyzerEngine(registry=registry, nlp_engine=self._docs, supported_languages=[language])
-
-    def find(self, doc: Doc) -> list[Candidate]:
-        """RETURNS (list[Candidate]): What the recognizers find, whole tokens each; may overlap. RAISES (PiiError): E845."""
-        try:
-            results = self._engine.analyze(
-                doc.text,
-                self.language,
-                score_threshold=self.score_threshold,
-                context=self.context or None,
-                nlp_artifacts=self._docs.artifacts(doc),
-                return_decision_process=True,
-            )
-        except Exception as err:
-            # A message of Presidio may quote the text.
-            raise PiiError(Errors.E845, reason=type(err).__name__) from None
-        found = (self._candidate(doc, result) for result in results)
-        return [cand for cand in found if cand is not None]
-
-    def _candidate(self, doc: Doc, result: RecognizerResult) -> Candidate | None:
-        span = doc.char_span(result.start, result.end, alignment_mode="expand")
-        tokens = [token.i for token in span if not token.is_space] if span is not None else []
-        if not tokens:
-            return None
-        source = (result.recognition_metadata or {}).get(RecognizerResult.RECOGNIZER_NAME_KEY, "")
-        return Candidate(
-            tokens[0],
-            tokens[-1] + 1,
-            label_of(result.entity_type, self.labels),
-            score=min(1.0, max(0.0, float(result.score))),
-            source=f"presidio:{source}",
-            reason=_reason(result),
-        )
+def _candidate(doc: Doc, result: RecognizerResult, labels: Mapping[str, str]) -> Candidate | None:
+    """RETURNS (Candidate | None): The whole tokens of a result; None if there is nothing but space."""
+    span = doc.char_span(result.start, result.end, alignment_mode="expand")
+    tokens = [token.i for token in span if not token.is_space] if span is not None else []
+    if not tokens:
+        return None
+    source = (result.recognition_metadata or {}).get(RecognizerResult.RECOGNIZER_NAME_KEY, "")
+    return Candidate(
+        tokens[0],
+        tokens[-1] + 1,
+        label_of(result.entity_type, labels),
+        score=min(1.0, max(0.0, float(result.score))),
+        source=f"presidio:{source}",
+        reason=_reason(result),
+    )
 
 
 def _reason(result: RecognizerResult) -> str:
@@ -216,7 +140,7 @@ def make_recognizer(entry: str | Mapping[str, Any], *, language: str) -> EntityR
     """
     given = {"name": entry} if isinstance(entry, str) else dict(entry)
     name = str(given.pop("name", ""))
-    own = any(key in given for key in _OWN)
+    own = "patterns" in given or "deny_list" in given
     found = getattr(predefined_recognizers, name, None)
     kind: Any = found if isinstance(found, type) and issubclass(found, EntityRecognizer) else None
     if kind is None and not own:
@@ -258,11 +182,6 @@ def known_recognizers() -> list[str]:
         and not issubclass(kind, RemoteRecognizer)
         and not _needs_model(kind, {})
     )
-
-
-DEFAULT_RECOGNIZERS = ("IbanRecognizer", "CreditCardRecognizer", "UsSsnRecognizer", "UsPassportRecognizer")
-# What Presidio gives a weak pattern that has a word of context near it; alone, such a pattern has .05.
-DEFAULT_THRESHOLD = 0.4
 
 
 @Language.factory(
@@ -337,24 +256,21 @@ class PresidioSource(Pipe):
             "language": language or nlp.lang,
             "spans_key": spans_key,
         }
-        self._engine: SourceEngine | None = None
+        self._engine: AnalyzerEngine | None = None
         # Made now and not at the first document: wrong names are errors here, and worker processes share it.
         self.engine  # noqa: B018
 
     @property
-    def engine(self) -> "SourceEngine":
-        """RETURNS (SourceEngine): Presidio's engine with the recognizers of the settings."""
+    def engine(self) -> AnalyzerEngine:
+        """RETURNS (AnalyzerEngine): Presidio's engine with the recognizers of the settings. RAISES (PiiError): E002, E840 to E844."""
         if self._engine is None:
             check_settings(self.cfg)
-
-            self._engine = SourceEngine(
-                self.vocab,
-                self.cfg["recognizers"],
-                language=self.cfg["language"],
-                score_threshold=self.cfg["score_threshold"],
-                context=self.cfg["context"],
-                labels=self.cfg["labels"],
-            )
+            language = self.cfg["language"]
+            nlp_engine = DocEngine()
+            nlp_engine.nlp = {language: SimpleNamespace(vocab=self.vocab)}  # type: ignore[assignment]
+            recognizers = [make_recognizer(entry, language=language) for entry in self.cfg["recognizers"]]
+            registry = RecognizerRegistry(recognizers=recognizers, supported_languages=[language])
+            self._engine = AnalyzerEngine(registry=registry, nlp_engine=nlp_engine, supported_languages=[language])
         return self._engine
 
     def __getstate__(self) -> dict[str, Any]:
@@ -384,13 +300,27 @@ class PresidioSource(Pipe):
                     yield doc
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """What `doc.spans[spans_key]` should hold. Changes nothing.
-
-        doc (Doc): The document. RETURNS (list[Candidate]): Sorted, without overlaps.
-        """
+        """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold, sorted, without overlaps. Changes nothing.
+        RAISES (PiiError): E845, if a recognizer fails."""
         known = read_spans(doc, self.cfg["spans_key"])
-        found = self.engine.find(doc) if len(doc) else []
+        found = self._found(doc) if len(doc) else []
         return merge_found(doc, known, found) if found else known
+
+    def _found(self, doc: Doc) -> list[Candidate]:
+        try:
+            results = self.engine.analyze(
+                doc.text,
+                self.cfg["language"],
+                score_threshold=self.cfg["score_threshold"],
+                context=self.cfg["context"] or None,
+                nlp_artifacts=artifacts_of(doc, self.engine.nlp_engine, self.cfg["language"], list(doc.ents)),
+                return_decision_process=True,
+            )
+        except Exception as err:
+            # A message of Presidio may quote the text.
+            raise PiiError(Errors.E845, reason=type(err).__name__) from None
+        found = (_candidate(doc, result, self.cfg["labels"]) for result in results)
+        return [cand for cand in found if cand is not None]
 
     def set_annotations(self, doc: Doc, candidates: Iterable[Candidate]) -> None:
         """Write to `doc.spans[spans_key]`. doc (Doc): The document. candidates (Iterable[Candidate]): From `find_spans`."""

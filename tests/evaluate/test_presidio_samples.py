@@ -101,7 +101,7 @@ def test_command_refuses_what_is_not_presidio(files):
 
 
 def test_command_writes_what_the_table_shows(files, tmp_path, monkeypatch):
-    from pii_components.presidio.analyzer import build_analyzer
+    from pii_components.presidio import build_analyzer
     from scripts import presidio_samples as evaluate_presidio
     from tests.presidio.helpers import names_pipeline
 

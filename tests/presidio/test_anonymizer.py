@@ -14,7 +14,7 @@ from presidio_anonymizer.entities import InvalidParamError, RecognizerResult
 
 from pii_components.corpus.build import Filled
 from pii_components.errors import PiiError
-from pii_components.presidio.anonymizer import PiiEduAnonymizer, PiiEduDeanonymizer
+from pii_components.presidio.operators import PiiEduAnonymizer, PiiEduDeanonymizer
 from pii_components.presidio.operators import hips_operators
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
@@ -288,7 +288,7 @@ def test_any_text_and_spans_outside_stays_and_offsets_hold(parts, trim):
 FRESH = """
 import json, sys
 from presidio_anonymizer.entities import RecognizerResult
-from pii_components.presidio.anonymizer import PiiEduAnonymizer
+from pii_components.presidio.operators import PiiEduAnonymizer
 text, spans = json.loads(sys.argv[1])
 results = [RecognizerResult(label, start, end, 1.0) for start, end, label in reversed(spans)]
 print(ascii(PiiEduAnonymizer(key=sys.argv[2]).anonymize(text, results).text))

@@ -10,8 +10,8 @@ import spacy
 from presidio_analyzer import BatchAnalyzerEngine
 from presidio_anonymizer import BatchAnonymizerEngine, OperatorConfig
 
-from pii_components.presidio.analyzer import build_analyzer
-from pii_components.presidio.anonymizer import PiiEduAnonymizer
+from pii_components.presidio import build_analyzer
+from pii_components.presidio.operators import PiiEduAnonymizer
 
 from .serving import KEY, PATTERNS, TEXT
 

@@ -12,7 +12,7 @@ from presidio_analyzer.nlp_engine import NerModelConfiguration, NlpEngine, NlpEn
 from presidio_analyzer.predefined_recognizers import SpacyRecognizer, UsSsnRecognizer
 
 from pii_components.errors import PiiError
-from pii_components.presidio.analyzer import build_analyzer
+from pii_components.presidio import build_analyzer
 from pii_components.presidio.engine import PiiEduNlpEngine
 from pii_components.presidio.recognizer import StudentPiiRecognizer
 

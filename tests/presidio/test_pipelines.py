@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, NAME_LABELS
-from pii_components.presidio.pipelines import Pipeline, check_source, cut, found_labels
+from pii_components.presidio.engine import Pipeline, check_source, cut, found_labels, memory_zone
 from pii_components.spans import read_spans
 
 from .helpers import ESSAY, names_pipeline, small_pipeline
@@ -132,7 +132,7 @@ def test_labels_that_a_pipeline_says_it_finds():
 
 def test_memory_zone_frees_words():
     pipeline = Pipeline.open(names_pipeline())
-    with pipeline.memory_zone():
+    with memory_zone(pipeline.nlp):
         pipeline.doc("Quibbleton Zanderfruss")
         assert "Quibbleton" in pipeline.nlp.vocab.strings
     assert "Quibbleton" not in pipeline.nlp.vocab.strings

@@ -14,7 +14,7 @@ from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
 from pii_components.about import __version__
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, PRESIDIO_ENTITIES
-from pii_components.presidio.analyzer import build_analyzer
+from pii_components.presidio import build_analyzer
 from pii_components.presidio.engine import PiiEduNlpEngine
 from pii_components.presidio.recognizer import StudentPiiRecognizer
 from pii_components.presidio.settings import Naming

@@ -15,8 +15,8 @@ from presidio_analyzer.predefined_recognizers import CreditCardRecognizer, Email
 from presidio_anonymizer import AnonymizerEngine, DeanonymizeEngine
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
 
-from pii_components.presidio.analyzer import build_analyzer
-from pii_components.presidio.anonymizer import PiiEduAnonymizer, PiiEduDeanonymizer
+from pii_components.presidio import build_analyzer
+from pii_components.presidio.operators import PiiEduAnonymizer, PiiEduDeanonymizer
 from pii_components.presidio.serve.app import Services, create_app
 from pii_components.presidio.serve.settings import ServeSettings
 

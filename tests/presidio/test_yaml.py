@@ -16,7 +16,7 @@ import en_pii_edu
 from pii_components.about import __version__
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, PRESIDIO_ENTITIES
-from pii_components.presidio.analyzer import build_analyzer
+from pii_components.presidio import build_analyzer
 from pii_components.presidio.recognizer import StudentPiiRecognizer
 from pii_components.presidio.settings import CONFIGS, config_path, read_config
 

@@ -19,7 +19,7 @@ from fastapi import FastAPI
 from presidio_analyzer import AnalyzerEngine, AnalyzerEngineProvider
 
 from ...errors import Errors, PiiError
-from ..anonymizer import PiiEduAnonymizer, PiiEduDeanonymizer
+from ..operators import PiiEduAnonymizer, PiiEduDeanonymizer
 from ..settings import read_config
 from .app import Services
 from .contract import log_without_texts
@@ -86,7 +86,7 @@ def build_services(
 
 
 def _analyzer(configuration: Configuration, *, model: str, return_cited: bool) -> AnalyzerEngine:
-    from ..analyzer import build_analyzer
+    from ..recognizer import build_analyzer
 
     if not configuration.presidio:
         analyzer = build_analyzer(pipeline=model, return_cited=return_cited, recognizers=configuration.recognizers or None)
