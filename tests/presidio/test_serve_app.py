@@ -18,7 +18,7 @@ from presidio_analyzer import RecognizerResult
 from pii_components.errors import PiiError
 from pii_components.presidio import build_analyzer
 from pii_components.presidio.serve.app import Services, create_app
-from pii_components.presidio.serve.contract import TextlessFormatter
+from pii_components.presidio.serve.run import TextlessFormatter
 from pii_components.presidio.serve.run import Configuration, build_services
 from pii_components.presidio.serve.settings import ServeSettings
 
