@@ -194,7 +194,8 @@ def join(docs: list[Doc]) -> Doc:
     if len(docs) == 1:
         return docs[0]
     moved: list[Candidate] = []
-    words, spaces = [], []
+    words: list[str] = []
+    spaces: list[bool] = []
     for doc in docs:
         offset = len(words)
         moved += [replace(cand, start=cand.start + offset, end=cand.end + offset) for cand in read_spans(doc)]
@@ -284,12 +285,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         return self._doc_to_nlp_artifact(self._pipeline(language).doc(text), language)
 
     def process_batch(  # type: ignore[override]
-        self,
-        texts: Iterable[Any],
-        language: str,
-        batch_size: int = 1,
-        n_process: int = 1,
-        as_tuples: bool = False,
+        self, texts: Iterable[Any], language: str, batch_size: int = 1, n_process: int = 1, as_tuples: bool = False
     ) -> Iterator[tuple[Any, ...]]:
         """Process many texts with `nlp.pipe`.
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, Unpack
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS, PRIORITY, role_of
@@ -77,13 +77,19 @@ def _expect(operator: str, name: str, value: object, types: tuple[type, ...], ex
         raise OperatorError(Errors.E832, operator=operator, name=name, type=type(value).__name__, expected=expected)
 
 
+class Bound(TypedDict, total=False):
+    """Parameters of `hips` and `pseudonym`, as a user gives them; see `HipsOperator`."""
+
+    key: bytes | str | None
+    profile: str | Path | Profile | Mapping[str, Any] | None
+    scope: str | None
+    reserved: bool | None
+    labels: Mapping[str, str] | None
+
+
 @dataclass(frozen=True, slots=True)
 class SurrogateSettings:
-    """What surrogates depend on, beside the document.
-
-    scope (str): Within what equal values get equal surrogates. reserved (bool | None): As in `hips_surrogate`.
-    labels (Mapping[str, str]): Entity -> our label, before the table.
-    """
+    """What surrogates depend on, beside the document: `Bound`, checked."""
 
     key: bytes = field(repr=False)
     profile: Profile
@@ -93,36 +99,29 @@ class SurrogateSettings:
 
     @classmethod
     def of(cls, operator: str, given: Mapping[str, Any], *, document: bool) -> "SurrogateSettings":
-        """Check what a user gave; see `HipsOperator`.
+        """Check what a user gave.
 
         document (bool): Whether the document is known. Then the default of the scope is the profile's, else "corpus".
         RAISES (OperatorError): E830, E832, E833; E002, E402, E422 to E426 for key, profile and labels.
         """
-        values = {name: given.get(name) for name in _TYPES} | {"profile": given.get("profile", "crapii")}
+        values: dict[str, Any] = {name: given.get(name) for name in _TYPES} | {"profile": given.get("profile", "crapii")}
         for name, (types, expected) in _TYPES.items():
             _expect(operator, name, values[name], types, expected)
+        key, labels = values["key"], dict(values["labels"] or {})
         try:
-            return cls._checked(operator, document, **values)
-        except OperatorError:
-            raise
+            secret = load_key(env=KEY_ENV) if key is None else key.strip().encode("utf8") if isinstance(key, str) else key
+            if secret is None:
+                raise PiiError(Errors.E830, operator=operator, least=MIN_KEY_BYTES, env=KEY_ENV)
+            for label in labels.values():
+                if label not in LABELS:
+                    raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+            profile = _profile(values["profile"])
+            scope = values["scope"] or (profile.scope if document else CORPUS)
+            if scope in ("thread", THREAD) or (scope == DOCUMENT and not document):
+                raise PiiError(Errors.E833, operator=operator, scope=scope)
+            return cls(check_key(secret, source="the parameter key"), profile, scope, values["reserved"], labels)
         except PiiError as err:
             raise OperatorError(str(err).replace("{", "{{").replace("}", "}}")) from None
-
-    @classmethod
-    def _checked(
-        cls, operator: str, document: bool, *, key: Any, profile: Any, scope: Any, reserved: Any, labels: Any
-    ) -> "SurrogateSettings":
-        secret = load_key(env=KEY_ENV) if key is None else key.strip().encode("utf8") if isinstance(key, str) else key
-        if secret is None:
-            raise OperatorError(Errors.E830, operator=operator, least=MIN_KEY_BYTES, env=KEY_ENV)
-        for label in (labels or {}).values():
-            if label not in LABELS:
-                raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
-        known = _profile(profile)
-        scope = scope or (known.scope if document else CORPUS)
-        if scope in ("thread", THREAD) or (scope == DOCUMENT and not document):
-            raise OperatorError(Errors.E833, operator=operator, scope=scope)
-        return cls(check_key(secret, source="the parameter key"), known, scope, reserved, dict(labels or {}))
 
     def chance(self, text: str) -> Chance:
         """RETURNS (Chance): Key and scope of a document, as `hips_surrogate` has them."""
@@ -441,23 +440,20 @@ def register_operators(
     anonymizer: AnonymizerEngine | None = None,
     deanonymizer: DeanonymizeEngine | None = None,
     *,
-    key: bytes | str | None = None,
-    profile: str | Path | Profile | Mapping[str, Any] | None = None,
-    scope: str | None = None,
-    reserved: bool | None = None,
-    labels: Mapping[str, str] | None = None,
     vault: "Vault | None" = None,
+    **bound: Unpack[Bound],
 ) -> None:
     """Make `hips`, `pseudonym` and `reidentify` selectable by name, in Python and in the body of a request.
 
     anonymizer (AnonymizerEngine | None), deanonymizer (DeanonymizeEngine | None): What they are added to.
     key, profile, scope, reserved, labels, vault: Bound: what a call does not give. So no request has to bring a secret.
     """
-    given = {"key": key, "profile": profile, "scope": scope, "reserved": reserved, "labels": labels}
-    bound = {name: value for name, value in given.items() if value is not None}
+    if unknown := set(bound) - set(_TYPES):
+        raise TypeError(f"register_operators() got an unexpected keyword argument '{min(unknown)}'")
+    defaults = {name: value for name, value in bound.items() if value is not None}
     if anonymizer is not None:
         for base in (HipsOperator, PseudonymOperator):
-            anonymizer.add_anonymizer(type(base.__name__, (base,), {"defaults": bound}))
+            anonymizer.add_anonymizer(type(base.__name__, (base,), {"defaults": defaults}))
     if deanonymizer is not None:
         back = {"defaults": {"vault": vault} if vault is not None else {}}
         deanonymizer.add_deanonymizer(type(ReidentifyOperator.__name__, (ReidentifyOperator,), back))
@@ -469,7 +465,7 @@ def hips_operators(
     *,
     operator: str = HIPS,
     conflict_resolution: ConflictResolutionStrategy = MERGE,
-    **settings: Any,
+    **settings: Unpack[Bound],
 ) -> dict[str, OperatorConfig]:
     """Operators for one text, with all of its people, addresses and dates linked.
 
@@ -500,19 +496,10 @@ class PiiEduAnonymizer(AnonymizerEngine):
     vault (Vault | None): Open for writing: every text goes into it, whatever the operators, before its result is returned.
     """
 
-    def __init__(
-        self,
-        *,
-        key: bytes | str | None = None,
-        profile: str | Path | Profile | Mapping[str, Any] | None = None,
-        scope: str | None = None,
-        reserved: bool | None = None,
-        labels: Mapping[str, str] | None = None,
-        vault: "Vault | None" = None,
-    ) -> None:
+    def __init__(self, *, vault: "Vault | None" = None, **bound: Unpack[Bound]) -> None:
         super().__init__()
         self.vault = vault
-        register_operators(self, key=key, profile=profile, scope=scope, reserved=reserved, labels=labels)
+        register_operators(self, **bound)
 
     def anonymize(
         self,

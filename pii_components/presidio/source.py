@@ -12,7 +12,7 @@ when the component is made.
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -97,129 +97,80 @@ class DocEngine(SpacyNlpEngine):
 
     def is_punct(self, word: str, language: str) -> bool:
         """RETURNS (bool): Whether it is no word; white space, which is a token of its own in a Doc, is none either."""
-        return super().is_punct(word, language) or bool(self.nlp[language].vocab[word].is_space)
+        return super().is_punct(word, language) or bool(self.get_nlp(language).vocab[word].is_space)
 
 
 def _candidate(doc: Doc, result: RecognizerResult, labels: Mapping[str, str]) -> Candidate | None:
     """RETURNS (Candidate | None): The whole tokens of a result; None if there is nothing but space."""
     span = doc.char_span(result.start, result.end, alignment_mode="expand")
-    tokens = [token.i for token in span if not token.is_space] if span is not None else []
+    tokens = [token.i for token in span or () if not token.is_space]
     if not tokens:
         return None
     source = (result.recognition_metadata or {}).get(RecognizerResult.RECOGNIZER_NAME_KEY, "")
+    # For a data steward; names of types and patterns, nothing from the text.
+    reason, why = f"Presidio: {result.entity_type}", result.analysis_explanation
+    if why is not None:
+        reason += f", pattern {why.pattern_name}" if why.pattern_name else ""
+        reason += ", its check digits are right" if why.validation_result else ""
+        reason += ", a word near it says so" if why.supportive_context_word else ""
     return Candidate(
         tokens[0],
         tokens[-1] + 1,
         label_of(result.entity_type, labels),
         score=min(1.0, max(0.0, float(result.score))),
         source=f"presidio:{source}",
-        reason=_reason(result),
+        reason=reason,
     )
-
-
-def _reason(result: RecognizerResult) -> str:
-    """RETURNS (str): One line for a data steward; names of types and patterns, nothing from the text."""
-    why = result.analysis_explanation
-    said = [f"Presidio: {result.entity_type}"]
-    if why is not None and why.pattern_name:
-        said.append(f"pattern {why.pattern_name}")
-    if why is not None and why.validation_result:
-        said.append("its check digits are right")
-    if why is not None and why.supportive_context_word:
-        said.append("a word near it says so")
-    return ", ".join(said)
 
 
 def make_recognizer(entry: str | Mapping[str, Any], *, language: str) -> EntityRecognizer:
     """One recognizer.
 
-    entry (str | Mapping[str, Any]): The name of a class of Presidio; with settings, `{"name": ..., "context": [...]}`; or patterns of
-        one's own, as in Presidio's YAML. language (str): What it is to be used for, whatever its country.
-    RETURNS (EntityRecognizer): Ready. RAISES (PiiError): E842 if there is none, E843 if it would leave this machine, E844 if its
-        settings are not usable.
+    entry (str | Mapping[str, Any]): As in the settings of `PresidioSource`. language (str): What it is used for, whatever its country.
+    RAISES (PiiError): E842 if there is none, E843 if it would leave this machine, E844 if its settings are not usable.
     """
     given = {"name": entry} if isinstance(entry, str) else dict(entry)
     name = str(given.pop("name", ""))
-    own = "patterns" in given or "deny_list" in given
-    found = getattr(predefined_recognizers, name, None)
-    kind: Any = found if isinstance(found, type) and issubclass(found, EntityRecognizer) else None
-    if kind is None and not own:
-        raise PiiError(Errors.E842, name=name[:60], known=", ".join(_like(name)))
-    if kind is not None and (issubclass(kind, RemoteRecognizer) or _needs_model(kind, given)):
+    kind = _class_of(name)
+    if kind is None and "patterns" not in given and "deny_list" not in given:
+        known = known_recognizers()
+        like = difflib.get_close_matches(name, known, n=5) or ["IbanRecognizer", "UsSsnRecognizer", f"{len(known) - 2} more"]
+        raise PiiError(Errors.E842, name=name[:60], known=", ".join(like))
+    if kind is not None and not _is_local(kind, given):
         raise PiiError(Errors.E843, name=name)
     try:
-        if kind is not None:
-            made: EntityRecognizer = kind(supported_language=language, **given)
-            return made
-        return PatternRecognizer.from_dict({"name": name or "PatternRecognizer", "supported_language": language, **given})
+        if kind is None:
+            return PatternRecognizer.from_dict({"name": name or "PatternRecognizer", "supported_language": language, **given})
+        return kind(supported_language=language, **given)  # type: ignore[no-any-return]
     except PiiError:
         raise
     except Exception as err:
         raise PiiError(Errors.E844, name=name[:60], reason=type(err).__name__) from err
 
 
-def _needs_model(kind: type, given: Mapping[str, Any]) -> bool:
-    """RETURNS (bool): Whether a class would fetch a model: it has one by name, and what is given is no folder."""
-    if "model_name" not in inspect.signature(kind).parameters:
-        return False
+def _class_of(name: str) -> Any:
+    kind = getattr(predefined_recognizers, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, EntityRecognizer) else None
+
+
+def _is_local(kind: Any, given: Mapping[str, Any]) -> bool:
+    """RETURNS (bool): Whether a class neither calls a service nor fetches a model, where it has one by name that is no folder."""
     path = given.get("model_name")
-    return not (isinstance(path, str) and Path(path).is_dir())
-
-
-def _like(name: str) -> list[str]:
-    known = known_recognizers()
-    return difflib.get_close_matches(name, known, n=5) or ["IbanRecognizer", "UsSsnRecognizer", f"{len(known) - 2} more"]
+    fetches = "model_name" in inspect.signature(kind).parameters and not (isinstance(path, str) and Path(path).is_dir())
+    return not issubclass(kind, RemoteRecognizer) and not fetches
 
 
 def known_recognizers() -> list[str]:
     """RETURNS (list[str]): Names of Presidio's recognizers that neither call a service nor fetch a model."""
-    kinds = {name: getattr(predefined_recognizers, name) for name in dir(predefined_recognizers)}
-    return sorted(
-        name
-        for name, kind in kinds.items()
-        if isinstance(kind, type)
-        and issubclass(kind, EntityRecognizer)
-        and not issubclass(kind, RemoteRecognizer)
-        and not _needs_model(kind, {})
-    )
+    kinds = {name: _class_of(name) for name in dir(predefined_recognizers)}
+    return sorted(name for name, kind in kinds.items() if kind is not None and _is_local(kind, {}))
 
 
 @Language.factory(
     "presidio_source",
     assigns=["doc.spans"],
-    default_config={
-        "recognizers": list(DEFAULT_RECOGNIZERS),
-        "labels": {},
-        "score_threshold": DEFAULT_THRESHOLD,
-        "context": [],
-        "language": None,
-        "spans_key": SPANS_KEY,
-    },
+    default_config={"recognizers": [*DEFAULT_RECOGNIZERS], "labels": {}, "context": []},
 )
-def make_presidio_source(
-    nlp: Language,
-    name: str,
-    *,
-    recognizers: list[str | dict[str, Any]],
-    labels: dict[str, str],
-    score_threshold: float,
-    context: list[str],
-    language: str | None,
-    spans_key: str,
-) -> "PresidioSource":
-    """Make the component; see `PresidioSource`."""
-    return PresidioSource(
-        nlp,
-        name,
-        recognizers=recognizers,
-        labels=labels,
-        score_threshold=score_threshold,
-        context=context,
-        language=language,
-        spans_key=spans_key,
-    )
-
-
 class PresidioSource(Pipe):
     """The component. `find_spans` is pure; `set_annotations` writes `doc.spans[spans_key]`.
 
@@ -227,11 +178,11 @@ class PresidioSource(Pipe):
     recognizers (Sequence[str | dict]): Names of Presidio's classes; with settings as in its YAML, `{"name": "PhoneRecognizer",
         "supported_regions": ["US"], "context": ["ring"]}`; or patterns of your own, `{"name": "StudentCard", "supported_entity":
         "STUDENT_CARD", "patterns": [{"name": "card", "regex": "...", "score": 0.5}], "context": ["card"]}`.
-    labels (Mapping[str, str]): Presidio's entity -> our label; before `entities.label_of`, which knows Presidio's own.
+    labels (dict[str, str]): Presidio's entity -> our label; before `settings.label_of`, which knows Presidio's own.
     score_threshold (float): Least score, 0 to 1, after words of context have raised it.
     context (Sequence[str]): Words that count as being near every value, as for `AnalyzerEngine.analyze`.
     language (str | None): None for that of the pipeline. spans_key (str): The span group.
-    RAISES (PiiError): E005 without Presidio; E840 to E844 for settings that cannot be used.
+    RAISES (PiiError): E005 without Presidio; E002, E840 to E844 for settings that cannot be used.
     """
 
     def __init__(
@@ -247,9 +198,9 @@ class PresidioSource(Pipe):
         spans_key: str = SPANS_KEY,
     ) -> None:
         install_extensions()  # here too: with several processes it is workers that write spans, and this one that reads them
-        self.name, self.vocab = name, nlp.vocab
+        self.vocab, self.name = nlp.vocab, name
         self.cfg: dict[str, Any] = {
-            "recognizers": list(recognizers),
+            "recognizers": [dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers],
             "labels": dict(labels or {}),
             "score_threshold": score_threshold,
             "context": list(context),
@@ -289,15 +240,9 @@ class PresidioSource(Pipe):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """YIELDS (Doc): The documents of a stream in order; one that fails goes to the error handler and is left out."""
-        error_handler = self.get_error_handler()
-        for docs in util.minibatch(stream, size=batch_size):
-            for doc in docs:
-                try:
-                    self.set_annotations(doc, self.find_spans(doc))
-                except Exception as err:
-                    error_handler(self.name, self, [doc], err)
-                else:
-                    yield doc
+        for doc in stream:
+            if self(doc) is not None:
+                yield doc
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
         """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold, sorted, without overlaps. Changes nothing.
@@ -333,29 +278,26 @@ class PresidioSource(Pipe):
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "PresidioSource":
         """RETURNS (PresidioSource): The component with the settings of `to_bytes`."""
-        util.from_bytes(bytes_data, {"cfg": self._loader(srsly.json_loads)}, exclude)
+        util.from_bytes(bytes_data, {"cfg": lambda b: self._configure(srsly.json_loads(b))}, exclude)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write the settings to a folder."""
-        folder = util.ensure_path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        util.to_disk(folder, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
+        util.to_disk(path, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "PresidioSource":
         """RETURNS (PresidioSource): The component with the settings of `to_disk`."""
-        util.from_disk(util.ensure_path(path), {"cfg": self._loader(srsly.read_json)}, exclude)
+        util.from_disk(path, {"cfg": lambda p: self._configure(srsly.read_json(p))}, exclude)
         return self
 
-    def _loader(self, read: Callable[[Any], Any]) -> Callable[[Any], None]:
-        def load(source: Any) -> None:
-            data = read(source)
-            if data != self.cfg:
-                self.cfg.update(data)
-                self._engine = None
-                self.engine  # noqa: B018
+    def _configure(self, cfg: dict[str, Any]) -> None:
+        if cfg != self.cfg:
+            self.cfg.update(cfg)
+            self._engine = None
+            self.engine  # noqa: B018
 
-        return load
+
+make_presidio_source = PresidioSource  # what the entry point names
 
 
 def check_settings(cfg: dict[str, Any]) -> None:
