@@ -214,10 +214,12 @@ def _add_analyzer(app: FastAPI, worker: Worker, settings: ServeSettings, service
     unread = {status: coded(Errors.E851, status) for status in (400, 415)}
     many = {"type": "array", "items": _ref("Found")}
     _post(app, "/analyze", partial(_answered, work, worker, settings, unread), "AnalyzeRequest", many)
-    _get(
-        app, "/recognizers", lambda request: sorted_names(lambda: [r.name for r in engine.get_recognizers(_language(request))])
-    )
+    _get(app, "/recognizers", lambda request: sorted_names(lambda: _recognizers(engine, _language(request))))
     _get(app, "/supportedentities", lambda request: sorted_names(lambda: engine.get_supported_entities(_language(request))))
+
+
+def _recognizers(engine: "AnalyzerEngine", language: str | None) -> list[str]:
+    return [recognizer.name for recognizer in engine.get_recognizers(language)]  # type: ignore[has-type]
 
 
 def _language(request: Request) -> str | None:
