@@ -6,6 +6,9 @@ import subprocess
 import sys
 
 import pytest
+
+pytest.importorskip("presidio_analyzer")
+
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,13 +21,16 @@ from pii_components.spans import Candidate, resolve_overlaps, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.numbers import scheme_of
 
-from .helpers import TOKENIZER, small_pipeline
+from .common import TOKENIZER, small_pipeline
 
 VOCAB = spacy.blank("en").vocab
+
+
 KEY = b"a key for tests, 32 bytes long.."
+
+
 TEXT = (
-    "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. "
-    "I paid with 4111 1111 1111 1111; my passport is 912803456."
+    "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. I paid with 4111 1111 1111 1111; my passport is 912803456."
 )
 
 
@@ -179,10 +185,7 @@ def test_it_works_behind_the_ruler():
 
 def merged(words: str, known, new):
     doc = Doc(VOCAB, words=words.split())
-    return [
-        (c.start, c.end, c.label)
-        for c in merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])
-    ]
+    return [(c.start, c.end, c.label) for c in merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])]
 
 
 @pytest.mark.parametrize(
@@ -265,9 +268,7 @@ def type_of(ch: str) -> str:
 
 
 def test_saved_and_loaded(tmp_path, source):
-    nlp = pipeline(
-        recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}], labels={"IBAN_CODE": "OTHER"}
-    )
+    nlp = pipeline(recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}], labels={"IBAN_CODE": "OTHER"})
     nlp.to_disk(tmp_path / "nlp")
     again = spacy.load(tmp_path / "nlp")
     assert again.get_pipe("presidio_source").cfg == nlp.get_pipe("presidio_source").cfg
@@ -291,9 +292,7 @@ print(json.dumps(rows))
 
 def test_fresh_process_with_two_workers(tmp_path, source):
     source.to_disk(tmp_path / "nlp")
-    out = subprocess.run(
-        [sys.executable, "-c", FRESH, str(tmp_path / "nlp")], capture_output=True, text=True, check=False, timeout=120
-    )
+    out = subprocess.run([sys.executable, "-c", FRESH, str(tmp_path / "nlp")], capture_output=True, text=True, check=False, timeout=120)
     assert out.returncode == 0, out.stderr[-1500:]
     assert json.loads(out.stdout) == [
         [["DE89 3704 0044 0532 0130 00", "ID_NUM", "presidio:IbanRecognizer"]],
