@@ -10,7 +10,7 @@ pytest.importorskip("presidio_analyzer")
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from presidio_anonymizer import AnonymizerEngine, BatchAnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine, OperatorConfig
+from presidio_anonymizer import AnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine, OperatorConfig
 from presidio_anonymizer.entities import InvalidParamError, OperatorResult, RecognizerResult
 from presidio_anonymizer.services.app_entities_convertor import AppEntitiesConvertor
 
@@ -29,7 +29,6 @@ from pii_components.presidio.operators import (
 from pii_components.presidio.settings import label_of
 from pii_components.profiles import Profile
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.numbers import scheme_of
 from pii_components.vault.keys import VaultKey
 from pii_components.vault.vault import Hidden, Release, Vault
 
@@ -77,15 +76,6 @@ def test_a_span_alone(text, entity, pattern):
     new = hips(text, entity)
     assert re.fullmatch(pattern, new)
     assert new == text or not (set(re.findall(r"\w{3,}", text)) - {"edu"}) & set(re.findall(r"\w{3,}", new))
-
-
-def test_iban_and_card_keep_their_check():
-    iban = hips("DE89 3704 0044 0532 0130 00", "IBAN_CODE")
-    assert re.fullmatch(r"DE\d\d( \d{4}){4} \d\d", iban)
-    code = iban.replace(" ", "")
-    assert int("".join(str(int(ch, 36)) for ch in code[4:] + code[:4])) % 97 == 1
-    card = hips("4111-1111-1111-1111", "CREDIT_CARD")
-    assert scheme_of(card.replace("-", "")) == "luhn"
 
 
 @pytest.mark.parametrize(
@@ -159,14 +149,6 @@ def test_validate_refuses(engine, params, code):
         engine.anonymize("Ana Lopez", [RecognizerResult("PERSON", 0, 9, 1.0)], {"DEFAULT": OperatorConfig("hips", {**PARAMS, **params})})
     assert isinstance(err.value, PiiError)
     assert "Lopez" not in str(err.value)
-
-
-@pytest.mark.parametrize(
-    "params", [{}, {"scope": "corpus"}, {"scope": "thread:7"}, {"reserved": False}, {"profile": "ferpa_strict"}, {"labels": {"PERSON": "ID_NUM"}}]
-)
-def test_validate_takes(engine, params):
-    new = engine.anonymize("Ana Lopez", [RecognizerResult("PERSON", 0, 9, 1.0)], {"DEFAULT": OperatorConfig("hips", params)}).text
-    assert new != "Ana Lopez"
 
 
 def test_no_key_is_an_error_and_the_environment_has_one(monkeypatch):
@@ -429,14 +411,6 @@ def test_the_cli_s_vault_opens_here(vault):
     vault.append(doc, id="1")
     items = [OperatorResult(row["start_char"], row["end_char"], row["label"], operator="hips") for row in doc._.surrogate_spans]
     assert PiiEduDeanonymizer(vault=vault).deanonymize(doc._.deidentified, items).text == essay.text
-
-
-def test_lists_and_dicts():
-    texts = [filled(ESSAY), *essays(200)[:5]]
-    engine = BatchAnonymizerEngine(PiiEduAnonymizer(key=KEY))
-    got = engine.anonymize_list([t.text for t in texts], [as_results(t) for t in texts])
-    hips = component()
-    assert got == [hips(as_doc(t))._.deidentified for t in texts]
 
 
 @pytest.mark.parametrize(
