@@ -56,10 +56,8 @@ class Pipeline:
 
     @classmethod
     def open(cls, source: Source, *, language: str = "", max_chars: int = MAX_CHARS) -> "Pipeline":
-        """Load a pipeline, unless it is loaded.
+        """Load a pipeline, unless it is loaded; its own limit is kept if it is lower than `max_chars`. language (str): Any if empty.
 
-        source (str | Path | Language): An installed package, a folder, or a pipeline. language (str): Two letters; any if empty.
-        max_chars (int): See above; the pipeline's own limit is kept if it is lower.
         RAISES (PiiError): E804 if there is none, E805 if it does not load, E806 for another language, E807 if it finds nothing,
             E801 for `max_chars`.
         """
@@ -86,11 +84,7 @@ class Pipeline:
     def docs(
         self, texts: Iterable[tuple[str, Any]], *, batch_size: int | None = None, n_process: int = 1
     ) -> Iterator[tuple[Doc, Any]]:
-        """Process a stream with `nlp.pipe`.
-
-        texts (Iterable[tuple[str, Any]]): Texts with something that stays with each. batch_size, n_process: As in `nlp.pipe`.
-        YIELDS (tuple[Doc, Any]): In order. RAISES (PiiError): E808, E809 for what is no text.
-        """
+        """YIELDS (tuple[Doc, Any]): Of a stream by `nlp.pipe`, in order, each with what came with its text. RAISES (PiiError): E808, E809."""
         parts: list[Doc] = []
         piped = self.nlp.pipe(
             self._parts(texts), as_tuples=True, batch_size=batch_size, n_process=n_process, disable=list(self.disable)
@@ -117,9 +111,8 @@ def memory_zone(nlp: Language) -> AbstractContextManager[Any]:
 
 
 def check_source(source: Source, *, language: str = "") -> None:
-    """Check that a pipeline can be had, without loading it.
+    """Check that a pipeline can be had, without loading it. language (str): Two letters; any if empty.
 
-    source (str | Path | Language): As in `Pipeline.open`. language (str): Two letters; any if empty.
     RAISES (PiiError): E804 if there is none, E806 if it is for another language, E801 if it is nothing of the kind.
     """
     if not isinstance(source, Source) or not str(source):
@@ -229,12 +222,10 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         max_chars: int = MAX_CHARS,
     ) -> None:
         """
-        models (Sequence[Mapping[str, Any]] | None): As in Presidio's configuration: `lang_code` and `model_name` of each pipeline;
-            each may hold our options as well, for who has only YAML.
-        ner_model_configuration (NerModelConfiguration | None): What it says of labels to ignore, of names for our labels and of
-            entities with low scores goes before ours.
-        pipeline (str | Path | Language | None): One pipeline instead of `models`: an installed package, a folder, or a pipeline that
-            is loaded. labels (str), return_cited (bool): See `settings.Naming`. max_chars (int): See `Pipeline`.
+        models: As in Presidio's configuration, `lang_code` and `model_name` of each pipeline; an entry may hold our options as well.
+        ner_model_configuration: Its labels to ignore, names for our labels and entities with low scores go before ours.
+        pipeline: One pipeline instead of `models`: an installed package, a folder, or a pipeline that is loaded.
+        labels, return_cited: See `settings.Naming`. max_chars: See `Pipeline`.
         RAISES (PiiError): E801, E803, E810 for options, E804, E806 for a pipeline that is not there or of another language.
         """
         if models and pipeline is not None:
@@ -277,11 +268,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             self.nlp = {lang: pipeline.nlp for lang, pipeline in self.pipelines.items()}  # type: ignore[assignment]
 
     def process_text(self, text: str, language: str) -> NlpArtifacts:
-        """Process one text.
-
-        text (str): Of any length. language (str): One of `get_supported_languages()`.
-        RETURNS (NlpArtifacts): Its `tokens` is the Doc. RAISES (PiiError): E806 for a language without a pipeline, E808, E809.
-        """
+        """RETURNS (NlpArtifacts): Of a text of any length; its `tokens` is the Doc. RAISES (PiiError): E806, E808, E809."""
         return self._doc_to_nlp_artifact(self._pipeline(language).doc(text), language)
 
     def process_batch(  # type: ignore[override]
@@ -289,10 +276,8 @@ class PiiEduNlpEngine(SpacyNlpEngine):
     ) -> Iterator[tuple[Any, ...]]:
         """Process many texts with `nlp.pipe`.
 
-        texts (Iterable[Any]): Strings, numbers and None, as BatchAnalyzerEngine lets them through; tuples of (text, context) if
-            `as_tuples`. language (str), batch_size (int), n_process (int): As in Presidio.
-        YIELDS (tuple[Any, ...]): (text, artifacts) or (text, artifacts, context), in order.
-        RAISES (PiiError): E806, E808, E809.
+        texts (Iterable[Any]): Strings, numbers and None, as BatchAnalyzerEngine lets them through; (text, context) if `as_tuples`.
+        YIELDS (tuple[Any, ...]): (text, artifacts) or (text, artifacts, context), in order. RAISES (PiiError): E806, E808, E809.
         """
         pairs = texts if as_tuples else ((text, None) for text in texts)
         # A number or None as Presidio's engine for spaCy writes it.

@@ -99,9 +99,8 @@ class SurrogateSettings:
 
     @classmethod
     def of(cls, operator: str, given: Mapping[str, Any], *, document: bool) -> "SurrogateSettings":
-        """Check what a user gave.
+        """Check what a user gave. document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
 
-        document (bool): Whether the document is known. Then the default of the scope is the profile's, else "corpus".
         RAISES (OperatorError): E830, E832, E833; E002, E402, E422 to E426 for key, profile and labels.
         """
         values: dict[str, Any] = {name: given.get(name) for name in _TYPES} | {"profile": given.get("profile", "crapii")}
@@ -182,11 +181,8 @@ class DocumentPlan:
             self._by_text.setdefault((entity, text[start:end]), self.at(start, end, entity) or "")
 
     def at(self, start: int, end: int, entity: str) -> str | None:
-        """The new text of a stretch.
-
-        start (int), end (int): Characters of one span, or of several of one type that were merged. entity (str): Its type.
-        RETURNS (str | None): With what stands between them as it was; None if no span of the type lies in it.
-        """
+        """RETURNS (str | None): The new text of a stretch, one span or several of one type that were merged, with what stands between them as
+        it was; None if no span of the type lies in it."""
         out, last, any_here = "", start, False
         for row in self.rows[bisect_left(self._starts, start) : bisect_left(self._starts, max(end, start + 1))]:
             if row.entity == entity and row.end <= end:
@@ -213,12 +209,10 @@ class DocumentPlan:
 def plan_document(
     text: str, found: Sequence[EntitySpan], settings: SurrogateSettings, *, how: Mapping[str, str]
 ) -> DocumentPlan:
-    """Decide for all spans of a document.
+    """Decide for all spans of a document, no two at the same place.
 
-    found (Sequence[EntitySpan]): No two at the same place.
     how (Mapping[str, str]): Entity -> "hips" or "pseudonym"; others are another operator's business, and no surrogate is like them.
-    RETURNS (DocumentPlan): With a row for each span of those entities, those that the profile keeps too, and for each header
-        that it removes.
+    RETURNS (DocumentPlan): A row for each span of those entities, kept ones too, and for each header that the profile removes.
     """
     ordered = sorted(found, key=lambda f: (f.start, f.end))
     roles = [role_of(f.label) for f in ordered]
@@ -249,11 +243,8 @@ def plan_document(
 def found_in(
     text: str, results: Sequence[Any], labels: Mapping[str, str], *, conflict_resolution: ConflictResolutionStrategy = MERGE
 ) -> list[EntitySpan]:
-    """What Presidio will anonymize, conflicts resolved in its own way, neighbours not yet merged.
-
-    results (Sequence[RecognizerResult]): Of an analyzer; one that says our label keeps it. labels (Mapping[str, str]): Entity -> our label.
-    RETURNS (list[EntitySpan]): Sorted. RAISES (OperatorError): E838 for a span outside of the text.
-    """
+    """RETURNS (list[EntitySpan]): What Presidio will anonymize, sorted, conflicts resolved in its own way, neighbours not yet merged; a result
+    that says our label keeps it. labels: Entity -> our label. RAISES (OperatorError): E838 for a span outside of the text."""
     copies = sorted(_ENGINE._copy_recognizer_results(list(results)), key=lambda r: (r.start, r.end))
     said: dict[tuple[int, int, str], str] = {}
     for result in results:
@@ -331,13 +322,9 @@ class HipsOperator(_Operator):
             _refuse_headers(self.settings(params).profile)
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
-        """What stands in the place of a span.
-
-        text (str): The span. params (dict[str, Any]): See the class; Presidio adds "entity_type".
-        RETURNS (str): A surrogate; the tag of its label where there is none; the text where the profile keeps it. Without a plan it
-            is a function of key, scope, label and text: not linked to any other value, nor kept apart from it.
-        RAISES (OperatorError): E835 for a span of another document, E832 for what is no text.
-        """
+        """RETURNS (str): What stands in the place of a span: a surrogate; the tag of its label where there is none; the text where the profile
+        keeps it. Without a plan it is a function of key, scope, label and text: not linked to any other value, nor kept apart from it.
+        RAISES (OperatorError): E835 for a span of another document, E832 for what is no text."""
         values = self.merged(params)
         entity = str((params or {}).get("entity_type") or "")
         document: DocumentPlan | None = values.get("document")
@@ -396,11 +383,7 @@ class ReidentifyOperator(_Operator):
             raise OperatorError(Errors.E832, operator=self.NAME, name="missing", type="another value", expected=expected)
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
-        """What stood in the place of a surrogate.
-
-        text (str): As it stands in the released text. params (dict[str, Any]): See the class.
-        RETURNS (str): The original. RAISES (OperatorError): E837, if the vault has none, or several for this surrogate.
-        """
+        """RETURNS (str): What stood in the place of a surrogate. RAISES (OperatorError): E837, if the vault has none, or several."""
         values = self.merged(params)
         if values.get("document") is not None:
             return _original_between(values["document"], text, *values["place"][:2])
@@ -414,12 +397,8 @@ class ReidentifyOperator(_Operator):
 
 
 def _original_between(entry: "Entry", text: str, start: int, end: int) -> str:
-    """What stood in a stretch of a released text.
-
-    entry (Entry): The record of the document. text (str): The stretch. start (int), end (int): Where it lies in the released text.
-    RETURNS (str): With every hidden value in it put back; as it is where nothing was hidden.
-    RAISES (PiiError): E839, if a hidden value lies across its edge.
-    """
+    """RETURNS (str): What stood in a stretch of a released text: every hidden value in it put back. start, end: Where it lies in that text.
+    RAISES (PiiError): E839, if a hidden value lies across its edge."""
     out, last = "", start
     for hidden in entry.hidden:
         if hidden.start == hidden.end:
@@ -445,8 +424,7 @@ def register_operators(
 ) -> None:
     """Make `hips`, `pseudonym` and `reidentify` selectable by name, in Python and in the body of a request.
 
-    anonymizer (AnonymizerEngine | None), deanonymizer (DeanonymizeEngine | None): What they are added to.
-    key, profile, scope, reserved, labels, vault: Bound: what a call does not give. So no request has to bring a secret.
+    key, profile, scope, reserved, labels, vault: What a call does not give. So no request has to bring a secret.
     """
     if unknown := set(bound) - set(_TYPES):
         raise TypeError(f"register_operators() got an unexpected keyword argument '{min(unknown)}'")
@@ -471,9 +449,7 @@ def hips_operators(
 
         engine.anonymize(text, results, hips_operators(text, results, key=key))
 
-    text (str): The text. analyzer_results (Sequence[RecognizerResult]): What will be anonymized.
-    operator (str): "hips" or "pseudonym". conflict_resolution (ConflictResolutionStrategy): As for `anonymize`.
-    settings: key, profile, scope, reserved, labels: as parameters of `HipsOperator`; the scope is the profile's, "document" mostly.
+    operator (str): "hips" or "pseudonym". settings: As for `HipsOperator`; the default scope is the profile's, "document" mostly.
     RETURNS (dict[str, OperatorConfig]): One for each type of entity in the results. They hold originals, so they are for this call.
     RAISES (OperatorError): For settings that cannot be used; E834 for a profile that removes headers.
     """
@@ -513,7 +489,6 @@ class PiiEduAnonymizer(AnonymizerEngine):
     ) -> EngineResult:
         """Anonymize a text.
 
-        text (str): The text. analyzer_results (Sequence[RecognizerResult]): What was found in it.
         operators (dict[str, OperatorConfig] | None): By type of entity; None for `hips` throughout. Where a dict is given, what it
             does not name is Presidio's "replace", as ever.
         conflict_resolution, merge_entities_with_spaces: As in Presidio. document_id (str): For the vault.
@@ -593,10 +568,9 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
     def deanonymize(
         self, text: str, entities: list[OperatorResult], operators: dict[str, OperatorConfig] | None = None
     ) -> EngineResult:
-        """De-anonymize a text.
+        """De-anonymize a text as it was released.
 
-        text (str): As it was released. entities (list[OperatorResult]): The items that the anonymizer gave, or some of them.
-        operators (dict[str, OperatorConfig] | None): By type of entity; None for `reidentify` throughout.
+        entities (list[OperatorResult]): The items that the anonymizer gave, or some of them. operators: None for `reidentify` throughout.
         RETURNS (EngineResult): With the originals. RAISES (PiiError): E458 to E461, E831, E832, E836, E838, E839.
         """
         wanted = {_DEFAULT: OperatorConfig(REIDENTIFY)} if operators is None else dict(operators)

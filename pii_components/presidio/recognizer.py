@@ -59,14 +59,12 @@ class StudentPiiRecognizer(LocalRecognizer):
         **unknown: Any,
     ) -> None:
         """
-        supported_language (str): That of the pipeline. supported_entities (Sequence[str] | None): What may be returned; None for all
-            that the pipeline finds. supported_entity (str | None): One of them.
-        name (str | None): In results. context (Sequence[str] | None): Words near a span that raise its score by Presidio's rule; none
-            are needed, since the pipeline reads the context itself. version (str): Of this recognizer.
-        pipeline (str | Path | Language): An installed package, a folder, or a pipeline that is loaded. It is loaded at the first text
-            that comes without a Doc of such a pipeline, and never downloaded.
-        labels (str), return_cited (bool): See `settings.Naming`. max_chars (int): See `engine.Pipeline`.
-        RAISES (PiiError): E801 to E803 for options, E804 and E806 for a pipeline that is not there or of another language.
+        supported_entities: What may be returned; None for all that the pipeline finds. supported_entity: One of them.
+        context: Words near a span that raise its score by Presidio's rule; none are needed, the pipeline reads the context itself.
+        pipeline: An installed package, a folder, or a pipeline that is loaded. It is loaded at the first text that comes without a
+            Doc of such a pipeline, and never downloaded.
+        labels, return_cited: See `settings.Naming`. max_chars: See `engine.Pipeline`.
+        RAISES (PiiError): E801 to E803, E810 for options, E804 and E806 for a pipeline that is not there or of another language.
         """
         refuse_unknown(unknown, what=type(self).__name__, allowed=_OPTIONS)
         if supported_entity is not None and supported_entities is not None:
@@ -96,8 +94,7 @@ class StudentPiiRecognizer(LocalRecognizer):
     ) -> list[RecognizerResult]:
         """Find personal information.
 
-        text (str): The text. entities (Sequence[str] | None): What is asked for; None for all. Others' entities are ignored.
-        nlp_artifacts (NlpArtifacts | None): Of the NLP engine.
+        entities (Sequence[str] | None): What is asked for; None for all. Others' entities are ignored.
         RETURNS (list[RecognizerResult]): Sorted, without overlaps.
         RAISES (PiiError): E808, E809 for what is no text; E805, E807 if the pipeline does not load.
         """

@@ -65,11 +65,8 @@ def resolve_config(name_or_path: str | Path) -> Path:
 
 
 def read_config(name_or_path: str | Path) -> dict[str, Any]:
-    """What a file says.
-
-    name_or_path (str | Path): One that ships by name, or a file of your own.
-    RETURNS (dict[str, Any]): As Presidio's providers take it. RAISES (PiiError): E811, if there is none; E812, if it is no mapping.
-    """
+    """RETURNS (dict[str, Any]): What a file says, one that ships by name or one of your own, as Presidio's providers take it.
+    RAISES (PiiError): E811, if there is none; E812, if it is no mapping."""
     path = resolve_config(name_or_path)
     if not path.is_file():
         raise PiiError(Errors.E811, name=path.name, allowed=", ".join(CONFIGS))
@@ -83,11 +80,8 @@ def read_config(name_or_path: str | Path) -> dict[str, Any]:
 
 
 def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
-    """Our label of an entity of Presidio.
-
-    entity (str): "PERSON", "US_SSN", or one of our labels. labels (Mapping[str, str] | None): What goes before the table.
-    RETURNS (str): One of `labels.LABELS`; OTHER for what nobody knows, and OTHER has no generator: it becomes a tag.
-    """
+    """RETURNS (str): Our label of an entity of Presidio ("PERSON", "US_SSN", ...). labels: What goes before the table. OTHER for what nobody
+    knows, and OTHER has no generator: it becomes a tag."""
     if labels and entity in labels:
         return labels[entity]
     if entity in LABELS:

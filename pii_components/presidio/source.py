@@ -51,12 +51,8 @@ DEFAULT_THRESHOLD = 0.4
 
 
 def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
-    """Merge two sources: a detail within a longer detail goes, else `resolve_overlaps` decides, and what the loser covered beyond that
-    stays covered.
-
-    known (Sequence[Candidate]): What is there. found (Sequence[Candidate]): What comes in, in any order.
-    RETURNS (list[Candidate]): Sorted, without overlaps.
-    """
+    """RETURNS (list[Candidate]): Two sources, sorted, without overlaps: a detail within a longer detail goes, else `resolve_overlaps` decides, and
+    what the loser covered beyond that stays covered."""
     every = [*known, *found]
     pending, taken = _without_parts(every), set[int]()
     kept: list[Candidate] = []
@@ -124,11 +120,8 @@ def _candidate(doc: Doc, result: RecognizerResult, labels: Mapping[str, str]) ->
 
 
 def make_recognizer(entry: str | Mapping[str, Any], *, language: str) -> EntityRecognizer:
-    """One recognizer.
-
-    entry (str | Mapping[str, Any]): As in the settings of `PresidioSource`. language (str): What it is used for, whatever its country.
-    RAISES (PiiError): E842 if there is none, E843 if it would leave this machine, E844 if its settings are not usable.
-    """
+    """RETURNS (EntityRecognizer): Of an entry in the settings of `PresidioSource`, used for this language, whatever its country.
+    RAISES (PiiError): E842 if there is none, E843 if it would leave this machine, E844 if its settings are not usable."""
     given = {"name": entry} if isinstance(entry, str) else dict(entry)
     name = str(given.pop("name", ""))
     kind = _class_of(name)

@@ -54,7 +54,6 @@ _FLASK = {
     404: "The requested URL was not found on the server. If you entered the URL manually please check your spelling and try again.",
     405: "The method is not allowed for the requested URL.",
 }
-_REFUSED = {400: "Not readable", 413: "Too large", 500: "Refused by Presidio", 503: "Too many waiting", 504: "Took too long"}
 _TELEMETRY_OFF = {"tracing": False, "metrics": False, "logs": False, "operation_spans": False, "auto_configure": False}
 _NO_TEXT = "text/html; charset=utf-8"  # what Flask says of a plain string
 Work = Callable[..., Answer]  # (content, deadline=...)
@@ -163,11 +162,8 @@ class Metrics:
 
 
 def create_app(services: Services, settings: ServeSettings) -> FastAPI:
-    """The application.
-
-    services (Services): Engines; those of a service that the settings leave out are not used. settings (ServeSettings): Limits.
-    RETURNS (FastAPI): With `app.state.metrics` (Metrics) and `app.state.worker` (Worker).
-    """
+    """RETURNS (FastAPI): With `app.state.metrics` (Metrics) and `app.state.worker` (Worker). Engines of a service that the settings leave out
+    are not used."""
     worker = Worker(max_waiting=settings.max_waiting)
 
     @asynccontextmanager
@@ -176,105 +172,60 @@ def create_app(services: Services, settings: ServeSettings) -> FastAPI:
         worker.close()
 
     app = FastAPI(
-        title="pii-edu serve",
-        version=__version__,
-        summary="Presidio's REST API over en_pii_edu",
         docs_url=None,  # both pages load scripts from elsewhere
         redoc_url=None,
         telemetry=_TELEMETRY_OFF,  # type: ignore[arg-type]
         lifespan=lifespan,
     )
-    if settings.analyzer and services.analyzer is not None:
-        _add_analyzer(app, worker, settings, services, services.analyzer)
-    if settings.anonymizer and services.anonymizer is not None and services.deanonymizer is not None:
-        _add_anonymizer(app, worker, settings, services.anonymizer, services.deanonymizer)
-    up = f"Presidio {'Analyzer' if settings.analyzer else 'Anonymizer'} service is up".encode()
-    _get(app, "/health", lambda _: Answer(200, up, media_type=_NO_TEXT))
-    _get(app, "/metrics", lambda _: Answer(200, generate_latest(metrics.registry), media_type=CONTENT_TYPE_LATEST))
+    _add_routes(app, services, settings, worker)
+    paths = [route.path for route in app.routes if hasattr(route, "path")]
     entities = services.analyzer.get_supported_entities() if services.analyzer is not None else ()
-    metrics = Metrics(routes=[route.path for route in app.routes if hasattr(route, "path")], entities=entities)
+    metrics = Metrics(routes=paths, entities=entities)
     app.state.metrics, app.state.worker = metrics, worker
     app.add_exception_handler(HTTPException, _flask_words)
     app.add_middleware(_Observed, metrics=metrics, hosts=settings.hosts)  # type: ignore[arg-type]
-    described = app.openapi
-
-    def openapi() -> dict[str, Any]:
-        document = described()
-        file = resources.files("pii_components") / "resources" / "presidio" / "rest_schemas.json"
-        document.setdefault("components", {}).setdefault("schemas", {}).update(json.loads(file.read_text("utf8")))
-        return document
-
-    app.openapi = openapi  # type: ignore[method-assign]
+    app.openapi = partial(_openapi, paths)  # type: ignore[method-assign]
     return app
 
 
-def _add_analyzer(app: FastAPI, worker: Worker, settings: ServeSettings, services: Services, engine: "AnalyzerEngine") -> None:
-    work = partial(contract.analyze, analyzer=engine, batch_size=settings.batch_size, zone=services.zone)
-    # Where Presidio stumbles over a body that is no JSON, the answer is ours.
-    unread = {status: coded(Errors.E851, status) for status in (400, 415)}
-    many = {"type": "array", "items": _ref("Found")}
-    _post(app, "/analyze", partial(_answered, work, worker, settings, unread), "AnalyzeRequest", many)
-    _get(app, "/recognizers", lambda request: sorted_names(lambda: _recognizers(engine, _language(request))))
-    _get(app, "/supportedentities", lambda request: sorted_names(lambda: engine.get_supported_entities(_language(request))))
+def _add_routes(app: FastAPI, services: Services, settings: ServeSettings, worker: Worker) -> None:
+    def post(path: str, work: Work, unread: dict[int, Answer]) -> None:
+        async def endpoint(request: Request) -> Response:
+            return _sent(await _answered(work, worker, settings, unread, request), request)
+
+        app.add_api_route(path, endpoint, methods=["POST"], response_model=None)
+
+    def get(path: str, answer: Callable[[str | None], Answer]) -> None:
+        async def endpoint(request: Request) -> Response:
+            return _sent(answer(request.query_params.get("language")))
+
+        app.add_api_route(path, endpoint, methods=["GET", "HEAD"], response_model=None)
+
+    analyzer, anonymizer, deanonymizer = services.analyzer, services.anonymizer, services.deanonymizer
+    if settings.analyzer and analyzer is not None:
+        work = partial(contract.analyze, analyzer=analyzer, batch_size=settings.batch_size, zone=services.zone)
+        # Where Presidio stumbles over a body that is no JSON, the answer is ours.
+        post("/analyze", work, {status: coded(Errors.E851, status) for status in (400, 415)})
+        get("/recognizers", lambda language: sorted_names(lambda: [r.name for r in analyzer.get_recognizers(language)]))  # type: ignore[has-type]
+        get("/supportedentities", lambda language: sorted_names(lambda: analyzer.get_supported_entities(language)))
+    if settings.anonymizer and anonymizer is not None and deanonymizer is not None:
+        unread = {400: refusal(contract.NO_JSON, 400), 415: refusal(contract.NOT_JSON_TYPE, 415)}
+        post("/anonymize", partial(contract.anonymize, engine=anonymizer), unread)
+        post("/deanonymize", partial(contract.deanonymize, engine=deanonymizer), unread)
+        get("/anonymizers", lambda _: compact(anonymizer.get_anonymizers()))
+        get("/deanonymizers", lambda _: compact(deanonymizer.get_deanonymizers()))
+    up = f"Presidio {'Analyzer' if settings.analyzer else 'Anonymizer'} service is up".encode()
+    get("/health", lambda _: Answer(200, up, media_type=_NO_TEXT))
+    get("/metrics", lambda _: Answer(200, generate_latest(app.state.metrics.registry), media_type=CONTENT_TYPE_LATEST))
 
 
-def _recognizers(engine: "AnalyzerEngine", language: str | None) -> list[str]:
-    return [recognizer.name for recognizer in engine.get_recognizers(language)]  # type: ignore[has-type]
-
-
-def _language(request: Request) -> str | None:
-    return request.query_params.get("language")
-
-
-def _add_anonymizer(
-    app: FastAPI, worker: Worker, settings: ServeSettings, anonymizer: "AnonymizerEngine", deanonymizer: "DeanonymizeEngine"
-) -> None:
-    unread = {400: refusal(contract.NO_JSON, 400), 415: refusal(contract.NOT_JSON_TYPE, 415)}
-    for work, asked in (
-        (partial(contract.anonymize, engine=anonymizer), "AnonymizeRequest"),
-        (partial(contract.deanonymize, engine=deanonymizer), "DeanonymizeRequest"),
-    ):
-        path = f"/{work.func.__name__}"
-        _post(app, path, partial(_answered, work, worker, settings, unread), asked, _ref("Operated"))
-    _get(app, "/anonymizers", lambda _: compact(anonymizer.get_anonymizers()))
-    _get(app, "/deanonymizers", lambda _: compact(deanonymizer.get_deanonymizers()))
-
-
-def _get(app: FastAPI, path: str, answer: Callable[[Request], Answer]) -> None:
-    async def endpoint(request: Request) -> Response:
-        return _sent(answer(request))
-
-    app.add_api_route(path, endpoint, methods=["GET"], operation_id=path[1:], response_model=None)
-    app.add_api_route(path, endpoint, methods=["HEAD"], include_in_schema=False, response_model=None)
-
-
-def _post(app: FastAPI, path: str, answered: Callable[..., Any], asked: str, one: dict[str, Any]) -> None:
-    """Add a route. answered (Callable): From the request. asked (str): Schema of its body. one (dict): Schema of the answer to one text."""
-
-    async def endpoint(request: Request) -> Response:
-        return _sent(await answered(request), request)
-
-    both = {"anyOf": [one, {"type": "array", "items": one}]}
-    responses: dict[int | str, dict[str, Any]] = {200: _described("Done", both)}
-    responses |= {code: _described(words, _ref("Refused")) for code, words in _REFUSED.items()}
-    app.add_api_route(
-        path,
-        endpoint,
-        methods=["POST"],
-        openapi_extra={"requestBody": {"required": True, "content": {"application/json": {"schema": _ref(asked)}}}},
-        responses=responses,
-        operation_id=path[1:],
-        response_model=None,
-    )
-
-
-def _ref(model: str) -> dict[str, str]:
-    """RETURNS (dict): A schema of resources/presidio/rest_schemas.json, which describe; Presidio's classes decide what is accepted."""
-    return {"$ref": f"#/components/schemas/{model}"}
-
-
-def _described(description: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"description": description, "content": {"application/json": {"schema": schema}}}
+def _openapi(paths: Collection[str]) -> dict[str, Any]:
+    """RETURNS (dict): The description of these routes. It describes; Presidio's own classes decide what is accepted."""
+    file = resources.files("pii_components") / "resources" / "presidio" / "openapi.json"
+    document: dict[str, Any] = json.loads(file.read_text("utf8"))
+    document["info"]["version"] = __version__
+    document["paths"] = {path: said for path, said in document["paths"].items() if path in paths}
+    return document
 
 
 async def _answered(work: Work, worker: Worker, settings: ServeSettings, unread: dict[int, Answer], request: Request) -> Answer:

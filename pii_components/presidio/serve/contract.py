@@ -101,10 +101,8 @@ def analyze(
 ) -> Answer:
     """`POST /analyze`.
 
-    content (Any): The request's JSON. batch_size (int): Texts of a list that are processed together.
     deadline (float): By `time.monotonic()`, looked at between batches. zone (Callable): Opened for each batch; everything that belongs
-        to its documents is gone when it closes.
-    RAISES (TimeIsUp): At the deadline.
+        to its documents is gone when it closes. RAISES (TimeIsUp): At the deadline.
     """
     if not isinstance(content, dict):
         return coded(Errors.E851, 400)

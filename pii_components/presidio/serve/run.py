@@ -95,12 +95,11 @@ def build_services(
     profile: str = "",
     vault: "Vault | None" = None,
 ) -> Iterator[Services]:
-    """Make the engines that the settings ask for.
+    """Make the engines that the settings ask for, and close the vault at the end.
 
-    settings (ServeSettings): Which services. model (str): Name or path of our pipeline.
-    configuration (Configuration | None): Presidio's files. return_cited (bool): Whether cited people are returned, as CITED_PERSON.
+    configuration (Configuration | None): Presidio's files, instead of our pipeline, `model`.
     key (bytes | None): Of surrogates; None for the environment's. profile (str): For `hips` and `pseudonym`; empty for crapii.
-    vault (Vault | None): Open for writing: gets every text that is anonymised; closed at the end.
+    vault (Vault | None): Open for writing: gets every text that is anonymised.
     YIELDS (Services): Ready. RAISES (PiiError): E853 and E801 to E812 for files, options and the pipeline; those of the profile.
     """
     made: dict[str, Any] = {}
@@ -151,12 +150,8 @@ def _local(engine: PiiEduAnonymizer) -> PiiEduAnonymizer:
 def serve(
     app: FastAPI, settings: ServeSettings, sock: socket.socket, *, say: Callable[[str], Any], quiet: bool = False
 ) -> None:
-    """Answer until a signal comes.
-
-    app (FastAPI): From `create_app`. settings (ServeSettings): Its limits. sock (socket.socket): From `listen`.
-    say (Callable[[str], Any]): Gets one line when the server is ready, with the port that it got.
-    quiet (bool): Whether requests stay out of the log.
-    """
+    """Answer until a signal comes. sock (socket.socket): From `listen`. quiet (bool): Whether requests stay out of the log.
+    say (Callable[[str], Any]): Gets one line when the server is ready, with the port that it got."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     ready = f"listening on http://{host}:{sock.getsockname()[1]}"
     config = uvicorn.Config(
