@@ -15,26 +15,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .analyzer import build_analyzer
-    from .anonymizer import PiiEduAnonymizer, PiiEduDeanonymizer
     from .engine import PiiEduNlpEngine
-    from .operators import hips_operators, register_operators
-    from .recognizer import StudentPiiRecognizer
+    from .operators import PiiEduAnonymizer, PiiEduDeanonymizer, hips_operators, register_operators
+    from .recognizer import StudentPiiRecognizer, build_analyzer
     from .settings import config_path, read_config
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
 _HOMES = {
-    "StudentPiiRecognizer": "recognizer",
-    "PiiEduNlpEngine": "engine",
-    "PiiEduAnonymizer": "anonymizer",
-    "PiiEduDeanonymizer": "anonymizer",
-    "build_analyzer": "analyzer",
-    "config_path": "settings",
-    "read_config": "settings",
-    "hips_operators": "operators",
-    "register_operators": "operators",
+    "engine": ("PiiEduNlpEngine",),
+    "operators": ("PiiEduAnonymizer", "PiiEduDeanonymizer", "hips_operators", "register_operators"),
+    "recognizer": ("StudentPiiRecognizer", "build_analyzer"),
+    "settings": ("config_path", "read_config"),
 }
 __all__ = [
     "PiiEduAnonymizer",
@@ -62,6 +55,7 @@ def __getattr__(name: str) -> Any:
             except (ImportError, AttributeError) as err:  # another Presidio: spaCy has to work all the same
                 logger.warning("StudentPiiRecognizer is not available with this version of Presidio (%s)", type(err).__name__)
         return _announce
-    if name in _HOMES:
-        return getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(f".{home}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""`PiiEduNlpEngine`: our pipeline as Presidio's NLP engine.
+"""`PiiEduNlpEngine`: our pipeline as Presidio's NLP engine; `Pipeline`: what it and the recognizer run.
 
     AnalyzerEngine(nlp_engine=PiiEduNlpEngine())                             # the installed package
     AnalyzerEngine(nlp_engine=PiiEduNlpEngine(pipeline=nlp))                 # a pipeline that is loaded
@@ -10,26 +10,199 @@ so that the context words of other recognizers work; and asking whether a word i
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import spacy
 from spacy.lang.lex_attrs import is_punct
+from spacy.language import Language
+from spacy.tokenizer import Tokenizer
 from spacy.tokens import Doc, Span
 
 from ..errors import Errors, PiiError
-from ..labels import LABELS
-from ..spans import read_spans
-from .api import NerModelConfiguration, NlpArtifacts, SpacyNlpEngine
-from .pipelines import DEFAULT_PIPELINE, MAX_CHARS, Pipeline, check_source, found_labels
-from .settings import PRESIDIO, Naming, refuse_unknown
+from ..labels import LABELS, NAME_LABELS
+from ..spans import Candidate, read_spans, write_spans
+from .settings import PRESIDIO, Naming, presidio_needed, refuse_unknown
 
-if TYPE_CHECKING:
-    from spacy.language import Language
+presidio_needed("The Presidio recognizer")
 
-_MODEL_KEYS = ("lang_code", "model_name")
+from presidio_analyzer.nlp_engine import NerModelConfiguration, NlpArtifacts, SpacyNlpEngine  # noqa: E402
+
+DEFAULT_PIPELINE = "en_pii_edu"
+# About 50,000 words, more than a book's chapter: all that a name's first and last mention may be apart.
+MAX_CHARS = 250_000
+# Makes surrogates, which Presidio's anonymizer is there for.
+_NOT_NEEDED = "hips_surrogate"
 _OPTIONS = ("labels", "return_cited", "max_chars")
+_KEYS = ("lang_code", "model_name", *_OPTIONS)
+# An installed package, a folder, or a pipeline that is loaded.
+Source = str | Path | Language
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A loaded pipeline, run without surrogates over texts of any length.
+
+    nlp (Language): It writes `doc.spans["pii"]`; it is not changed.
+    max_chars (int): A longer text is cut at a line break, and its parts become one Doc again. disable (tuple[str, ...]): What does not run.
+    """
+
+    nlp: Language
+    max_chars: int = MAX_CHARS
+    disable: tuple[str, ...] = ()
+
+    @classmethod
+    def open(cls, source: Source, *, language: str = "", max_chars: int = MAX_CHARS) -> "Pipeline":
+        """Load a pipeline, unless it is loaded; its own limit is kept if it is lower than `max_chars`. language (str): Any if empty.
+
+        RAISES (PiiError): E804 if there is none, E805 if it does not load, E806 for another language, E807 if it finds nothing,
+            E801 for `max_chars`.
+        """
+        if not isinstance(max_chars, int) or isinstance(max_chars, bool) or max_chars < 1000:
+            raise PiiError(Errors.E801, name="max_chars", value=max_chars, allowed="a whole number from 1000")
+        check_source(source, language=language)
+        if isinstance(source, Language):
+            nlp = source
+        else:
+            try:
+                nlp = spacy.load(source, exclude=[_NOT_NEEDED])
+            except (ImportError, OSError, ValueError) as err:
+                raise PiiError(Errors.E805, pipeline=Path(source).name, reason=type(err).__name__) from err
+        metas = {name: nlp.get_pipe_meta(name) for name in nlp.pipe_names}
+        if not any("doc.spans" in meta.assigns for meta in metas.values()):
+            raise PiiError(Errors.E807, pipeline=name_of(nlp), pipes=", ".join(nlp.pipe_names) or "nothing")
+        disable = tuple(name for name, meta in metas.items() if meta.factory == _NOT_NEEDED)
+        return cls(nlp, min(max_chars, nlp.max_length), disable)
+
+    def doc(self, text: str) -> Doc:
+        """RETURNS (Doc): Of the whole text. RAISES (PiiError): E808, E809 for what is no text."""
+        return join([self.nlp(part, disable=self.disable) for part in cut(checked_text(text), self.max_chars)])
+
+    def docs(
+        self, texts: Iterable[tuple[str, Any]], *, batch_size: int | None = None, n_process: int = 1
+    ) -> Iterator[tuple[Doc, Any]]:
+        """YIELDS (tuple[Doc, Any]): Of a stream by `nlp.pipe`, in order, each with what came with its text. RAISES (PiiError): E808, E809."""
+        parts: list[Doc] = []
+        piped = self.nlp.pipe(
+            self._parts(texts), as_tuples=True, batch_size=batch_size, n_process=n_process, disable=list(self.disable)
+        )
+        for doc, (last, context) in piped:
+            parts.append(doc)
+            if last:
+                yield join(parts), context
+                parts = []
+
+    def _parts(self, texts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, tuple[bool, Any]]]:
+        for text, context in texts:
+            *before, last = cut(checked_text(text), self.max_chars)
+            for part in before:
+                yield part, (False, None)
+            yield last, (True, context)
+
+
+def memory_zone(nlp: Language) -> AbstractContextManager[Any]:
+    """RETURNS (AbstractContextManager): Frees the words of its texts at the end; no Doc may be used after it. Does nothing where a
+    tokenizer has a cache that would point into what is gone."""
+    fine = type(nlp.tokenizer) is Tokenizer or hasattr(nlp.tokenizer, "memory_zone")
+    return nlp.memory_zone() if fine else nullcontext()
+
+
+def check_source(source: Source, *, language: str = "") -> None:
+    """Check that a pipeline can be had, without loading it. language (str): Two letters; any if empty.
+
+    RAISES (PiiError): E804 if there is none, E806 if it is for another language, E801 if it is nothing of the kind.
+    """
+    if not isinstance(source, Source) or not str(source):
+        raise PiiError(Errors.E801, name="pipeline", value=type(source).__name__, allowed="a package, a folder or a Language")
+    if isinstance(source, Language):
+        spoken = source.lang
+    elif not (spacy.util.is_package(str(source)) or Path(source).is_dir()):
+        raise PiiError(Errors.E804, pipeline=Path(source).name)
+    else:
+        spoken = meta_of(source).get("lang", "")
+    if language and spoken and spoken != language:
+        raise PiiError(Errors.E806, language=language, allowed=spoken)
+
+
+def meta_of(source: Source) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): meta.json of a pipeline, without loading it; empty if it cannot be read."""
+    if isinstance(source, Language):
+        return source.meta
+    path = spacy.util.get_package_path(str(source)) if spacy.util.is_package(str(source)) else Path(source)
+    try:
+        return spacy.util.get_model_meta(path)
+    except (OSError, ValueError):
+        return {}
+
+
+def found_labels(source: Source) -> tuple[str, ...]:
+    """RETURNS (tuple[str, ...]): Labels that a pipeline says it finds, in our order; all of ours where it does not say. Names are
+    always among them: cue words find them where no model does, and that component has no list."""
+    said = {label for labels in meta_of(source).get("labels", {}).values() for label in labels if label in LABELS}
+    return tuple(label for label in LABELS if label in said or label in NAME_LABELS) if said else LABELS
+
+
+def name_of(source: Source) -> str:
+    """RETURNS (str): The name of a pipeline, without the folders above it."""
+    return f"{source.lang}_{source.meta['name']}" if isinstance(source, Language) else Path(source).name
+
+
+def checked_text(text: Any) -> str:
+    """RETURNS (str): The text. RAISES (PiiError): E808 for what is no text, E809 for half of a surrogate pair."""
+    if not isinstance(text, str):
+        raise PiiError(Errors.E808, type=type(text).__name__)
+    try:
+        text.encode("utf8")
+    except UnicodeEncodeError as err:
+        raise PiiError(Errors.E809, offset=err.start) from None
+    return text
+
+
+def cut(text: str, most: int) -> list[str]:
+    """RETURNS (list[str]): Parts of at most so many characters, one at least, cut at line breaks or else at a space; together they are
+    the text.
+
+        |<-------------- most --------------->|
+        ... paragraph ...\n\n ... paragraph ...\n\n ... para
+                              ^ searched from the end, in its last half ^
+    """
+    parts, start = [], 0
+    while len(text) - start > most:
+        end = start + most
+        for mark in ("\n\n", "\n", " "):
+            at = text.rfind(mark, start + most // 2, end - len(mark))
+            if at >= 0:
+                end = at + len(mark)
+                break
+        parts.append(text[start:end])
+        start = end
+    return [*parts, text[start:]]
+
+
+def join(docs: list[Doc]) -> Doc:
+    """RETURNS (Doc): One for the parts of a text, with `doc.spans["pii"]`, scores, roles and reasons; one alone as it is."""
+    if len(docs) == 1:
+        return docs[0]
+    moved: list[Candidate] = []
+    words: list[str] = []
+    spaces: list[bool] = []
+    for doc in docs:
+        offset = len(words)
+        moved += [replace(cand, start=cand.start + offset, end=cand.end + offset) for cand in read_spans(doc)]
+        words += [token.text for token in doc]
+        spaces += [bool(token.whitespace_) for token in doc]
+    whole = Doc(docs[0].vocab, words=words, spaces=spaces)
+    write_spans(whole, moved)
+    return whole
+
+
+def artifacts_of(doc: Doc, engine: Any, language: str, entities: list[Span], scores: list[float] | None = None) -> NlpArtifacts:
+    """RETURNS (NlpArtifacts): What Presidio wants to know of a document; words as they stand, where there are no lemmas."""
+    lemmas = [token.lemma_ or token.lower_ for token in doc]
+    return NlpArtifacts(entities, doc, [token.idx for token in doc], lemmas, engine, language, scores)
 
 
 class PiiEduNlpEngine(SpacyNlpEngine):
@@ -43,26 +216,24 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         models: Sequence[Mapping[str, Any]] | None = None,
         ner_model_configuration: NerModelConfiguration | None = None,
         *,
-        pipeline: "str | Path | Language | None" = None,
+        pipeline: Source | None = None,
         labels: str = PRESIDIO,
         return_cited: bool = False,
         max_chars: int = MAX_CHARS,
     ) -> None:
         """
-        models (Sequence[Mapping[str, Any]] | None): As in Presidio's configuration: `lang_code` and `model_name` of each pipeline;
-            the first may hold our options as well, for who has only YAML.
-        ner_model_configuration (NerModelConfiguration | None): What it says of labels to ignore, of names for our labels and of
-            entities with low scores goes before ours.
-        pipeline (str | Path | Language | None): One pipeline instead of `models`: an installed package, a folder, or a pipeline that
-            is loaded. labels (str), return_cited (bool): See `settings.Naming`. max_chars (int): See `pipelines.Pipeline`.
+        models: As in Presidio's configuration, `lang_code` and `model_name` of each pipeline; an entry may hold our options as well.
+        ner_model_configuration: Its labels to ignore, names for our labels and entities with low scores go before ours.
+        pipeline: One pipeline instead of `models`: an installed package, a folder, or a pipeline that is loaded.
+        labels, return_cited: See `settings.Naming`. max_chars: See `Pipeline`.
         RAISES (PiiError): E801, E803, E810 for options, E804, E806 for a pipeline that is not there or of another language.
         """
         if models and pipeline is not None:
             raise PiiError(Errors.E810, what=type(self).__name__, first="models", second="pipeline")
         options: dict[str, Any] = {"labels": labels, "return_cited": return_cited, "max_chars": max_chars}
-        self._sources: dict[str, str | Path | Language] = {}
+        self._sources: dict[str, Source] = {}
         for model in models or ():
-            refuse_unknown(_without(model, (*_MODEL_KEYS, *_OPTIONS)), what="models", allowed=(*_MODEL_KEYS, *_OPTIONS))
+            refuse_unknown((key for key in model if key not in _KEYS), what="models", allowed=_KEYS)
             self._validate_model_params(dict(model))
             options |= {key: model[key] for key in _OPTIONS if key in model}
             self._sources[model["lang_code"]] = model["model_name"]
@@ -79,7 +250,8 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         )
         self.pipelines: dict[str, Pipeline] = {}
         self._lock = RLock()
-        if not any(isinstance(source, str | Path) for source in self._sources.values()):
+        self._loaded_already = all(isinstance(source, Language) for source in self._sources.values())
+        if self._loaded_already:
             self.load()
 
     def load(self) -> None:
@@ -87,7 +259,7 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         with self._lock:
             if self.nlp is not None:
                 return
-            if any(isinstance(source, str | Path) for source in self._sources.values()):
+            if not self._loaded_already:
                 self._enable_gpu()
             self.pipelines = {
                 language: Pipeline.open(source, language=language, max_chars=self.max_chars)
@@ -96,38 +268,28 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             self.nlp = {lang: pipeline.nlp for lang, pipeline in self.pipelines.items()}  # type: ignore[assignment]
 
     def process_text(self, text: str, language: str) -> NlpArtifacts:
-        """Process one text.
-
-        text (str): Of any length. language (str): One of `get_supported_languages()`.
-        RETURNS (NlpArtifacts): Its `tokens` is the Doc. RAISES (PiiError): E806 for a language without a pipeline, E808, E809.
-        """
+        """RETURNS (NlpArtifacts): Of a text of any length; its `tokens` is the Doc. RAISES (PiiError): E806, E808, E809."""
         return self._doc_to_nlp_artifact(self._pipeline(language).doc(text), language)
 
     def process_batch(  # type: ignore[override]
-        self,
-        texts: Iterable[Any],
-        language: str,
-        batch_size: int = 1,
-        n_process: int = 1,
-        as_tuples: bool = False,
+        self, texts: Iterable[Any], language: str, batch_size: int = 1, n_process: int = 1, as_tuples: bool = False
     ) -> Iterator[tuple[Any, ...]]:
         """Process many texts with `nlp.pipe`.
 
-        texts (Iterable[Any]): Strings, numbers and None, as BatchAnalyzerEngine lets them through; tuples of (text, context) if
-            `as_tuples`. language (str), batch_size (int), n_process (int): As in Presidio.
-        YIELDS (tuple[Any, ...]): (text, artifacts) or (text, artifacts, context), in order.
-        RAISES (PiiError): E806, E808, E809.
+        texts (Iterable[Any]): Strings, numbers and None, as BatchAnalyzerEngine lets them through; (text, context) if `as_tuples`.
+        YIELDS (tuple[Any, ...]): (text, artifacts) or (text, artifacts, context), in order. RAISES (PiiError): E806, E808, E809.
         """
         pairs = texts if as_tuples else ((text, None) for text in texts)
-        stream = ((_text_of(text), context) for text, context in pairs)
+        # A number or None as Presidio's engine for spaCy writes it.
+        stream = ((str(t) if t is None or isinstance(t, bool | int | float) else t, context) for t, context in pairs)
         for doc, context in self._pipeline(language).docs(stream, batch_size=batch_size, n_process=n_process):
             artifacts = self._doc_to_nlp_artifact(doc, language)
             yield (doc.text, artifacts, context) if as_tuples else (doc.text, artifacts)
 
     def memory_zone(self, language: str = "en") -> AbstractContextManager[Any]:
         """RETURNS (AbstractContextManager): For a request of a service: the words of its texts are freed at its end. Artifacts may not
-        be used after it; see `Pipeline.memory_zone`."""
-        return self._pipeline(language).memory_zone()
+        be used after it."""
+        return memory_zone(self._pipeline(language).nlp)
 
     def get_supported_entities(self) -> list[str]:
         """RETURNS (list[str]): What the entities of `NlpArtifacts` may be called."""
@@ -150,33 +312,15 @@ class PiiEduNlpEngine(SpacyNlpEngine):
         return is_punct(word)
 
     def _pipeline(self, language: str) -> Pipeline:
-        if self.nlp is None:
-            self.load()
+        self.load()
         if language not in self.pipelines:
             raise PiiError(Errors.E806, language=language, allowed=", ".join(self.pipelines))
         return self.pipelines[language]
 
     def _doc_to_nlp_artifact(self, doc: Doc, language: str) -> NlpArtifacts:
-        found = [(Span(doc, cand.start, cand.end, label=cand.label), cand.score) for cand in read_spans(doc)]
-        entities, scores = self._get_updated_entities([span for span, _ in found], [score for _, score in found])
-        return NlpArtifacts(
-            entities=entities,
-            tokens=doc,
-            tokens_indices=[token.idx for token in doc],
-            lemmas=[token.lemma_ or token.lower_ for token in doc],
-            nlp_engine=self,
-            language=language,
-            scores=scores,
-        )
-
-
-def _without(model: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    return {key: value for key, value in model.items() if key not in keys}
-
-
-def _text_of(value: Any) -> Any:
-    """RETURNS (Any): A number or None as Presidio's engine for spaCy writes it; anything else as it is."""
-    return str(value) if value is None or isinstance(value, bool | int | float) else value
+        cands = read_spans(doc)
+        spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
+        return artifacts_of(doc, self, language, *self._get_updated_entities(spans, [cand.score for cand in cands]))
 
 
 def _configuration(naming: Naming, given: NerModelConfiguration | None) -> NerModelConfiguration:
@@ -185,8 +329,7 @@ def _configuration(naming: Naming, given: NerModelConfiguration | None) -> NerMo
     ignored = {label for label in LABELS if not naming.entity(label)}
     if given is None:
         return NerModelConfiguration(model_to_presidio_entity_mapping=names, labels_to_ignore=sorted(ignored))
-    said = given.model_fields_set
-    if "model_to_presidio_entity_mapping" in said:
+    if "model_to_presidio_entity_mapping" in given.model_fields_set:
         names |= given.model_to_presidio_entity_mapping or {}
     ignored |= set(given.labels_to_ignore or ())
     return given.model_copy(update={"model_to_presidio_entity_mapping": names, "labels_to_ignore": sorted(ignored)})

@@ -1,49 +1,43 @@
-"""`StudentPiiRecognizer`: our pipeline as a recognizer of Presidio.
+"""`StudentPiiRecognizer`: our pipeline as a recognizer of Presidio; `build_analyzer`: an AnalyzerEngine around it in one call.
 
+    analyzer = build_analyzer()
+    analyzer = build_analyzer(pipeline=nlp, return_cited=True, recognizers="my_recognizers.yaml")
     registry.add_recognizer(StudentPiiRecognizer())
-    analyzer = AnalyzerEngine(registry=registry, nlp_engine=PiiEduNlpEngine())
 
 or, in a list of recognizers, `- {name: StudentPiiRecognizer, type: predefined}`.
 
-It reads the Doc that the NLP engine made, when the engine runs our pipeline (PiiEduNlpEngine, or Presidio's own for spaCy with
-`model_name: en_pii_edu`), and else loads the pipeline at the first text. Scores are probabilities of spans; what we know beyond them
-is in the analysis explanation and in the recognition metadata. No text of a person is in either.
+The recognizer reads the Doc that the NLP engine made, when the engine runs our pipeline (PiiEduNlpEngine, or Presidio's own for spaCy
+with `model_name: en_pii_edu`), and else loads the pipeline at the first text. Scores are probabilities of spans; what we know beyond
+them is in the analysis explanation and in the recognition metadata. No text of a person is in either.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ConfigDict
+from spacy.tokens import Doc
 
 from ..about import __version__
 from ..errors import Errors, PiiError
 from ..labels import ROLES
 from ..spans import SPANS_KEY, Candidate, read_spans
-from .api import CONFIG_MODEL_MAP, AnalysisExplanation, LocalRecognizer, PredefinedRecognizerConfig, RecognizerResult
-from .pipelines import DEFAULT_PIPELINE, MAX_CHARS, Pipeline, check_source, found_labels, name_of
-from .settings import PRESIDIO, Naming, refuse_unknown
+from .engine import DEFAULT_PIPELINE, MAX_CHARS, PiiEduNlpEngine, Pipeline, Source, check_source, found_labels, name_of
+from .settings import PRESIDIO, Naming, presidio_needed, read_config, refuse_unknown
 
-if TYPE_CHECKING:
-    from spacy.language import Language
-    from spacy.tokens import Doc
+presidio_needed("The Presidio recognizer")
 
-    from .api import NlpArtifacts
+from presidio_analyzer import AnalysisExplanation, AnalyzerEngine, LocalRecognizer, RecognizerResult  # noqa: E402
+from presidio_analyzer.input_validation.yaml_recognizer_models import CONFIG_MODEL_MAP, PredefinedRecognizerConfig  # noqa: E402
+from presidio_analyzer.nlp_engine import NlpArtifacts  # noqa: E402
+from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider  # noqa: E402
 
-# Keys of `recognition_metadata`, beside Presidio's own two.
-LABEL_KEY, ROLE_KEY, ROLES_KEY, REASON_KEY, SOURCE_KEY = "pii_label", "pii_role", "pii_roles", "pii_reason", "pii_source"
-_OWN = ("pipeline", "labels", "return_cited", "max_chars")
-_PRESIDIOS = (
-    "supported_language",
-    "supported_languages",
-    "supported_entities",
-    "name",
-    "class_name",
-    "type",
-    "enabled",
-    "context",
-)
+_OPTIONS = (
+    "pipeline", "labels", "return_cited", "max_chars",
+    "supported_language", "supported_languages", "supported_entities", "name", "class_name", "type", "enabled", "context",
+    "score_thresholds",
+)  # fmt: skip
 
 
 class StudentPiiRecognizer(LocalRecognizer):
@@ -58,23 +52,21 @@ class StudentPiiRecognizer(LocalRecognizer):
         *,
         supported_entity: str | None = None,
         version: str = __version__,
-        pipeline: "str | Path | Language" = DEFAULT_PIPELINE,
+        pipeline: Source = DEFAULT_PIPELINE,
         labels: str = PRESIDIO,
         return_cited: bool = False,
         max_chars: int = MAX_CHARS,
         **unknown: Any,
     ) -> None:
         """
-        supported_language (str): That of the pipeline. supported_entities (Sequence[str] | None): What may be returned; None for all
-            that the pipeline finds. supported_entity (str | None): One of them.
-        name (str | None): In results. context (Sequence[str] | None): Words near a span that raise its score by Presidio's rule; none
-            are needed, since the pipeline reads the context itself. version (str): Of this recognizer.
-        pipeline (str | Path | Language): An installed package, a folder, or a pipeline that is loaded. It is loaded at the first text
-            that comes without a Doc of such a pipeline, and never downloaded.
-        labels (str), return_cited (bool): See `settings.Naming`. max_chars (int): See `pipelines.Pipeline`.
-        RAISES (PiiError): E801 to E803 for options, E804 and E806 for a pipeline that is not there or of another language.
+        supported_entities: What may be returned; None for all that the pipeline finds. supported_entity: One of them.
+        context: Words near a span that raise its score by Presidio's rule; none are needed, the pipeline reads the context itself.
+        pipeline: An installed package, a folder, or a pipeline that is loaded. It is loaded at the first text that comes without a
+            Doc of such a pipeline, and never downloaded.
+        labels, return_cited: See `settings.Naming`. max_chars: See `engine.Pipeline`.
+        RAISES (PiiError): E801 to E803, E810 for options, E804 and E806 for a pipeline that is not there or of another language.
         """
-        refuse_unknown(unknown, what=type(self).__name__, allowed=(*_OWN, *_PRESIDIOS, "score_thresholds"))
+        refuse_unknown(unknown, what=type(self).__name__, allowed=_OPTIONS)
         if supported_entity is not None and supported_entities is not None:
             raise PiiError(Errors.E810, what=type(self).__name__, first="supported_entity", second="supported_entities")
         self.name: str
@@ -98,26 +90,25 @@ class StudentPiiRecognizer(LocalRecognizer):
         """Presidio calls it when the recognizer is made; the pipeline is loaded when it is needed."""
 
     def analyze(
-        self, text: str, entities: Sequence[str] | None = None, nlp_artifacts: "NlpArtifacts | None" = None
+        self, text: str, entities: Sequence[str] | None = None, nlp_artifacts: NlpArtifacts | None = None
     ) -> list[RecognizerResult]:
         """Find personal information.
 
-        text (str): The text. entities (Sequence[str] | None): What is asked for; None for all. Others' entities are ignored.
-        nlp_artifacts (NlpArtifacts | None): Of the NLP engine.
+        entities (Sequence[str] | None): What is asked for; None for all. Others' entities are ignored.
         RETURNS (list[RecognizerResult]): Sorted, without overlaps.
         RAISES (PiiError): E808, E809 for what is no text; E805, E807 if the pipeline does not load.
         """
-        doc = _doc_of(nlp_artifacts, text)
-        if doc is None:
+        doc = getattr(nlp_artifacts, "tokens", None)
+        if not (isinstance(doc, Doc) and SPANS_KEY in doc.spans and doc.text == text):
             doc = self._pipeline().doc(text)
         wanted = set(self.supported_entities if entities is None else entities)
         everything = self._all and wanted.issuperset(self.supported_entities)
-        results = []
-        for cand in read_spans(doc):
-            entity = self.naming.entity(cand.label)
-            if entity and (everything or (entity in wanted and entity in self.supported_entities)):
-                results.append(self._result(cand, doc, entity))
-        return results
+        named = ((self.naming.entity(cand.label), cand) for cand in read_spans(doc))
+        return [
+            self._result(cand, doc, entity)
+            for entity, cand in named
+            if entity and (everything or (entity in wanted and entity in self.supported_entities))
+        ]
 
     def _pipeline(self) -> Pipeline:
         if self._opened is None:
@@ -126,20 +117,25 @@ class StudentPiiRecognizer(LocalRecognizer):
                     self._opened = Pipeline.open(self.pipeline, language=self.supported_language, max_chars=self.max_chars)
         return self._opened
 
-    def _result(self, cand: Candidate, doc: "Doc", entity: str) -> RecognizerResult:
+    def _result(self, cand: Candidate, doc: Doc, entity: str) -> RecognizerResult:
         span = doc[cand.start : cand.end]
+        roles = dict(sorted(zip(ROLES, cand.roles, strict=False), key=lambda pair: -pair[1]))
         return RecognizerResult(
             entity_type=entity,
             start=span.start_char,
             end=span.end_char,
             score=cand.score,
             analysis_explanation=AnalysisExplanation(
-                recognizer=self.name, original_score=cand.score, textual_explanation=explain(cand)
+                recognizer=self.name, original_score=cand.score, textual_explanation=_explain(cand, roles)
             ),
             recognition_metadata={
                 RecognizerResult.RECOGNIZER_NAME_KEY: self.name,
                 RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: self.id,
-                **metadata(cand),
+                "pii_label": cand.label,
+                "pii_role": cand.role,
+                "pii_roles": roles,
+                "pii_reason": cand.reason,
+                "pii_source": cand.source,
             },
         )
 
@@ -151,35 +147,12 @@ class StudentPiiRecognizer(LocalRecognizer):
         return {key: value for key, value in data.items() if key != "supported_entities"} if self._all else data
 
 
-def explain(cand: Candidate) -> str:
+def _explain(cand: Candidate, roles: dict[str, float]) -> str:
     """RETURNS (str): One line for a data steward: the label, why, what found it, and how likely each role of a name is."""
-    reason = f": {cand.reason}" if cand.reason else ""
-    told = [f"source {cand.source}"] if cand.source else []
-    if cand.roles:
-        told.append("roles " + ", ".join(f"{role} {p:.2f}" for role, p in _ranked(cand)))
-    return cand.label + reason + (f" ({'; '.join(told)})" if told else "")
-
-
-def metadata(cand: Candidate) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Plain data, so that it can be copied and sent: our label, role and its probabilities, reason, source."""
-    return {
-        LABEL_KEY: cand.label,
-        ROLE_KEY: cand.role,
-        ROLES_KEY: dict(_ranked(cand)),
-        REASON_KEY: cand.reason,
-        SOURCE_KEY: cand.source,
-    }
-
-
-def _ranked(cand: Candidate) -> Iterable[tuple[str, float]]:
-    return sorted(zip(ROLES, cand.roles, strict=False), key=lambda pair: -pair[1])
-
-
-def _doc_of(nlp_artifacts: "NlpArtifacts | None", text: str) -> "Doc | None":
-    """RETURNS (Doc | None): The Doc behind the artifacts, if a pipeline like ours made it of this text."""
-    doc = getattr(nlp_artifacts, "tokens", None)
-    spans = getattr(doc, "spans", None)
-    return doc if doc is not None and spans is not None and SPANS_KEY in spans and doc.text == text else None
+    known = [f"source {cand.source}"] if cand.source else []
+    if roles:
+        known.append("roles " + ", ".join(f"{role} {p:.2f}" for role, p in roles.items()))
+    return cand.label + (f": {cand.reason}" if cand.reason else "") + (f" ({'; '.join(known)})" if known else "")
 
 
 class StudentPiiRecognizerConfig(PredefinedRecognizerConfig):
@@ -190,3 +163,45 @@ class StudentPiiRecognizerConfig(PredefinedRecognizerConfig):
 
 
 CONFIG_MODEL_MAP[StudentPiiRecognizer.__name__] = StudentPiiRecognizerConfig
+
+
+def build_analyzer(
+    *,
+    pipeline: Source = DEFAULT_PIPELINE,
+    labels: str = PRESIDIO,
+    return_cited: bool = False,
+    max_chars: int = MAX_CHARS,
+    recognizers: str | Path | None = None,
+    default_score_threshold: float = 0.0,
+) -> AnalyzerEngine:
+    """Make an AnalyzerEngine of our NLP engine, our recognizer and those of Presidio's that find what ours does not look for.
+
+    pipeline (str | Path | Language), labels (str), return_cited (bool), max_chars (int): As for `StudentPiiRecognizer`.
+    recognizers (str | Path | None): A list of recognizers in Presidio's YAML; the one that ships if None. What it says of
+        StudentPiiRecognizer is kept, but for the pipeline and its language; if it has none, one is added.
+    default_score_threshold (float): As in Presidio.
+    RETURNS (AnalyzerEngine): Loaded, for the pipeline's language. Nothing is downloaded.
+    RAISES (PiiError): E801 to E807 for options and the pipeline, E811, E812 for the list.
+    """
+    engine = PiiEduNlpEngine(pipeline=pipeline, labels=labels, return_cited=return_cited, max_chars=max_chars)
+    engine.load()
+    (language,) = engine.get_supported_languages()
+    listed = read_config(recognizers or "recognizers")
+    name = StudentPiiRecognizer.__name__
+    entries: list[dict[str, Any]] = [dict(entry) for entry in listed.get("recognizers") or () if isinstance(entry, dict)]
+    ours = [entry for entry in entries if name in (entry.get("name"), entry.get("class_name"))]
+    if not ours:
+        ours = [{"name": name, "type": "predefined"}]
+        entries = ours + entries
+    for entry in ours:
+        # The pipeline is loaded once, here; the rest is the file's to say, if it is the user's.
+        entry |= {"pipeline": engine.pipelines[language].nlp, "max_chars": max_chars, "supported_languages": [language]}
+        if recognizers is None:
+            entry |= {"labels": labels, "return_cited": return_cited}
+    configuration = {**listed, "supported_languages": [language], "recognizers": entries}
+    return AnalyzerEngine(
+        registry=RecognizerRegistryProvider(registry_configuration=configuration).create_recognizer_registry(),
+        nlp_engine=engine,
+        supported_languages=[language],
+        default_score_threshold=default_score_threshold,
+    )

@@ -1,4 +1,4 @@
-"""Options of the recognizer and of the NLP engine, checked: what is unknown is an error, never ignored.
+"""What Presidio is told, and what comes with the package for it: names of entities, options, YAML files. Nothing here imports Presidio.
 
     >>> from pii_components.presidio.settings import Naming
     >>> Naming().entity("NAME_STUDENT"), Naming(labels="ours").entity("NAME_STUDENT"), Naming().entity("NAME_CITED")
@@ -6,7 +6,7 @@
     >>> Naming(return_cited=True).entity("NAME_CITED")
     'CITED_PERSON'
 
-Presidio drops keys of a YAML file that it does not know. Nothing here imports Presidio.
+Presidio drops keys of a YAML file that it does not know; here an unknown option is an error.
 """
 
 import os
@@ -35,42 +35,10 @@ from ..labels import (
     role_of,
 )
 
-# Presidio's YAML files that come with the package.
-
 CONFIGS = ("analyzer", "nlp", "recognizers")
-
-
-def config_path(name: str) -> Path:
-    """The path of a file that ships.
-
-    name (str): "analyzer", "nlp" or "recognizers". RETURNS (Path): For Presidio's providers.
-    RAISES (PiiError): E811, if there is none of this name.
-    """
-    if name not in CONFIGS:
-        raise PiiError(Errors.E811, name=name, allowed=", ".join(CONFIGS))
-    return Path(str(resources.files("pii_components") / "resources" / "presidio" / f"{name}.yaml"))
-
-
-def read_config(name_or_path: str | Path) -> dict[str, Any]:
-    """What a file says.
-
-    name_or_path (str | Path): One that ships by name, or a file of your own.
-    RETURNS (dict[str, Any]): As Presidio's providers take it. RAISES (PiiError): E811, if there is none; E812, if it is no mapping.
-    """
-    path = config_path(str(name_or_path)) if str(name_or_path) in CONFIGS else Path(name_or_path)
-    if not path.is_file():
-        raise PiiError(Errors.E811, name=path.name, allowed=", ".join(CONFIGS))
-    try:
-        data = srsly.read_yaml(path)
-    except Exception as err:  # noqa: BLE001  (the parser has many kinds, and their messages quote the file)
-        raise PiiError(Errors.E812, path=path.name, reason=type(err).__name__) from None
-    if not isinstance(data, dict):
-        raise PiiError(Errors.E812, path=path.name, reason=type(data).__name__)
-    return data
-
-
-# Presidio's names for entities, and ours: one table, both ways.
-
+PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
+# People who are no private matter of the writer's: authors and public figures, and figures in a story.
+_PUBLIC = (CITED, CHARACTER)
 # Countries whose recognizers Presidio 2.2.366 has; what they find are numbers, and codes of numbers and letters.
 _COUNTRIES = frozenset(
     ["AU", "CA", "DE", "ES", "FI", "IN", "IT", "KR", "NG", "PH", "PL", "SE", "SG", "TH", "TR", "UK", "US", "ZA"]
@@ -84,44 +52,58 @@ LABEL_OF_ENTITY: dict[str, str] = {
 }  # fmt: skip
 
 
-def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
-    """Our label of an entity of Presidio.
+def config_path(name: str) -> Path:
+    """RETURNS (Path): A file for Presidio's providers: "analyzer", "nlp" or "recognizers". RAISES (PiiError): E811 for another name."""
+    if name not in CONFIGS:
+        raise PiiError(Errors.E811, name=name, allowed=", ".join(CONFIGS))
+    return Path(str(resources.files("pii_components") / "resources" / "presidio" / f"{name}.yaml"))
 
-    entity (str): "PERSON", "US_SSN", or one of our labels. labels (Mapping[str, str] | None): What goes before the table.
-    RETURNS (str): One of `labels.LABELS`; OTHER for what nobody knows, and OTHER has no generator: it becomes a tag.
-    """
+
+def resolve_config(name_or_path: str | Path) -> Path:
+    """RETURNS (Path): Of a file that ships, by its name, or of a file of your own."""
+    return config_path(str(name_or_path)) if str(name_or_path) in CONFIGS else Path(name_or_path)
+
+
+def read_config(name_or_path: str | Path) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): What a file says, one that ships by name or one of your own, as Presidio's providers take it.
+    RAISES (PiiError): E811, if there is none; E812, if it is no mapping."""
+    path = resolve_config(name_or_path)
+    if not path.is_file():
+        raise PiiError(Errors.E811, name=path.name, allowed=", ".join(CONFIGS))
+    try:
+        data = srsly.read_yaml(path)
+    except Exception as err:  # noqa: BLE001  (the parser has many kinds, and their messages quote the file)
+        raise PiiError(Errors.E812, path=path.name, reason=type(err).__name__) from None
+    if not isinstance(data, dict):
+        raise PiiError(Errors.E812, path=path.name, reason=type(data).__name__)
+    return data
+
+
+def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
+    """RETURNS (str): Our label of an entity of Presidio ("PERSON", "US_SSN", ...). labels: What goes before the table. OTHER for what nobody
+    knows, and OTHER has no generator: it becomes a tag."""
     if labels and entity in labels:
         return labels[entity]
     if entity in LABELS:
         return entity
-    if entity in LABEL_OF_ENTITY:
-        return LABEL_OF_ENTITY[entity]
-    return ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else OTHER
+    return LABEL_OF_ENTITY.get(entity) or (ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else OTHER)
 
 
-# Presidio, imported so that it stays offline, or an error that says how to get it.
+def keep_offline() -> None:
+    """Call before Presidio is imported: its recognizer of e-mail addresses brings tldextract, which fetches its list when it is first
+    used, unless this is set before its import. A list of one's own is left alone."""
+    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
 
 
 def presidio_needed(what: str, *, package: str = "presidio_analyzer") -> None:
-    """Call before Presidio is imported.
-
-    what (str): What needs it. package (str): The module.
-    RAISES (PiiError): E005, if Presidio is not installed.
-    """
-    # Presidio's recognizer of e-mail addresses brings tldextract, which fetches its list when it is first used, unless this is set
-    # before its import. A list of one's own is left alone.
-    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+    """Call before Presidio is imported; keeps it offline. RAISES (PiiError): E005, if it is not installed."""
+    keep_offline()
     try:
         found = find_spec(package) is not None
     except (ImportError, ValueError):
         found = False
     if not found:
         raise PiiError(Errors.E005, package=package.replace("_", "-"), what=what, extra="presidio")
-
-
-PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
-# People who are no private matter of the writer's: authors and public figures, and figures in a story.
-_PUBLIC = (CITED, CHARACTER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +144,7 @@ class Naming:
         return list(dict.fromkeys(entities))
 
 
-def refuse_unknown(options: Mapping[str, Any], *, what: str, allowed: Iterable[str]) -> None:
-    """Refuse options that nobody reads.
-
-    options (Mapping[str, Any]): Those that are left. what (str): Whose they are. allowed (Iterable[str]): Those that there are.
-    RAISES (PiiError): E803, with the first unknown one.
-    """
+def refuse_unknown(options: Iterable[str], *, what: str, allowed: Iterable[str]) -> None:
+    """RAISES (PiiError): E803 for the first of the options that are left over. what (str): Whose they are."""
     for name in options:
         raise PiiError(Errors.E803, what=what, name=name, allowed=", ".join(allowed))

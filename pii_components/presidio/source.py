@@ -12,14 +12,27 @@ when the component is made.
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import srsly
-from presidio_analyzer import (
+from spacy import util
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc
+
+from ..errors import Errors, PiiError
+from ..labels import DETAIL_LABELS, LABELS
+from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, resolve_overlaps, write_spans
+from .settings import label_of, presidio_needed
+
+presidio_needed("presidio_source")
+
+from presidio_analyzer import (  # noqa: E402
     AnalyzerEngine,
     EntityRecognizer,
     PatternRecognizer,
@@ -28,27 +41,18 @@ from presidio_analyzer import (
     RemoteRecognizer,
     predefined_recognizers,
 )
-from presidio_analyzer.nlp_engine import NlpArtifacts, NlpEngine
-from spacy import util
-from spacy.language import Language
-from spacy.pipeline import Pipe
-from spacy.tokens import Doc
-from spacy.vocab import Vocab
+from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: E402
 
-from ..errors import Errors, PiiError
-from ..labels import DETAIL_LABELS, LABELS
-from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, resolve_overlaps, write_spans
-from .settings import label_of, presidio_needed
+from .engine import artifacts_of  # noqa: E402
 
-# How spans of another source come in between ours: pure functions of records.
+DEFAULT_RECOGNIZERS = ("IbanRecognizer", "CreditCardRecognizer", "UsSsnRecognizer", "UsPassportRecognizer")
+# What Presidio gives a weak pattern that has a word of context near it; alone, such a pattern has .05.
+DEFAULT_THRESHOLD = 0.4
 
 
 def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
-    """Merge two sources.
-
-    doc (Doc): The document. known (Sequence[Candidate]): What is there. found (Sequence[Candidate]): What comes in, in any order.
-    RETURNS (list[Candidate]): Sorted, without overlaps.
-    """
+    """RETURNS (list[Candidate]): Two sources, sorted, without overlaps: a detail within a longer detail goes, else `resolve_overlaps` decides, and
+    what the loser covered beyond that stays covered."""
     every = [*known, *found]
     pending, taken = _without_parts(every), set[int]()
     kept: list[Candidate] = []
@@ -84,223 +88,82 @@ def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
     return pieces
 
 
-# Presidio's AnalyzerEngine over a Doc that is there already; behind `presidio_source`.
-
-presidio_needed("presidio_source")
-
-
-_OWN = ("patterns", "deny_list")
-
-
-class DocEngine(NlpEngine):
-    """An NLP engine with nothing to load: what it is asked for is in the Doc."""
-
-    def __init__(self, vocab: Vocab, language: str) -> None:
-        self.vocab, self.language = vocab, language
-
-    def load(self) -> None:
-        """Nothing to do."""
-
-    def is_loaded(self) -> bool:
-        """RETURNS (bool): True."""
-        return True
-
-    def artifacts(self, doc: Doc) -> NlpArtifacts:
-        """RETURNS (NlpArtifacts): What Presidio wants to know of a document; words as they stand, where there are no lemmas."""
-        lemmas = [token.lemma_ or token.lower_ for token in doc]
-        places = [token.idx for token in doc]
-        return NlpArtifacts(list(doc.ents), doc, places, lemmas, self, self.language)
-
-    def process_text(self, text: str, language: str) -> NlpArtifacts:
-        """RETURNS (NlpArtifacts): Of an empty document: texts come as Docs here."""
-        return self.artifacts(Doc(self.vocab))
-
-    def process_batch(self, texts: Iterable[str], language: str, batch_size: int = 1, n_process: int = 1, **kwargs: Any) -> Any:
-        """YIELDS (tuple): Texts, each with what `process_text` gives."""
-        return ((text, self.process_text(text, language)) for text in texts)
-
-    def is_stopword(self, word: str, language: str) -> bool:
-        """RETURNS (bool): Whether the vocabulary says so."""
-        return bool(self.vocab[word].is_stop)
+class DocEngine(SpacyNlpEngine):
+    """An NLP engine with nothing to load: `AnalyzerEngine.analyze` is given what it would be asked for."""
 
     def is_punct(self, word: str, language: str) -> bool:
         """RETURNS (bool): Whether it is no word; white space, which is a token of its own in a Doc, is none either."""
-        return bool(self.vocab[word].is_punct or self.vocab[word].is_space)
-
-    def get_supported_entities(self) -> list[str]:
-        """RETURNS (list[str]): None."""
-        return []
-
-    def get_supported_languages(self) -> list[str]:
-        """RETURNS (list[str]): The pipeline's."""
-        return [self.language]
+        return super().is_punct(word, language) or bool(self.get_nlp(language).vocab[word].is_space)
 
 
-class SourceEngine:
-    """Presidio's recognizers on Docs.
-
-    vocab (Vocab): Of the pipeline. recognizers (Sequence[str | Mapping]): See `make_recognizer`. language (str): Of the pipeline.
-    score_threshold (float), context (Sequence[str]), labels (Mapping[str, str]): As in `PresidioSource`.
-    """
-
-    def __init__(
-        self,
-        vocab: Vocab,
-        recognizers: Sequence[str | Mapping[str, Any]],
-        *,
-        language: str,
-        score_threshold: float,
-        context: Sequence[str] = (),
-        labels: Mapping[str, str] | None = None,
-    ) -> None:
-        self.language, self.score_threshold, self.context = language, score_threshold, list(context)
-        self.labels = dict(labels or {})
-        self.recognizers = [make_recognizer(entry, language=language) for entry in recognizers]
-        self._docs = DocEngine(vocab, language)
-        registry = RecognizerRegistry(recognizers=self.recognizers, supported_languages=[language])
-        self._engine = AnalyzerEngine(registry=registry, nlp_engine=self._docs, supported_languages=[language])
-
-    def find(self, doc: Doc) -> list[Candidate]:
-        """RETURNS (list[Candidate]): What the recognizers find, whole tokens each; may overlap. RAISES (PiiError): E845."""
-        try:
-            results = self._engine.analyze(
-                doc.text,
-                self.language,
-                score_threshold=self.score_threshold,
-                context=self.context or None,
-                nlp_artifacts=self._docs.artifacts(doc),
-                return_decision_process=True,
-            )
-        except Exception as err:
-            # A message of Presidio may quote the text.
-            raise PiiError(Errors.E845, reason=type(err).__name__) from None
-        found = (self._candidate(doc, result) for result in results)
-        return [cand for cand in found if cand is not None]
-
-    def _candidate(self, doc: Doc, result: RecognizerResult) -> Candidate | None:
-        span = doc.char_span(result.start, result.end, alignment_mode="expand")
-        tokens = [token.i for token in span if not token.is_space] if span is not None else []
-        if not tokens:
-            return None
-        source = (result.recognition_metadata or {}).get(RecognizerResult.RECOGNIZER_NAME_KEY, "")
-        return Candidate(
-            tokens[0],
-            tokens[-1] + 1,
-            label_of(result.entity_type, self.labels),
-            score=min(1.0, max(0.0, float(result.score))),
-            source=f"presidio:{source}",
-            reason=_reason(result),
-        )
-
-
-def _reason(result: RecognizerResult) -> str:
-    """RETURNS (str): One line for a data steward; names of types and patterns, nothing from the text."""
-    why = result.analysis_explanation
-    said = [f"Presidio: {result.entity_type}"]
-    if why is not None and why.pattern_name:
-        said.append(f"pattern {why.pattern_name}")
-    if why is not None and why.validation_result:
-        said.append("its check digits are right")
-    if why is not None and why.supportive_context_word:
-        said.append("a word near it says so")
-    return ", ".join(said)
+def _candidate(doc: Doc, result: RecognizerResult, labels: Mapping[str, str]) -> Candidate | None:
+    """RETURNS (Candidate | None): The whole tokens of a result; None if there is nothing but space."""
+    span = doc.char_span(result.start, result.end, alignment_mode="expand")
+    tokens = [token.i for token in span or () if not token.is_space]
+    if not tokens:
+        return None
+    source = (result.recognition_metadata or {}).get(RecognizerResult.RECOGNIZER_NAME_KEY, "")
+    # For a data steward; names of types and patterns, nothing from the text.
+    reason, why = f"Presidio: {result.entity_type}", result.analysis_explanation
+    if why is not None:
+        reason += f", pattern {why.pattern_name}" if why.pattern_name else ""
+        reason += ", its check digits are right" if why.validation_result else ""
+        reason += ", a word near it says so" if why.supportive_context_word else ""
+    return Candidate(
+        tokens[0],
+        tokens[-1] + 1,
+        label_of(result.entity_type, labels),
+        score=min(1.0, max(0.0, float(result.score))),
+        source=f"presidio:{source}",
+        reason=reason,
+    )
 
 
 def make_recognizer(entry: str | Mapping[str, Any], *, language: str) -> EntityRecognizer:
-    """One recognizer.
-
-    entry (str | Mapping[str, Any]): The name of a class of Presidio; with settings, `{"name": ..., "context": [...]}`; or patterns of
-        one's own, as in Presidio's YAML. language (str): What it is to be used for, whatever its country.
-    RETURNS (EntityRecognizer): Ready. RAISES (PiiError): E842 if there is none, E843 if it would leave this machine, E844 if its
-        settings are not usable.
-    """
+    """RETURNS (EntityRecognizer): Of an entry in the settings of `PresidioSource`, used for this language, whatever its country.
+    RAISES (PiiError): E842 if there is none, E843 if it would leave this machine, E844 if its settings are not usable."""
     given = {"name": entry} if isinstance(entry, str) else dict(entry)
     name = str(given.pop("name", ""))
-    own = any(key in given for key in _OWN)
-    found = getattr(predefined_recognizers, name, None)
-    kind: Any = found if isinstance(found, type) and issubclass(found, EntityRecognizer) else None
-    if kind is None and not own:
-        raise PiiError(Errors.E842, name=name[:60], known=", ".join(_like(name)))
-    if kind is not None and (issubclass(kind, RemoteRecognizer) or _needs_model(kind, given)):
+    kind = _class_of(name)
+    if kind is None and "patterns" not in given and "deny_list" not in given:
+        known = known_recognizers()
+        like = difflib.get_close_matches(name, known, n=5) or ["IbanRecognizer", "UsSsnRecognizer", f"{len(known) - 2} more"]
+        raise PiiError(Errors.E842, name=name[:60], known=", ".join(like))
+    if kind is not None and not _is_local(kind, given):
         raise PiiError(Errors.E843, name=name)
     try:
-        if kind is not None:
-            made: EntityRecognizer = kind(supported_language=language, **given)
-            return made
-        return PatternRecognizer.from_dict({"name": name or "PatternRecognizer", "supported_language": language, **given})
+        if kind is None:
+            return PatternRecognizer.from_dict({"name": name or "PatternRecognizer", "supported_language": language, **given})
+        return kind(supported_language=language, **given)  # type: ignore[no-any-return]
     except PiiError:
         raise
     except Exception as err:
         raise PiiError(Errors.E844, name=name[:60], reason=type(err).__name__) from err
 
 
-def _needs_model(kind: type, given: Mapping[str, Any]) -> bool:
-    """RETURNS (bool): Whether a class would fetch a model: it has one by name, and what is given is no folder."""
-    if "model_name" not in inspect.signature(kind).parameters:
-        return False
+def _class_of(name: str) -> Any:
+    kind = getattr(predefined_recognizers, name, None)
+    return kind if isinstance(kind, type) and issubclass(kind, EntityRecognizer) else None
+
+
+def _is_local(kind: Any, given: Mapping[str, Any]) -> bool:
+    """RETURNS (bool): Whether a class neither calls a service nor fetches a model, where it has one by name that is no folder."""
     path = given.get("model_name")
-    return not (isinstance(path, str) and Path(path).is_dir())
-
-
-def _like(name: str) -> list[str]:
-    known = known_recognizers()
-    return difflib.get_close_matches(name, known, n=5) or ["IbanRecognizer", "UsSsnRecognizer", f"{len(known) - 2} more"]
+    fetches = "model_name" in inspect.signature(kind).parameters and not (isinstance(path, str) and Path(path).is_dir())
+    return not issubclass(kind, RemoteRecognizer) and not fetches
 
 
 def known_recognizers() -> list[str]:
     """RETURNS (list[str]): Names of Presidio's recognizers that neither call a service nor fetch a model."""
-    kinds = {name: getattr(predefined_recognizers, name) for name in dir(predefined_recognizers)}
-    return sorted(
-        name
-        for name, kind in kinds.items()
-        if isinstance(kind, type)
-        and issubclass(kind, EntityRecognizer)
-        and not issubclass(kind, RemoteRecognizer)
-        and not _needs_model(kind, {})
-    )
-
-
-DEFAULT_RECOGNIZERS = ("IbanRecognizer", "CreditCardRecognizer", "UsSsnRecognizer", "UsPassportRecognizer")
-# What Presidio gives a weak pattern that has a word of context near it; alone, such a pattern has .05.
-DEFAULT_THRESHOLD = 0.4
+    kinds = {name: _class_of(name) for name in dir(predefined_recognizers)}
+    return sorted(name for name, kind in kinds.items() if kind is not None and _is_local(kind, {}))
 
 
 @Language.factory(
     "presidio_source",
     assigns=["doc.spans"],
-    default_config={
-        "recognizers": list(DEFAULT_RECOGNIZERS),
-        "labels": {},
-        "score_threshold": DEFAULT_THRESHOLD,
-        "context": [],
-        "language": None,
-        "spans_key": SPANS_KEY,
-    },
+    default_config={"recognizers": [*DEFAULT_RECOGNIZERS], "labels": {}, "context": []},
 )
-def make_presidio_source(
-    nlp: Language,
-    name: str,
-    *,
-    recognizers: list[str | dict[str, Any]],
-    labels: dict[str, str],
-    score_threshold: float,
-    context: list[str],
-    language: str | None,
-    spans_key: str,
-) -> "PresidioSource":
-    """Make the component; see `PresidioSource`."""
-    return PresidioSource(
-        nlp,
-        name,
-        recognizers=recognizers,
-        labels=labels,
-        score_threshold=score_threshold,
-        context=context,
-        language=language,
-        spans_key=spans_key,
-    )
-
-
 class PresidioSource(Pipe):
     """The component. `find_spans` is pure; `set_annotations` writes `doc.spans[spans_key]`.
 
@@ -308,11 +171,11 @@ class PresidioSource(Pipe):
     recognizers (Sequence[str | dict]): Names of Presidio's classes; with settings as in its YAML, `{"name": "PhoneRecognizer",
         "supported_regions": ["US"], "context": ["ring"]}`; or patterns of your own, `{"name": "StudentCard", "supported_entity":
         "STUDENT_CARD", "patterns": [{"name": "card", "regex": "...", "score": 0.5}], "context": ["card"]}`.
-    labels (Mapping[str, str]): Presidio's entity -> our label; before `entities.label_of`, which knows Presidio's own.
+    labels (dict[str, str]): Presidio's entity -> our label; before `settings.label_of`, which knows Presidio's own.
     score_threshold (float): Least score, 0 to 1, after words of context have raised it.
     context (Sequence[str]): Words that count as being near every value, as for `AnalyzerEngine.analyze`.
     language (str | None): None for that of the pipeline. spans_key (str): The span group.
-    RAISES (PiiError): E005 without Presidio; E840 to E844 for settings that cannot be used.
+    RAISES (PiiError): E005 without Presidio; E002, E840 to E844 for settings that cannot be used.
     """
 
     def __init__(
@@ -328,33 +191,30 @@ class PresidioSource(Pipe):
         spans_key: str = SPANS_KEY,
     ) -> None:
         install_extensions()  # here too: with several processes it is workers that write spans, and this one that reads them
-        self.name, self.vocab = name, nlp.vocab
+        self.vocab, self.name = nlp.vocab, name
         self.cfg: dict[str, Any] = {
-            "recognizers": list(recognizers),
+            "recognizers": [dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers],
             "labels": dict(labels or {}),
             "score_threshold": score_threshold,
             "context": list(context),
             "language": language or nlp.lang,
             "spans_key": spans_key,
         }
-        self._engine: SourceEngine | None = None
+        self._engine: AnalyzerEngine | None = None
         # Made now and not at the first document: wrong names are errors here, and worker processes share it.
         self.engine  # noqa: B018
 
     @property
-    def engine(self) -> "SourceEngine":
-        """RETURNS (SourceEngine): Presidio's engine with the recognizers of the settings."""
+    def engine(self) -> AnalyzerEngine:
+        """RETURNS (AnalyzerEngine): Presidio's engine with the recognizers of the settings. RAISES (PiiError): E002, E840 to E844."""
         if self._engine is None:
             check_settings(self.cfg)
-
-            self._engine = SourceEngine(
-                self.vocab,
-                self.cfg["recognizers"],
-                language=self.cfg["language"],
-                score_threshold=self.cfg["score_threshold"],
-                context=self.cfg["context"],
-                labels=self.cfg["labels"],
-            )
+            language = self.cfg["language"]
+            nlp_engine = DocEngine()
+            nlp_engine.nlp = {language: SimpleNamespace(vocab=self.vocab)}  # type: ignore[assignment]
+            recognizers = [make_recognizer(entry, language=language) for entry in self.cfg["recognizers"]]
+            registry = RecognizerRegistry(recognizers=recognizers, supported_languages=[language])
+            self._engine = AnalyzerEngine(registry=registry, nlp_engine=nlp_engine, supported_languages=[language])
         return self._engine
 
     def __getstate__(self) -> dict[str, Any]:
@@ -373,24 +233,32 @@ class PresidioSource(Pipe):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """YIELDS (Doc): The documents of a stream in order; one that fails goes to the error handler and is left out."""
-        error_handler = self.get_error_handler()
-        for docs in util.minibatch(stream, size=batch_size):
-            for doc in docs:
-                try:
-                    self.set_annotations(doc, self.find_spans(doc))
-                except Exception as err:
-                    error_handler(self.name, self, [doc], err)
-                else:
-                    yield doc
+        for doc in stream:
+            if self(doc) is not None:
+                yield doc
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """What `doc.spans[spans_key]` should hold. Changes nothing.
-
-        doc (Doc): The document. RETURNS (list[Candidate]): Sorted, without overlaps.
-        """
+        """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold, sorted, without overlaps. Changes nothing.
+        RAISES (PiiError): E845, if a recognizer fails."""
         known = read_spans(doc, self.cfg["spans_key"])
-        found = self.engine.find(doc) if len(doc) else []
+        found = self._found(doc) if len(doc) else []
         return merge_found(doc, known, found) if found else known
+
+    def _found(self, doc: Doc) -> list[Candidate]:
+        try:
+            results = self.engine.analyze(
+                doc.text,
+                self.cfg["language"],
+                score_threshold=self.cfg["score_threshold"],
+                context=self.cfg["context"] or None,
+                nlp_artifacts=artifacts_of(doc, self.engine.nlp_engine, self.cfg["language"], list(doc.ents)),
+                return_decision_process=True,
+            )
+        except Exception as err:
+            # A message of Presidio may quote the text.
+            raise PiiError(Errors.E845, reason=type(err).__name__) from None
+        found = (_candidate(doc, result, self.cfg["labels"]) for result in results)
+        return [cand for cand in found if cand is not None]
 
     def set_annotations(self, doc: Doc, candidates: Iterable[Candidate]) -> None:
         """Write to `doc.spans[spans_key]`. doc (Doc): The document. candidates (Iterable[Candidate]): From `find_spans`."""
@@ -403,29 +271,26 @@ class PresidioSource(Pipe):
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "PresidioSource":
         """RETURNS (PresidioSource): The component with the settings of `to_bytes`."""
-        util.from_bytes(bytes_data, {"cfg": self._loader(srsly.json_loads)}, exclude)
+        util.from_bytes(bytes_data, {"cfg": lambda b: self._configure(srsly.json_loads(b))}, exclude)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write the settings to a folder."""
-        folder = util.ensure_path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        util.to_disk(folder, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
+        util.to_disk(path, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "PresidioSource":
         """RETURNS (PresidioSource): The component with the settings of `to_disk`."""
-        util.from_disk(util.ensure_path(path), {"cfg": self._loader(srsly.read_json)}, exclude)
+        util.from_disk(path, {"cfg": lambda p: self._configure(srsly.read_json(p))}, exclude)
         return self
 
-    def _loader(self, read: Callable[[Any], Any]) -> Callable[[Any], None]:
-        def load(source: Any) -> None:
-            data = read(source)
-            if data != self.cfg:
-                self.cfg.update(data)
-                self._engine = None
-                self.engine  # noqa: B018
+    def _configure(self, cfg: dict[str, Any]) -> None:
+        if cfg != self.cfg:
+            self.cfg.update(cfg)
+            self._engine = None
+            self.engine  # noqa: B018
 
-        return load
+
+make_presidio_source = PresidioSource  # what the entry point names
 
 
 def check_settings(cfg: dict[str, Any]) -> None:

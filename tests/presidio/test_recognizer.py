@@ -1,25 +1,37 @@
-"""`StudentPiiRecognizer`, in Presidio's own style: tables of text, how many, where; then options, the Doc that is used, bad input."""
+"""`StudentPiiRecognizer` in Python and in YAML: what is found where, options, the Doc that is used, how Presidio learns of it."""
 
 import copy
+import importlib
 import json
+import logging
+import os
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
 
 import pytest
+
+import en_pii_edu
 
 pytest.importorskip("presidio_analyzer")
 
 import spacy
-from presidio_analyzer import AnalyzerEngine, LocalRecognizer, PatternRecognizer, RecognizerRegistry
+from presidio_analyzer import AnalyzerEngine, AnalyzerEngineProvider, LocalRecognizer, RecognizerRegistry
 from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
+from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
 
+import pii_components.presidio as package
 from pii_components.about import __version__
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, PRESIDIO_ENTITIES
-from pii_components.presidio.analyzer import build_analyzer
+from pii_components.presidio import build_analyzer
+from pii_components.presidio import settings as offline
 from pii_components.presidio.engine import PiiEduNlpEngine
 from pii_components.presidio.recognizer import StudentPiiRecognizer
-from pii_components.presidio.settings import Naming
+from pii_components.presidio.settings import config_path, read_config
 
-from .helpers import ESSAY, KNOWN, found, names_pipeline, small_pipeline
+from .common import ESSAY, KNOWN, found, names_pipeline, small_pipeline
 
 TEXT = "Ana Lopez told Ms. Roe what Buzan wrote of Zed."
 
@@ -71,10 +83,7 @@ def test_what_is_found_where(text, expected_len, expected_positions, rules):
     [
         ({}, [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe")]),
         ({"labels": "ours"}, [("NAME_STUDENT", "Ana Lopez"), ("NAME_INSTRUCTOR", "Ms. Roe")]),
-        (
-            {"return_cited": True},
-            [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe"), ("CITED_PERSON", "Buzan"), ("CHARACTER_PERSON", "Zed")],
-        ),
+        ({"return_cited": True}, [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe"), ("CITED_PERSON", "Buzan"), ("CHARACTER_PERSON", "Zed")]),
         (
             {"return_cited": True, "labels": "ours", "supported_entities": ["NAME_CITED", "NAME_STUDENT"]},
             [("NAME_STUDENT", "Ana Lopez"), ("NAME_CITED", "Buzan")],
@@ -88,14 +97,6 @@ def test_options(options, expected, nlp):
     assert found(recognizer.analyze(TEXT), TEXT) == expected
 
 
-def test_cited_people_are_never_called_person():
-    for options in ({}, {"return_cited": True}):
-        for label in ("NAME_CITED", "NAME_CHARACTER"):
-            assert Naming(**options).entity(label) in ("", PRESIDIO_ENTITIES[label])
-    assert Naming().entities() == list(dict.fromkeys(e for label, e in PRESIDIO_ENTITIES.items() if label not in ("NAME_CITED", "NAME_CHARACTER")))
-    assert Naming("ours", True).entities() == list(LABELS)
-
-
 def test_scores_roles_and_reasons_are_told(nlp):
     recognizer = StudentPiiRecognizer(pipeline=nlp, name="Ours")
     result, _ = recognizer.analyze(TEXT)
@@ -103,8 +104,7 @@ def test_scores_roles_and_reasons_are_told(nlp):
     explained = result.analysis_explanation
     assert (explained.recognizer, explained.original_score, explained.score) == ("Ours", 0.9375, 0.9375)
     assert explained.textual_explanation == (
-        "NAME_STUDENT: student: signs the essay "
-        "(source model; roles STUDENT 0.90, CITED 0.05, INSTRUCTOR 0.02, CONNECTED 0.02, CHARACTER 0.01)"
+        "NAME_STUDENT: student: signs the essay (source model; roles STUDENT 0.90, CITED 0.05, INSTRUCTOR 0.02, CONNECTED 0.02, CHARACTER 0.01)"
     )
     meta = dict(result.recognition_metadata)
     assert meta.pop("recognizer_identifier") == recognizer.id
@@ -119,14 +119,6 @@ def test_scores_roles_and_reasons_are_told(nlp):
     # Presidio's context enhancer copies results, its REST service writes them.
     assert copy.deepcopy(result).recognition_metadata == result.recognition_metadata
     assert "Lopez" not in json.dumps([explained.to_dict(), meta])
-
-
-def test_explanation_reaches_the_caller_of_the_engine(nlp):
-    analyzer = build_analyzer(pipeline=nlp)
-    (first, _) = sorted(analyzer.analyze(TEXT, "en", return_decision_process=True), key=lambda r: r.start)
-    assert first.analysis_explanation.textual_explanation.startswith("NAME_STUDENT: student: signs the essay")
-    assert first.recognition_metadata["pii_role"] == "STUDENT"
-    assert all(r.analysis_explanation is None for r in analyzer.analyze(TEXT, "en"))
 
 
 @pytest.mark.parametrize("make", [lambda nlp: PiiEduNlpEngine(pipeline=nlp), spacy_engine], ids=["ours", "spacy"])
@@ -213,24 +205,6 @@ def test_options_that_cannot_be_used(options, code, told):
     assert told in str(error.value)
 
 
-@pytest.mark.parametrize(("text", "code"), [(b"Ana", "E808"), (None, "E808"), (3, "E808"), ("\udc80", "E809")])
-def test_what_is_no_text(text, code, rules):
-    with pytest.raises(PiiError) as error:
-        rules.analyze(text, ["PERSON"])
-    assert error.value.code == code
-
-
-def test_text_that_is_longer_than_a_part(nlp):
-    text = "Ana Lopez\n" + "word " * 500 + "Ana Lopez"
-    recognizer = StudentPiiRecognizer(pipeline=nlp, max_chars=1000)
-    assert [(r.start, r.end) for r in recognizer.analyze(text)] == [(0, 9), (len(text) - 9, len(text))]
-
-
-def test_a_language_that_no_recognizer_speaks_is_presidios_error(nlp):
-    with pytest.raises(ValueError, match="No matching recognizers"):
-        build_analyzer(pipeline=nlp).analyze(TEXT, "de")
-
-
 def test_is_a_recognizer_like_others(rules):
     assert isinstance(rules, LocalRecognizer)
     assert (rules.name, rules.version, rules.supported_language) == ("StudentPiiRecognizer", __version__, "en")
@@ -249,32 +223,227 @@ def test_as_a_dict_and_back(nlp, tmp_path):
         assert found(again.analyze(TEXT), TEXT) == found(recognizer.analyze(TEXT), TEXT)
 
 
-def test_beside_recognizers_of_ones_own(nlp):
-    """As Presidio's documentation adds recognizers."""
-    titles = PatternRecognizer(supported_entity="TITLE", deny_list=["Mr.", "Mrs.", "Ms."])
-    analyzer = build_analyzer(pipeline=nlp)
-    analyzer.registry.add_recognizer(titles)
-    results = analyzer.analyze(text=TEXT, language="en")
-    assert ("TITLE", "Ms.") in found(results, TEXT)
-    assert ("PERSON", "Ms. Roe") in found(results, TEXT)
-    analyzer.registry.remove_recognizer("StudentPiiRecognizer")
-    assert found(analyzer.analyze(text=TEXT, language="en"), TEXT) == [("TITLE", "Ms.")]
+ROOT = Path(__file__).parents[2]
 
 
-def test_thresholds_and_allow_lists_of_presidio(nlp):
-    analyzer = build_analyzer(pipeline=nlp)
-    assert found(analyzer.analyze(TEXT, "en", score_threshold=0.7), TEXT) == [("PERSON", "Ana Lopez")]
-    assert found(analyzer.analyze(TEXT, "en", allow_list=["Ana Lopez"]), TEXT) == [("PERSON", "Ms. Roe")]
-    (ours,) = [r for r in analyzer.registry.recognizers if isinstance(r, StudentPiiRecognizer)]
-    ours.score_thresholds = {"PERSON": 0.7}
-    assert found(analyzer.analyze(TEXT, "en"), TEXT) == [("PERSON", "Ana Lopez")]
+SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
 
 
-def test_context_words_raise_scores_as_in_presidio(nlp):
-    """Ours read the context themselves; whoever gives words all the same gets Presidio's rule."""
-    recognizer = StudentPiiRecognizer(pipeline=nlp, context=["dear"])
-    analyzer = AnalyzerEngine(nlp_engine=PiiEduNlpEngine(pipeline=nlp), registry=RecognizerRegistry([recognizer]))
-    (result,) = analyzer.analyze("Dear Ana Lopez", "en", return_decision_process=True)
-    assert result.score == 1.0
-    assert result.analysis_explanation.supportive_context_word == "dear"
-    assert result.analysis_explanation.original_score == KNOWN["Ana Lopez"][1]
+# Presidio warns that it adds SpacyRecognizer, and then takes it away again, since the list says so.
+pytestmark = pytest.mark.filterwarnings("ignore:NLP recognizer:UserWarning")
+
+
+# Nothing of ours is imported, and nothing can be fetched.
+FRESH = """
+import socket, sys, warnings
+def refuse(*args, **kwargs):
+    raise OSError("the network was asked")
+socket.socket.connect = socket.getaddrinfo = refuse
+import spacy.cli
+spacy.cli.download = refuse
+from presidio_analyzer import AnalyzerEngineProvider
+from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
+assert not any(name.startswith("pii_components.presidio") for name in sys.modules)
+warnings.simplefilter("ignore")
+folder = sys.argv[1]
+engine = AnalyzerEngineProvider(
+    analyzer_engine_conf_file=folder + "/analyzer.yaml",
+    nlp_engine_conf_file=folder + "/nlp.yaml",
+    recognizer_registry_conf_file=folder + "/recognizers.yaml",
+).create_engine()
+names = sorted(recognizer.name for recognizer in engine.registry.recognizers)
+assert names == ["CreditCardRecognizer", "CryptoRecognizer", "IbanRecognizer", "IpRecognizer", "StudentPiiRecognizer", "UsSsnRecognizer"], names
+text = "By Marisol Quintero\\n\\nAs Buzan (2006) says, a map helps. My friend Tobias drew it. Write to marisol.quintero@gmail.com"
+results = sorted(engine.analyze(text, "en", return_decision_process=True), key=lambda r: r.start)
+assert [(r.entity_type, text[r.start : r.end]) for r in results] == [
+    ("PERSON", "Marisol Quintero"), ("PERSON", "Tobias"), ("EMAIL_ADDRESS", "marisol.quintero@gmail.com")
+], results
+assert len({r.score for r in results}) > 1 and not any(r.score == 0.85 for r in results), results
+assert results[0].analysis_explanation.textual_explanation.startswith("NAME_STUDENT: student: "), results[0]
+(ours,) = (r for r in engine.registry.recognizers if r.name == "StudentPiiRecognizer")
+assert ours._opened is None, "a second pipeline was loaded"
+registry = RecognizerRegistryProvider(conf_file=folder + "/recognizers.yaml").create_recognizer_registry()
+assert {"PERSON", "EMAIL_ADDRESS", "US_SSN"} <= set(registry.get_supported_entities())
+print("fine")
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A pipeline on disk."""
+    path = tmp_path_factory.mktemp("pipelines") / "names"
+    names_pipeline().to_disk(path)
+    return path
+
+
+def recognizers(**options):
+    """RETURNS (dict): A list of recognizers as YAML says it, with SpacyRecognizer off."""
+    entry = {"name": "StudentPiiRecognizer", "type": "predefined", **options}
+    return {"supported_languages": ["en"], "global_regex_flags": 26, "recognizers": [entry, {"name": "SpacyRecognizer", "enabled": False}]}
+
+
+@pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
+def test_files_work_as_they_are_in_a_process_that_imports_nothing_of_ours():
+    out = subprocess.run([sys.executable, "-c", FRESH, str(config_path("nlp").parent)], capture_output=True, text=True, check=False, cwd="/")
+    assert out.returncode == 0, out.stderr[-2000:]
+    assert out.stdout.strip() == "fine"
+
+
+def test_file_for_the_engine_names_every_label():
+    said = read_config("nlp")["ner_model_configuration"]
+    assert said["model_to_presidio_entity_mapping"] == PRESIDIO_ENTITIES
+    assert list(said["model_to_presidio_entity_mapping"]) == list(LABELS)
+    assert said["labels_to_ignore"] == ["NAME_CITED", "NAME_CHARACTER"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe")]),
+        ({"labels": "ours", "return_cited": True, "supported_entities": ["NAME_CITED"]}, [("NAME_CITED", "Buzan")]),
+        ({"supported_entity": "PERSON"}, [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe")]),
+        ({"score_thresholds": {"PERSON": 0.7}}, [("PERSON", "Ana Lopez")]),
+    ],
+)
+def test_options_from_yaml(options, expected, folder, tmp_path):
+    """All three sections in one file; the class is known in this process."""
+    import srsly
+
+    nlp = {"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": str(folder)}]}
+    srsly.write_yaml(tmp_path / "all.yaml", {"supported_languages": ["en"], "nlp_configuration": nlp, "recognizer_registry": recognizers(**options)})
+    engine = AnalyzerEngineProvider(analyzer_engine_conf_file=tmp_path / "all.yaml").create_engine()
+    assert found(engine.analyze(TEXT, "en"), TEXT) == expected
+
+
+def test_recognizer_by_another_name():
+    provider = RecognizerRegistryProvider(registry_configuration=recognizers(class_name="StudentPiiRecognizer", name="Essays"))
+    (recognizer,) = provider.create_recognizer_registry().recognizers
+    assert (type(recognizer), recognizer.name) == (StudentPiiRecognizer, "Essays")
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"lables": "ours"}, "E803"),
+        ({"threshold": 0.4}, "E803"),
+        ({"labels": "theirs"}, "E801"),
+        ({"return_cited": "sometimes"}, "E801"),
+        ({"pipeline": "en_nowhere"}, "E804"),
+        ({"supported_entities": ["FOO"]}, "E802"),
+        ({"supported_languages": ["en", "es"]}, "E806"),
+    ],
+)
+def test_what_nobody_knows_is_an_error(options, code):
+    """Presidio drops unknown keys of other recognizers."""
+    with pytest.raises(PiiError) as error:
+        RecognizerRegistryProvider(registry_configuration=recognizers(**options)).create_recognizer_registry()
+    assert error.value.code == code
+
+
+def test_a_list_of_ones_own_for_build_analyzer(tmp_path):
+    import srsly
+
+    path = tmp_path / "mine.yaml"
+    srsly.write_yaml(path, recognizers(return_cited=True, supported_entities=["CITED_PERSON"], score_thresholds={"default": 0.1}))
+    analyzer = build_analyzer(pipeline=names_pipeline(), recognizers=path)
+    assert found(analyzer.analyze(TEXT, "en"), TEXT) == [("CITED_PERSON", "Buzan")]
+    srsly.write_yaml(path, {"supported_languages": ["en"], "recognizers": [{"name": "IpRecognizer", "type": "predefined"}]})
+    analyzer = build_analyzer(pipeline=names_pipeline(), recognizers=path)
+    assert found(analyzer.analyze(TEXT + " 10.11.12.13", "en"), TEXT + " 10.11.12.13")[-1] == ("IP_ADDRESS", "10.11.12.13")
+
+
+@pytest.mark.parametrize(
+    ("text", "code"), [(None, "E811"), ("a: [", "E812"), ("- a list\n", "E812"), ("", "E812")], ids=["none", "broken", "list", "empty"]
+)
+def test_file_that_cannot_be_read(text, code, tmp_path):
+    path = tmp_path / "mine.yaml"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(PiiError) as error:
+        read_config(path)
+    assert error.value.code == code
+    assert str(tmp_path) not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My SSN is 231456789.", [("US_SSN", "231456789")]),
+        ("The number is 231456789.", []),
+        ("It is 231-45-6789.", [("US_SSN", "231-45-6789")]),
+        ("DE89370400440532013000", [("IBAN_CODE", "DE89370400440532013000")]),
+        ("4012888888881881", [("CREDIT_CARD", "4012888888881881")]),
+        ("4012888888881882", []),
+        ("at 10.11.12.13", [("IP_ADDRESS", "10.11.12.13")]),
+    ],
+)
+def test_presidios_recognizers_in_the_list_that_ships(text, expected):
+    analyzer = build_analyzer(pipeline=names_pipeline())
+    assert found(analyzer.analyze(text, "en"), text) == expected
+
+
+@pytest.fixture
+def imported(monkeypatch):
+    """Names of modules that the package imports."""
+    names = []
+    monkeypatch.setattr(package, "import_module", lambda name, anchor: names.append(name) or importlib.import_module(name, anchor))
+    return names
+
+
+def test_spacy_finds_the_entry_point():
+    (entry,) = entry_points(group="spacy_factories", name="pii_edu_presidio")
+    assert entry.value == "pii_components.presidio:announce"
+    assert entry.load()() is None
+
+
+def test_nothing_is_imported_where_presidio_is_not_in_use(imported, monkeypatch):
+    monkeypatch.delitem(sys.modules, "presidio_analyzer", raising=False)
+    assert callable(package.announce)
+    assert imported == []
+
+
+def test_recognizer_is_known_whenever_a_pipeline_is_made(imported):
+    """Each time, so that it does not matter which of the two was imported first."""
+    pytest.importorskip("presidio_analyzer")
+    for _ in range(2):
+        assert callable(package.announce)
+    assert imported == [".recognizer"] * 2
+
+
+def test_another_presidio_does_not_harm_spacy(monkeypatch, caplog):
+    pytest.importorskip("presidio_analyzer")
+
+    def fail(name, anchor):
+        raise ImportError("no such name")
+
+    monkeypatch.setattr(package, "import_module", fail)
+    with caplog.at_level(logging.WARNING, logger="pii_components"):
+        assert callable(package.announce)
+    assert "StudentPiiRecognizer is not available" in caplog.text
+
+
+def test_every_public_name_is_there():
+    pytest.importorskip("presidio_analyzer")
+    pytest.importorskip("presidio_anonymizer")
+    assert {name for names in package._HOMES.values() for name in names} == set(package.__all__)
+    assert all(getattr(package, name) for name in package.__all__)
+    with pytest.raises(AttributeError, match="Recogniser"):
+        _ = package.Recogniser
+
+
+def test_presidio_that_is_not_installed(monkeypatch):
+    monkeypatch.setattr(offline, "find_spec", lambda name: None)
+    with pytest.raises(PiiError) as error:
+        offline.presidio_needed("the recognizer")
+    assert error.value.code == "E005"
+    assert "presidio-analyzer" in str(error.value) and "en_pii_edu[presidio]" in str(error.value)
+
+
+def test_a_list_of_domains_of_ones_own_is_left_alone(monkeypatch):
+    name = "TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS"
+    monkeypatch.delenv(name, raising=False)
+    offline.presidio_needed("this test")
+    assert os.environ[name] == ""
+    monkeypatch.setenv(name, "file:///srv/list.dat")
+    offline.presidio_needed("this test")
+    assert os.environ[name] == "file:///srv/list.dat"

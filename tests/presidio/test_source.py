@@ -1,30 +1,39 @@
 """`presidio_source`: Presidio's recognizers in our pipeline; what they find, how it is merged, what becomes of it."""
 
 import json
+import os
 import re
 import subprocess
 import sys
 
 import pytest
+
+pytest.importorskip("presidio_analyzer")
+
 import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from presidio_anonymizer.entities import RecognizerResult
 from spacy.tokens import Doc
 
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS
+from pii_components.presidio import PiiEduAnonymizer
 from pii_components.presidio.source import PresidioSource, known_recognizers, make_recognizer, merge_found
 from pii_components.spans import Candidate, resolve_overlaps, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.numbers import scheme_of
 
-from .helpers import TOKENIZER, small_pipeline
+from .common import TOKENIZER, small_pipeline
 
 VOCAB = spacy.blank("en").vocab
+
+
 KEY = b"a key for tests, 32 bytes long.."
+
+
 TEXT = (
-    "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. "
-    "I paid with 4111 1111 1111 1111; my passport is 912803456."
+    "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. I paid with 4111 1111 1111 1111; my passport is 912803456."
 )
 
 
@@ -156,7 +165,7 @@ def test_a_failure_does_not_quote_the_text(source, monkeypatch):
     def fail(*args, **kwargs):
         raise ValueError("Did not find word 'Lopez'")
 
-    monkeypatch.setattr(component.engine._engine, "analyze", fail)
+    monkeypatch.setattr(component.engine, "analyze", fail)
     with pytest.raises(PiiError, match="E845") as err:
         component(source.make_doc("Ana Lopez"))
     assert "Lopez" not in str(err.value)
@@ -179,10 +188,7 @@ def test_it_works_behind_the_ruler():
 
 def merged(words: str, known, new):
     doc = Doc(VOCAB, words=words.split())
-    return [
-        (c.start, c.end, c.label)
-        for c in merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])
-    ]
+    return [(c.start, c.end, c.label) for c in merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])]
 
 
 @pytest.mark.parametrize(
@@ -265,9 +271,7 @@ def type_of(ch: str) -> str:
 
 
 def test_saved_and_loaded(tmp_path, source):
-    nlp = pipeline(
-        recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}], labels={"IBAN_CODE": "OTHER"}
-    )
+    nlp = pipeline(recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}], labels={"IBAN_CODE": "OTHER"})
     nlp.to_disk(tmp_path / "nlp")
     again = spacy.load(tmp_path / "nlp")
     assert again.get_pipe("presidio_source").cfg == nlp.get_pipe("presidio_source").cfg
@@ -282,24 +286,48 @@ def test_saved_and_loaded(tmp_path, source):
 FRESH = """
 import json, sys
 import spacy
+from pii_components.errors import PiiError
+names = ("presidio_analyzer", "presidio_anonymizer")
+sys.modules.update(dict.fromkeys(names))  # as if it were not installed
+for module in ("engine", "operators", "recognizer", "source"):
+    try:
+        __import__("pii_components.presidio." + module)
+    except PiiError as err:
+        assert err.code == "E005" and "en_pii_edu[presidio]" in str(err), err
+    else:
+        raise AssertionError(module)
+for name in names:
+    del sys.modules[name]
 nlp = spacy.load(sys.argv[1])
 texts = ["IBAN DE89 3704 0044 0532 0130 00", "SSN 536-22-8741", "nothing here"]
 rows = [[(s.text, s.label_, s._.pii_source) for s in doc.spans["pii"]] for doc in nlp.pipe(texts, n_process=2, batch_size=1)]
-print(json.dumps(rows))
+from presidio_anonymizer.entities import RecognizerResult
+from pii_components.presidio import PiiEduAnonymizer
+results = [RecognizerResult(*row, 1.0) for row in json.loads(sys.argv[3])]
+print(json.dumps([rows, PiiEduAnonymizer(key="a key for tests, 32 bytes long..").anonymize(sys.argv[2], results).text]))
 """
 
 
 def test_fresh_process_with_two_workers(tmp_path, source):
+    """The component as it was saved, the same surrogates, and E005 where Presidio is not installed."""
     source.to_disk(tmp_path / "nlp")
+    text, spans = "I am Ana Lopez, ana.lopez@stateu.edu.", [("EMAIL_ADDRESS", 16, 36), ("PERSON", 5, 14)]
     out = subprocess.run(
-        [sys.executable, "-c", FRESH, str(tmp_path / "nlp")], capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", FRESH, str(tmp_path / "nlp"), text, json.dumps(spans)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+        env={**os.environ, "PYTHONHASHSEED": "7"},
     )
     assert out.returncode == 0, out.stderr[-1500:]
-    assert json.loads(out.stdout) == [
+    rows, new = json.loads(out.stdout)
+    assert rows == [
         [["DE89 3704 0044 0532 0130 00", "ID_NUM", "presidio:IbanRecognizer"]],
         [["536-22-8741", "ID_NUM", "presidio:UsSsnRecognizer"]],
         [],
     ]
+    assert new == PiiEduAnonymizer(key=KEY).anonymize(text, [RecognizerResult(*span, 1.0) for span in spans]).text
 
 
 def test_spans_of_others_stay_as_they_are(source):

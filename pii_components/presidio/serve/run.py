@@ -1,54 +1,87 @@
-"""Listen, answer, and end when asked: uvicorn around the application.
+"""Load, listen, answer, and end when asked: uvicorn around the application, logs without texts.
 
-    with listen(settings) as sock:
-        serve(app, settings, sock, say=print)
+    with listen(settings) as sock, build_services(settings, model="en_pii_edu") as services:
+        serve(create_app(services, settings), settings, sock, say=print)
 
 SIGINT and SIGTERM end it: what has come in is answered, what comes after is refused. A second SIGINT does not wait.
 """
 
+import logging
 import signal
 import socket
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import uvicorn
 from fastapi import FastAPI
 from presidio_analyzer import AnalyzerEngine, AnalyzerEngineProvider
 
 from ...errors import Errors, PiiError
-from ..anonymizer import PiiEduAnonymizer, PiiEduDeanonymizer
-from ..settings import read_config
+from ..operators import PiiEduAnonymizer, PiiEduDeanonymizer
+from ..recognizer import build_analyzer
+from ..settings import read_config, resolve_config
 from .app import Services
-from .contract import log_without_texts
+from .contract import where
 from .settings import ServeSettings
 
 if TYPE_CHECKING:
     from ...vault.vault import Vault
 
-# The engines behind the server, loaded and warm.
-
 # Says nothing about anyone. What components build at their first text is built here, outside of a memory zone.
 WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
+OURS = "pii_components"
+# Presidio's trace of decisions prints tokens; uvicorn's access log prints queries.
+SILENT = ("decision_process", "uvicorn.access")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configuration:
-    """Presidio's three files, as its container takes them; all empty for our own analyzer.
-
-    analyzer (str), nlp (str), recognizers (str): Paths, or "analyzer", "nlp", "recognizers" for those that ship.
-    """
+class Configuration(NamedTuple):
+    """Presidio's three files, as its container takes them: paths, or "analyzer", "nlp", "recognizers" for those that ship; all empty for
+    our own analyzer."""
 
     analyzer: str = ""
     nlp: str = ""
     recognizers: str = ""
 
-    @property
-    def presidio(self) -> bool:
-        """RETURNS (bool): Whether Presidio's provider makes the analyzer."""
-        return bool(self.analyzer or self.nlp)
+
+class TextlessFormatter(logging.Formatter):
+    """Time, level, logger; the message only of our own records. A library's may quote what it worked on: of those only the place stays."""
+
+    converter = time.gmtime  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        super().__init__(datefmt="%Y-%m-%dT%H:%M:%SZ")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """RETURNS (str): One line."""
+        ours = record.name == OURS or record.name.startswith(f"{OURS}.")
+        what = record.getMessage() if ours else f"at {record.module}:{record.lineno}"
+        exception = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
+        if exception is not None:
+            what += f" ({where(exception)})"
+        return f"{self.formatTime(record, self.datefmt)} {record.levelname} {record.name}: {what}"
+
+
+def log_without_texts(*, quiet: bool = False) -> None:
+    """Send every record of this process through the formatter, to standard error; warnings too. quiet (bool): But not of requests."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(TextlessFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    # Loggers that exist by now have handlers of their own, or none: all go through the one above.
+    for logger in list(logging.Logger.manager.loggerDict.values()):
+        if isinstance(logger, logging.Logger):
+            logger.handlers[:] = []
+            logger.propagate = True
+            logger.setLevel(logging.NOTSET)
+    logging.getLogger(OURS).setLevel(logging.WARNING if quiet else logging.INFO)
+    for name in SILENT:
+        logging.getLogger(name).disabled = True
+    logging.captureWarnings(True)
 
 
 @contextmanager
@@ -62,12 +95,11 @@ def build_services(
     profile: str = "",
     vault: "Vault | None" = None,
 ) -> Iterator[Services]:
-    """Make the engines that the settings ask for.
+    """Make the engines that the settings ask for, and close the vault at the end.
 
-    settings (ServeSettings): Which services. model (str): Name or path of our pipeline.
-    configuration (Configuration | None): Presidio's files. return_cited (bool): Whether cited people are returned, as CITED_PERSON.
+    configuration (Configuration | None): Presidio's files, instead of our pipeline, `model`.
     key (bytes | None): Of surrogates; None for the environment's. profile (str): For `hips` and `pseudonym`; empty for crapii.
-    vault (Vault | None): Open for writing: gets every text that is anonymised; closed at the end.
+    vault (Vault | None): Open for writing: gets every text that is anonymised.
     YIELDS (Services): Ready. RAISES (PiiError): E853 and E801 to E812 for files, options and the pipeline; those of the profile.
     """
     made: dict[str, Any] = {}
@@ -85,42 +117,25 @@ def build_services(
             vault.close()
 
 
-def _analyzer(configuration: Configuration, *, model: str, return_cited: bool) -> AnalyzerEngine:
-    from ..analyzer import build_analyzer
-
-    if not configuration.presidio:
-        analyzer = build_analyzer(pipeline=model, return_cited=return_cited, recognizers=configuration.recognizers or None)
+def _analyzer(files: Configuration, *, model: str, return_cited: bool) -> AnalyzerEngine:
+    if files.analyzer or files.nlp:
+        analyzer = _provided(files)
     else:
-        analyzer = _provided(configuration)
+        analyzer = build_analyzer(pipeline=model, return_cited=return_cited, recognizers=files.recognizers or None)
     for language in analyzer.supported_languages:
         analyzer.analyze(WARM_UP, language)
     return analyzer
 
 
-def _provided(configuration: Configuration) -> AnalyzerEngine:
+def _provided(files: Configuration) -> AnalyzerEngine:
     """Presidio's provider goes on with its own files where it cannot read one of ours, and then downloads a model: look first."""
-    paths: dict[str, str | None] = {}
-    said: dict[str, dict[str, Any]] = {}
-    for kind, given in (
-        ("analyzer", configuration.analyzer),
-        ("nlp", configuration.nlp),
-        ("recognizers", configuration.recognizers),
-    ):
-        said[kind] = read_config(given) if given else {}
-        paths[kind] = str(_path(given)) if given else None
-    if not configuration.nlp and "nlp_configuration" not in said["analyzer"]:
+    said = {kind: read_config(given) if given else {} for kind, given in files._asdict().items()}
+    if not files.nlp and "nlp_configuration" not in said["analyzer"]:
         raise PiiError(Errors.E853)
+    analyzer, nlp, recognizers = (str(resolve_config(given)) if given else None for given in files)
     return AnalyzerEngineProvider(
-        analyzer_engine_conf_file=paths["analyzer"],
-        nlp_engine_conf_file=paths["nlp"],
-        recognizer_registry_conf_file=paths["recognizers"],
+        analyzer_engine_conf_file=analyzer, nlp_engine_conf_file=nlp, recognizer_registry_conf_file=recognizers
     ).create_engine()
-
-
-def _path(given: str) -> Path:
-    from ..settings import CONFIGS, config_path
-
-    return config_path(given) if given in CONFIGS else Path(given)
 
 
 def _local(engine: PiiEduAnonymizer) -> PiiEduAnonymizer:
@@ -135,12 +150,8 @@ def _local(engine: PiiEduAnonymizer) -> PiiEduAnonymizer:
 def serve(
     app: FastAPI, settings: ServeSettings, sock: socket.socket, *, say: Callable[[str], Any], quiet: bool = False
 ) -> None:
-    """Answer until a signal comes.
-
-    app (FastAPI): From `create_app`. settings (ServeSettings): Its limits. sock (socket.socket): From `listen`.
-    say (Callable[[str], Any]): Gets one line when the server is ready, with the port that it got.
-    quiet (bool): Whether requests stay out of the log.
-    """
+    """Answer until a signal comes. sock (socket.socket): From `listen`. quiet (bool): Whether requests stay out of the log.
+    say (Callable[[str], Any]): Gets one line when the server is ready, with the port that it got."""
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     ready = f"listening on http://{host}:{sock.getsockname()[1]}"
     config = uvicorn.Config(

@@ -6,14 +6,12 @@
 
 import ipaddress
 import socket
+from contextlib import ExitStack
 from dataclasses import dataclass
 
-from ...errors import Errors, PiiError
+from ...errors import Errors, PiiError, reason_of
 
-BOTH = "both"
-ANALYZER = "analyzer"
-ANONYMIZER = "anonymizer"
-SERVICES = (BOTH, ANALYZER, ANONYMIZER)
+BOTH, ANALYZER, ANONYMIZER = SERVICES = ("both", "analyzer", "anonymizer")
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -77,28 +75,19 @@ class ServeSettings:
         return tuple(dict.fromkeys((*LOOPBACK_NAMES, self.host, *self.allowed_hosts)))
 
 
-# The place where the server listens, taken before anything heavy is imported or loaded.
-
-
 def listen(settings: ServeSettings) -> socket.socket:
-    """Take the place. Connections are refused until the server is ready, as by a container that starts.
+    """Take the place where the server listens, before anything heavy is imported or loaded. Connections are refused until it is ready.
 
     RETURNS (socket.socket): Bound, not listening yet. RAISES (PiiError): E859, if the place is taken or not ours.
     """
-    try:
-        found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
-        family, kind, protocol, _, address = found[0]
-        sock = socket.socket(family, kind, protocol)
-    except OSError as err:
-        raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=_reason(err)) from None
-    try:
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(address)
-    except OSError as err:
-        sock.close()
-        raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=_reason(err)) from None
-    return sock
-
-
-def _reason(err: OSError) -> str:
-    return err.strerror or type(err).__name__
+    with ExitStack() as failed:
+        try:
+            found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
+            family, kind, protocol, _, address = found[0]
+            sock = failed.enter_context(socket.socket(family, kind, protocol))
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            sock.bind(address)
+        except OSError as err:
+            raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=reason_of(err)) from None
+        failed.pop_all()
+        return sock

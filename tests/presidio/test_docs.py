@@ -1,4 +1,4 @@
-"""docs/presidio.md is true: its snippets print what it says, its table is that of the metrics file, its names exist."""
+"""The pages are true: snippets print what they say, tables and names are those of files and code; the container's files exist."""
 
 import json
 import re
@@ -8,17 +8,26 @@ from pathlib import Path
 
 import pytest
 
+from pii_components.evaluate.tables import markdown_table
+
 import en_pii_edu
 from pii_components.about import __version__
 from pii_components.errors import Errors
-from pii_components.evaluate.tables import markdown_table
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio.settings import Naming
 
 ROOT = Path(__file__).parents[2]
+
+
 DOC = ROOT / "docs/presidio.md"
+
+
 METRICS = ROOT / "metrics/presidio_samples.json"
+
+
 pytestmark = pytest.mark.skipif(not DOC.is_file(), reason="docs/ are not in an installed wheel")
+
+
 SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
 
 
@@ -29,9 +38,7 @@ def blocks(kind):
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
 def test_snippets_print_what_the_page_says():
     pytest.importorskip("presidio_analyzer")
-    out = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", "\n".join(blocks("python"))], capture_output=True, text=True, check=False, cwd="/"
-    )
+    out = subprocess.run([sys.executable, "-W", "ignore", "-c", "\n".join(blocks("python"))], capture_output=True, text=True, check=False, cwd="/")
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout == "".join(blocks("text"))
 
@@ -51,8 +58,6 @@ def test_metrics_are_of_the_essays_that_ship_and_of_the_versions_named():
     assert report["data"]["gold_sha256"] == file_sha256(ROOT / "assets/samples/gold.jsonl")
     for package in ("presidio-analyzer", "spacy"):
         assert report["versions"][package] in DOC.read_text("utf8")
-    (command,) = (line.partition("  ")[0] for block in blocks("bash") for line in block.splitlines())
-    assert set(command.split()) - {"--out", "metrics/presidio_samples.json"} <= set(report["command"].split())
 
 
 def test_names_of_entities_are_those_of_the_labels():
@@ -70,3 +75,25 @@ def test_codes_and_options_exist():
 def test_links_lead_somewhere():
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", DOC.read_text("utf8")):
         assert (DOC.parent / target).exists(), target
+
+
+FOLDER = ROOT / "configs/presidio/container"
+
+
+def test_every_file_that_is_copied_is_there_and_named_in_the_environment():
+    text = (FOLDER / "Dockerfile").read_text("utf8")
+    copied = [name for line in re.findall(r"^COPY (.+)$", text, re.MULTILINE) for name in line.split()[:-1]]
+    sources = [str(path.relative_to(ROOT)) for name in copied for path in ROOT.glob(name)] or copied
+    for name in sources:
+        assert name.startswith("dist/") or (ROOT / name).is_file(), name
+    copied = {f"/app/pii_edu/{Path(name).name}" for name in sources if name.endswith(".yaml")}
+    named = re.findall(r"^ENV (?:ANALYZER|NLP|RECOGNIZER_REGISTRY)_CONF_FILE=(\S+)$", text, re.MULTILINE)
+    assert sorted(named) == sorted(copied) and len(named) == 3
+
+
+def test_versions_are_those_of_the_constraints():
+    tested = (ROOT / "constraints.txt").read_text("utf8").splitlines()
+    wanted = [line for line in (FOLDER / "requirements.txt").read_text("utf8").splitlines() if line[:1] not in ("#", "-")]
+    assert wanted and set(wanted) <= set(tested)
+    presidio = re.search(r"presidio-analyzer:([\d.]+)$", (FOLDER / "Dockerfile").read_text("utf8"), re.MULTILINE)
+    assert presidio and f"presidio-analyzer=={presidio[1]}" in tested
