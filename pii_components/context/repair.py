@@ -35,7 +35,7 @@ _FIELD = re.compile(
 )
 # What is told apart by letters.
 _LETTERED = frozenset(
-    ["table", "group", "figure", "fig", "part", "section", "class", "option", "grade", "appendix", "exhibit", "vitamin", "plan", "team", "block", "zone", "room", "graph"]
+    "table group figure fig part section class option grade appendix exhibit vitamin plan team block zone room graph".split()
 )  # noqa: SIM905
 _PARENT = re.compile(r"(?:[dsw]/o|a/[lp])\Z", re.IGNORECASE)  # "daughter of", "anak lelaki"
 _ENDS_FIELD = frozenset(",;|/(–—")

@@ -370,7 +370,8 @@ class CleaningOptions:
             raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Step:
     """A line of the table: name and text as in `STEPS`, how many records were removed and remain."""
 
     name: str
@@ -379,7 +380,8 @@ class Step(NamedTuple):
     remaining: int
 
 
-class Removed(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Removed:
     """A record that went: its number in the input, its id where one is known, and why."""
 
     number: int

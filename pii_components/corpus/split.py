@@ -13,8 +13,8 @@ documents. This is iterative stratification (Sechidis et al. 2011) with groups f
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,8 @@ _BASE, _BASE_SEED, _VERIFIER, _VERIFIER_SEED = 0.25, 46, 0.2, 5
 LEAST_FOR_PAPER = 6
 
 
-class PartCounts(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PartCounts:
     """What a part holds: documents, groups of those that belong together, documents with any label, and per label its spans, and the
     documents that have one."""
 
