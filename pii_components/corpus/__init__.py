@@ -1,1 +1,1 @@
-"""Readers and writers of labelled text, the essays that ship, and what fills their slots."""
+"""Texts to train on: essays and chats with slots, invented people to fill them, noise, cleaning and splits."""

@@ -5,7 +5,6 @@ has put them. A template, a carrier or a fragment is in one of train, dev and te
 another filling of itself.
 """
 
-import argparse
 import csv
 import gzip
 import hashlib
@@ -15,12 +14,12 @@ import os
 import random
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import spacy
 from spacy.language import Language
@@ -28,11 +27,12 @@ from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
 from ..files.record import reason_of
-from ..labels import DETAIL_LABELS, EDUCATION, INDIRECT_LABELS, LOCATION, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
+from ..labels import DETAIL_LABELS, EDUCATION, LOCATION, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
-from .noise import Wardrobe, Worn, native_sentence
+from .edit import Filled, stops
+from .noise import Noisy, TextNoise, hard_negative, native_sentence
 from .people import Person, invent_person
 from .split import CRAPII_DOCUMENTS, paper_split
 from .templates import Part, Slot, Template, read_fragments, read_templates
@@ -43,16 +43,10 @@ TABLE, LOCK = "checksums.toml", "checksums.lock.json"
 # Folders for the user's files; the rest of assets/ is in the repository.
 FOLDERS = ("encoder", "persuade", "crapii", "peers", "tscc", "user")
 OK, WRONG, RECORDED, NEW, ABSENT = "ok", "wrong", "as recorded", "not recorded", "not there"
-_BLOCK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """One file.
-
-    path (str): In the assets folder. state (str): One of `OK`, `WRONG`, `RECORDED`, `NEW`, `ABSENT`.
-    sha256 (str): Of the bytes; empty if the file is not there. reason (str): What is wrong.
-    """
+class Checked(NamedTuple):
+    """A file of the assets folder: its state (one of the five above), SHA-256 if it is there, and what is wrong with it."""
 
     path: str
     state: str
@@ -63,21 +57,21 @@ class Checked:
 def verify_assets(assets: Path, *, record: bool = False) -> list[Checked]:
     """Check every file that the table names and every other one in the user's folders.
 
-    assets (Path): The folder. record (bool): Write the checksums of files that have no published one into the lock file.
+    record (bool): Write the checksums of files that have no published one into the lock file.
     RETURNS (list[Checked]): Sorted by path.
     RAISES (PiiError): E610 for a table or lock file that cannot be read; E501 for a file that cannot.
     """
-    known = {entry["path"]: entry for entry in _read_toml(assets / TABLE).get("file", [])}
-    lock = _read_lock(assets / LOCK)
+    known = {entry["path"]: entry for entry in _read(assets / TABLE, tomllib.loads).get("file", [])}
+    lock = _read(assets / LOCK, json.loads)
+    if not isinstance(lock, dict) or not all(isinstance(value, str) for value in lock.values()):
+        raise PiiError(Errors.E610, path=LOCK, reason="it is no table of checksums")
     present = set(_user_files(assets))
     checked = [
         _check(assets, path, known.get(path, {}), lock) if path in present else Checked(path, ABSENT)
         for path in sorted(present | set(known))
     ]
     if record:
-        for item in checked:
-            if item.state == NEW:
-                lock[item.path] = item.sha256
+        lock.update({item.path: item.sha256 for item in checked if item.state == NEW})
         part = assets / f"{LOCK}.part"
         part.write_text(json.dumps(lock, indent=1, sort_keys=True) + "\n", "utf8")
         os.replace(part, assets / LOCK)
@@ -85,15 +79,12 @@ def verify_assets(assets: Path, *, record: bool = False) -> list[Checked]:
 
 
 def sha256_of(path: Path) -> str:
-    """RETURNS (str): SHA-256 of a file, in hexadecimal digits; it is read in blocks. RAISES (PiiError): E501."""
-    digest = hashlib.sha256()
+    """RETURNS (str): SHA-256 of a file, in hexadecimal digits. RAISES (PiiError): E501."""
     try:
         with open(path, "rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as err:
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
-    return digest.hexdigest()
 
 
 def _user_files(assets: Path) -> Iterator[str]:
@@ -107,9 +98,8 @@ def _check(assets: Path, path: str, entry: dict[str, Any], lock: dict[str, str])
     found = sha256_of(assets / path)
     wanted = entry.get("sha256") or lock.get(path)
     if wanted and wanted != found:
-        return Checked(
-            path, WRONG, found, "the checksum is another one" if entry.get("sha256") else "it has changed since it was recorded"
-        )
+        reason = "the checksum is another one" if entry.get("sha256") else "it has changed since it was recorded"
+        return Checked(path, WRONG, found, reason)
     for key in ("records", "lines"):
         if key in entry and (n := _count(assets / path, key)) != entry[key]:
             return Checked(path, WRONG, found, f"{n:,} {key} in place of {entry[key]:,}")
@@ -126,25 +116,13 @@ def _count(path: Path, what: str) -> int:
     return sum(1 for _ in source.objects())
 
 
-def _read_toml(path: Path) -> dict[str, Any]:
+def _read(path: Path, loads: Callable[[str], Any]) -> Any:
     try:
-        return tomllib.loads(path.read_text("utf8"))
+        return loads(path.read_text("utf8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as err:
         raise PiiError(Errors.E610, path=path.name, reason=reason_of(err)) from err
-
-
-def _read_lock(path: Path) -> dict[str, str]:
-    try:
-        lock = json.loads(path.read_text("utf8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as err:
-        raise PiiError(Errors.E610, path=path.name, reason=reason_of(err)) from err
-    if not isinstance(lock, dict) or not all(isinstance(value, str) for value in lock.values()):
-        raise PiiError(Errors.E610, path=path.name, reason="it is no table of checksums")
-    return lock
 
 
 # Fill the slots of essays with invented people: one essay, many training documents, exact labels.
@@ -152,71 +130,24 @@ def _read_lock(path: Path) -> dict[str, str]:
 Offsets = tuple[int, int, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """Text with labelled spans.
-
-    text (str): The text. spans (tuple[Offsets, ...]): `(start, end, label)` in characters, end exclusive, sorted.
-    unlabelled (tuple[tuple[int, int], ...]): Stretches that nobody has labelled.
-    annotated (Mapping[str, Sequence[str]]): The labels that somebody looked for, and which of ours each may be (ner_loss.py); empty for
-        all.
-    """
-
-    text: str
-    spans: tuple[Offsets, ...] = ()
-    unlabelled: tuple[tuple[int, int], ...] = ()
-    annotated: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-    @property
-    def direct(self) -> bool:
-        """RETURNS (bool): Whether there is a name or a direct identifier in it."""
-        return any(label not in INDIRECT_LABELS for _, _, label in self.spans)
-
-    def __add__(self, other: "Filled") -> "Filled":
-        shift = len(self.text)
-        return Filled(
-            self.text + other.text,
-            self.spans + tuple((s + shift, e + shift, label) for s, e, label in other.spans),
-            self.unlabelled + tuple((s + shift, e + shift) for s, e in other.unlabelled),
-            self.annotated or other.annotated,
-        )
-
-    def cut(self, start: int, end: int) -> "Filled":
-        """RETURNS (Filled): Characters start to end; spans that the cut would split are left unlabelled."""
-        spans, rest = [], [u for u in self.unlabelled if u[1] > start and u[0] < end]
-        for s, e, label in self.spans:
-            if s >= start and e <= end:
-                spans.append((s - start, e - start, label))
-            elif e > start and s < end:
-                rest.append((s, e))
-        clipped = tuple((max(s, start) - start, min(e, end) - start) for s, e in sorted(rest))
-        return Filled(self.text[start:end], tuple(spans), clipped, self.annotated)
-
-
 # Share of the cited authors who have the surname of the student: the name alone does not tell the two apart.
 _SAME_SURNAME = 0.05
 
 
 class Tally:
-    """How often each label, role, form, region and the like was filled in.
-
-    counts (dict[str, Counter[str]]): Kind ("label", "region") -> value -> times.
-    """
+    """How often each label, role, form, region and the like was filled in: kind -> value -> times."""
 
     def __init__(self) -> None:
-        self.counts: dict[str, Counter[str]] = {}
+        self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
 
-    def add(self, kind: str, value: str, times: int = 1) -> None:
-        """Count.
-
-        kind (str): What is counted. value (str): Its value. times (int): How often.
-        """
-        self.counts.setdefault(kind, Counter())[value] += times
+    def add(self, kind: str, value: str) -> None:
+        """Count a value of a kind."""
+        self.counts[kind][value] += 1
 
     def update(self, other: "Tally") -> None:
         """Add the counts of another one."""
         for kind, found in other.counts.items():
-            self.counts.setdefault(kind, Counter()).update(found)
+            self.counts[kind].update(found)
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """RETURNS (dict[str, dict[str, int]]): Sorted by kind, most frequent value first."""
@@ -228,10 +159,9 @@ class Tally:
 class Filler:
     """Fills slots; one person per `who`, as long as the filler lives.
 
-    table (NameTable): Where names come from. rng (random.Random): Where chance comes from.
     genders (Mapping[str, str]): "m", "f" or "x" per person.
-    worn (float): Share of the mentions and details that are worn by themselves, 0 to 1 (`wear.wear`).
-    habit (float): Probability that all names of the text are worn in one way, 0 to 1 (`habits.Wardrobe`).
+    worn (float): Share of the mentions and details that have noise of their own, 0 to 1.
+    habit (float): Probability that all names of the text have the same noise, 0 to 1 (`noise.TextNoise`).
     tally (Tally | None): Counts what is filled in, for the report.
     """
 
@@ -254,9 +184,9 @@ class Filler:
         self.style = rng.choices(("", "upper", "lower"), (0.86, 0.08, 0.06))[0]
         # To train on, the case must not tell the student: there it is one of the habits, which everybody in the text shares.
         self.style = "" if worn or habit else self.style
-        self.wardrobe = Wardrobe(rng, worn=worn, habit=habit)
+        self.noise = TextNoise(rng, noise=worn, habit=habit)
         if habit:
-            self.tally.add("habit", self.wardrobe.habit or "none")
+            self.tally.add("habit", self.noise.habit or "none")
 
     def person(self, who: str) -> Person:
         """RETURNS (Person): The person of a slot; two people share no name, but an author at times has the student's surname."""
@@ -273,11 +203,7 @@ class Filler:
         return self.people[who]
 
     def fill(self, parts: Iterable[Part]) -> Filled:
-        """Fill parts in order.
-
-        parts (Iterable[Part]): Text and slots.
-        RETURNS (Filled): Text with a span for each slot.
-        """
+        """RETURNS (Filled): Text and slots in order, a span for each slot."""
         text, spans = "", []
         for part in parts:
             if isinstance(part, str):
@@ -293,13 +219,13 @@ class Filler:
             text += worn.before + worn.text + worn.after
         return Filled(text, tuple(spans))
 
-    def wear_prose(self, filled: Filled) -> Filled:
-        """RETURNS (Filled): The text, words between spans worn as the names are (`Wardrobe.wear_prose`). filled (Filled): The text."""
-        return map_text(filled, self.wardrobe.wear_prose) if self.wardrobe.habit else filled
+    def noisy_prose(self, filled: Filled) -> Filled:
+        """RETURNS (Filled): The text, some words between spans with the noise that the names have."""
+        return filled.map_prose(self.noise.prose) if self.noise.habit else filled
 
-    def _value(self, slot: Slot) -> Worn:
+    def _value(self, slot: Slot) -> Noisy:
         value = slot.text if slot.what == "literal" else self._detail(slot)
-        worn = self.wardrobe.wear(value, slot)
+        worn = self.noise.mention(value, slot)
         if worn.kind:
             self.tally.add("wear", f"{'name' if is_name(slot.label) else slot.label}: {worn.kind}")
             if slot.role:
@@ -316,96 +242,44 @@ class Filler:
         return value
 
 
-def map_text(filled: Filled, change: Callable[[str], str]) -> Filled:
-    """Change text outside spans, piece by piece, and keep the offsets right.
-
-    filled (Filled): Text with spans. change (Callable[[str], str]): From a piece of text between spans to a new one.
-    RETURNS (Filled): The spans' own text stays as it is; without `unlabelled` stretches only, since those cannot be followed.
-    """
-    if filled.unlabelled:
-        return filled
-    text, spans, at = "", [], 0
-    for start, end, label in filled.spans:
-        text += change(filled.text[at:start])
-        spans.append((len(text), len(text) + end - start, label))
-        text += filled.text[start:end]
-        at = end
-    return Filled(text + change(filled.text[at:]), tuple(spans))
-
-
-def _run_together(piece: str) -> str:
-    return re.sub(r"(?<=[a-z][.,;])[ ](?=[A-Z])", "", piece)
-
-
-def _flatten_lines(piece: str) -> str:
-    return re.sub(r"[ \t]*\n+[ \t]*", "  ", piece)
-
-
-def _double_lines(piece: str) -> str:
-    return re.sub(r"(?<!\n)\n(?!\n)", "\n\n", piece)
+# What student files look like: kind -> how often, and what becomes of the text between spans; of names too where it is the case.
+_ROUGH: dict[str, tuple[int, Callable[[str], str]]] = {
+    "none": (39, str),
+    "run together": (8, lambda piece: re.sub(r"(?<=[a-z][.,;])[ ](?=[A-Z])", "", piece)),
+    "flat": (13, lambda piece: re.sub(r"[ \t]*\n+[ \t]*", "  ", piece)),
+    "double lines": (22, lambda piece: re.sub(r"(?<!\n)\n(?!\n)", "\n\n", piece)),
+    "lower": (5, str.lower),
+    "upper": (2, str.upper),
+    "no stops": (3, lambda piece: re.sub(r"[.,](?=\s)", "", piece)),
+    "wide": (2, lambda piece: piece.replace(" ", "\t\r \u00a0")),  # what is left of justified text in a word processor's file
+    "curly": (6, lambda piece: piece.replace("'", "\u2019").replace(' "', " \u201c").replace('"', "\u201d")),
+}
 
 
 def roughen(filled: Filled, rng: random.Random) -> Filled:
-    """What student files look like: one of several kinds of wear, or none.
-
-    filled (Filled): Clean text. rng (random.Random): Where chance comes from.
-    RETURNS (Filled): Text with the same spans, which may be in another case.
-    """
-    kind = rng.choices(
-        ("none", "run together", "flat", "double lines", "lower", "upper", "no stops", "wide", "curly"),
-        (39, 8, 13, 22, 5, 2, 3, 2, 6),
-    )[0]
-    if kind == "run together":
-        return map_text(filled, _run_together)
-    if kind == "flat":
-        return map_text(filled, _flatten_lines)
-    if kind == "double lines":
-        return map_text(filled, _double_lines)
-    if kind in ("lower", "upper"):
-        text = filled.text.lower() if kind == "lower" else filled.text.upper()
-        return replace(filled, text=text) if len(text) == len(filled.text) else filled
-    if kind == "no stops":
-        return map_text(filled, lambda piece: re.sub(r"[.,](?=\s)", "", piece))
-    if kind == "wide":  # what is left of justified text in a word processor's file
-        return map_text(filled, lambda piece: piece.replace(" ", "\t\r \u00a0"))
-    if kind == "curly":
-        return map_text(filled, lambda piece: piece.replace("'", "\u2019").replace(' "', " \u201c").replace('"', "\u201d"))
-    return filled
+    """RETURNS (Filled): A text as student files are, or as it was; the same spans, which may be in another case."""
+    kind = rng.choices(list(_ROUGH), [share for share, _ in _ROUGH.values()])[0]
+    change = _ROUGH[kind][1]
+    if kind not in ("lower", "upper"):
+        return filled.map_prose(change)
+    text = change(filled.text)
+    return replace(filled, text=text) if len(text) == len(filled.text) else filled
 
 
 _BREAKS = re.compile(r"\n+|(?<=[.!?])\s+(?=[A-Z\"'(])")
 
 
 def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 1050) -> list[Filled]:
-    """Cut a text into stretches that end at a line or sentence.
-
-    filled (Filled): The text. rng (random.Random): Where chance comes from.
-    least, most (int): Characters in a stretch; the last one may be shorter.
-    RETURNS (list[Filled]): The stretches, in order; together the whole text.
-    """
-    stops = [m.end() for m in _BREAKS.finditer(filled.text)]
+    """RETURNS (list[Filled]): A text cut into stretches of so many characters that end at a line or sentence; the last may be shorter."""
+    breaks = [m.end() for m in _BREAKS.finditer(filled.text)]
     pieces, start = [], 0
     while start < len(filled.text):
         want = start + rng.randint(least, most)
-        fitting = [s for s in stops if start + least // 2 < s <= want]
+        fitting = [s for s in breaks if start + least // 2 < s <= want]
         end = len(filled.text) if len(filled.text) <= want + 150 else fitting[-1] if fitting else min(want, len(filled.text))
         pieces.append(filled.cut(start, end))
         start = end
     return pieces
-
-
-def insert(filled: Filled, addition: Filled, at: int, *, before: str = "", after: str = "") -> Filled:
-    """RETURNS (Filled): The text with an addition set in at character `at`, between two strings."""
-    head, tail = filled.cut(0, at), filled.cut(at, len(filled.text))
-    return head + Filled(before) + addition + Filled(after) + tail
-
-
-def paragraph_ends(filled: Filled) -> Sequence[int]:
-    """RETURNS (Sequence[int]): Where a sentence ends outside a span, so that something can be set in after it."""
-    inside = [(s, e) for s, e, _ in filled.spans]
-    return [
-        m.start() + 1 for m in re.finditer(r"[.!?](?=\s)", filled.text) if not any(s < m.start() + 1 < e for s, e in inside)
-    ]
 
 
 # PERSUADE and other essays whose publishers put marks where names were: real writing, invented people.
@@ -449,11 +323,7 @@ def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
-    """Turn marks into slots.
-
-    text (str): An essay with marks. rng (random.Random): Where chance comes from.
-    RETURNS (tuple[Part, ...]): Text and slots; empty if there is a mark that this module does not know.
-    """
+    """RETURNS (tuple[Part, ...]): An essay, its marks turned into slots; empty if there is a mark that this module does not know."""
     parts: list[Part] = []
     at, seen_generic = 0, 0
     signed = re.search(
@@ -502,15 +372,13 @@ def fill_carrier(
 ) -> Filled | None:
     """Fill an essay's marks, and leave unlabelled what looks like the name of somebody whom nobody labelled.
 
-    text (str): An essay with or without marks. table (NameTable): Names. rng (random.Random): Where chance comes from.
-    worn (float), habit (float), tally (Tally | None): As `Filler` takes them.
     RETURNS (Filled | None): None for an essay with marks of another kind.
     """
     parts = to_parts(text, rng)
     if not parts:
         return None
     filler = Filler(table, rng, worn=worn, habit=habit, tally=tally)
-    filled = filler.wear_prose(filler.fill(parts))
+    filled = filler.noisy_prose(filler.fill(parts))
     unlabelled = tuple(
         match.span()
         for match in _TITLE_PAIR.finditer(filled.text)
@@ -524,75 +392,6 @@ def fill_carrier(
 def slots_in_llm_text(text: str) -> str:
     """RETURNS (str): Text in which `<personal_name>` and its like have become the marks of this module; others make it unusable."""
     return text.replace("<personal_name>", "STUDENT_NAME").replace("<personal_url>", "PERSONAL_URL_HERE")
-
-
-# Hard negatives with another value each time: numbers that are no IDs, public addresses, months, towns and firms that are
-
-# "¤" is a digit from 1 to 9, "#" any digit.
-_NUMBERS = (
-    "The ISBN on the back cover is 978-¤-##-######-#.", "See doi:10.¤###/j.¤##.2019.##.0##.", "The ISSN of the journal is ¤###-####.",
-    "That makes ¤#,### out of ¤##,### households.", "In the years 20##-20## it went down by ¤#.# %.", "We paid $¤,###.## for it in the end.",
-    "Course code ¤### is full this term.", "The experiment ran for ¤####.## seconds.", "Room ¤## was locked again.",
-    "I measured ¤.###, ¤.### and ¤.###.",
-    "The part number of the bearing is ¤###-2RS.", "The bus is the ¤##, and it leaves at 07:##.", "It has ¤#,###,### inhabitants.",
-    "Our sample was n = ¤##, with p = .0##.", "The result is ¤##########, which is prime.", "Section ¤#.#.# of the standard says so.",
-    "The game ended ¤#-## after overtime.", "The recipe wants ¤## g of flour and ## ml of water.", "ISO ¤#### does not help here.",
-    "Take highway ¤## to exit ##B.", "The model is the T-¤### from 2014.", "The case is reported at ¤## U.S. ###.",
-    "Its catalogue number is NGC ¤###.",
-    "arXiv:2¤0#.0#### was the first to say it.", "The comet comes back in 20## or 20##.", "The zip file is ¤##.# MB.", "It was version ¤.#.##.",
-    "The invoice for the chairs was number 20##-0###.", "The gene lies at position ¤##,###,### of chromosome 7.", "Line ¤## throws error ¤###.",
-)  # fmt: skip
-_LINES = (
-    "The crisis line, 1-800-###-####, is printed on the poster.", "Call the library desk on 555-01## to renew.",
-    "The helpline 0800 ### #### is free.",
-    "Write to admissions@college-example.edu for the form.", "The survey was at https://survey.example.org/f/¤###.",
-    "The data are at https://data.example.gov/sets/¤####.csv.", "More on www.example-museum.org/visit.", "Questions go to support@example.com.",
-    "The clinic's switchboard is (555) 01#-##00.",
-)  # fmt: skip
-_WORDS = (
-    "It rained from {month} to {month2} in {city}.", "In {month} {city} is full of students.", "We took the train from {city} to {city2}.",
-    "{brand} and {brand2} sell the same thing in another box.", "I bought it at {brand} in {city}.", "The {brand} logo is red.",
-    "The class met on {place}, near {place2}.", "Last {month} the price of a {brand} went up.", "{city} has a museum on {place}.",
-    "{virtue} is not a plan, and {virtue2} is not one either.", "A {brand} was parked on {place}.", "They closed the {brand} shop in {month}.",
-)  # fmt: skip
-_FILL = {
-    "month": ("April", "May", "June", "August", "January", "March"),
-    "city": (
-        "Florence", "Charlotte", "Madison", "Austin", "Sydney", "Victoria", "Jackson", "Lincoln", "Houston", "Santiago", "San Jose", "Orlando",
-        "Phoenix", "Paris", "Chelsea", "Adelaide", "Savannah", "Dallas", "Carson City", "Salvador", "Alexandria", "Regina", "Georgetown",
-    ),
-    "brand": (
-        "Wendy's", "Ford", "Mercedes", "Dell", "Ben & Jerry's", "Tim Hortons", "Lidl", "Philips", "Siemens", "Johnson & Johnson", "Kellogg's",
-        "Levi's", "Adidas", "Macy's", "Trader Joe's", "Heinz", "Hershey", "Procter & Gamble", "Papa John's", "Dr. Pepper", "Mary Kay",
-    ),
-    "place": (
-        "Franklin Street", "Martin Luther King Boulevard", "Lincoln Avenue", "St. James Park", "Victoria Station", "Washington Square",
-        "Jefferson Hall", "Roosevelt Road", "Marie Curie Street", "King Charles Bridge", "Simon Bolivar Square", "Kennedy Airport",
-    ),
-    "virtue": ("Hope", "Grace", "Faith", "Patience", "Charity", "Joy", "Prudence", "Honor"),
-}  # fmt: skip
-
-
-def _digits(text: str, rng: random.Random) -> str:
-    kinds = {"¤": "123456789", "#": "0123456789"}
-    return "".join(rng.choice(kinds[ch]) if ch in kinds else ch for ch in text)
-
-
-def hard_negative(rng: random.Random) -> tuple[str, str]:
-    """A sentence that holds nothing to protect and looks as if it did.
-
-    rng (random.Random): Where chance comes from.
-    RETURNS (tuple[str, str]): The sentence, and its kind: "number", "public contact" or "word that is a name".
-    """
-    kind = rng.choices(("number", "public contact", "word that is a name"), (5, 2, 4))[0]
-    if kind == "number":
-        return _digits(rng.choice(_NUMBERS), rng), kind
-    if kind == "public contact":
-        return _digits(rng.choice(_LINES), rng), kind
-    values = {}
-    for key, options in _FILL.items():
-        values[key], values[f"{key}2"] = rng.sample(options, 2)
-    return rng.choice(_WORDS).format(**values), kind
 
 
 logger = logging.getLogger(__name__)
@@ -618,8 +417,8 @@ class Recipe:
     carriers (int): Carriers with marks at most. clean_carriers (int): Carriers without marks at most.
     whole (bool): Whole texts, neither roughened nor cut: for dev and test.
     cut (bool): Whether texts that are roughened are cut into stretches, too.
-    worn (float): Share of the mentions and details that are worn by themselves (`wear.wear`).
-    habit (float): Share of the texts in which all names are worn in one way (`habits.Wardrobe`).
+    worn (float): Share of the mentions and details that have noise of their own (`noise.noisy_name`).
+    habit (float): Share of the texts in which all names have the same noise (`noise.TextNoise`).
     """
 
     fillings: int
@@ -655,22 +454,20 @@ def rng_for(seed: int, *parts: object) -> random.Random:
 
 
 def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *, header: float) -> Filled:
-    """Put a head on a text, a sign-off under it, and sentences of other kinds into it.
+    """RETURNS (Filled): A text with a head, a sign-off under it, and sentences of other kinds in it.
 
-    filled (Filled): A text. filler (Filler): Fills the fragments, with the people of the text. blocks (Blocks): Fragments by kind.
-    rng (random.Random): Where chance comes from. header (float): Probability of a head with the student's name.
-    RETURNS (Filled): The text with what was added.
+    blocks (Blocks): Fragments by kind. header (float): Probability of a head with the student's name.
     """
     for kind, share in _INSIDE.items():
-        stops = paragraph_ends(filled)
-        if stops and blocks.get(kind) and rng.random() < share:
+        places = stops(filled.text, filled.spans, at_end=False)
+        if places and blocks.get(kind) and rng.random() < share:
             addition = filler.fill(rng.choice(blocks[kind]))
             gap = "\n\n" if "\n" in addition.text else rng.choice((" ", " ", "\n\n", "\n"))
-            filled = insert(filled, addition, rng.choice(stops), before=gap, after="\n" if "\n" in gap else "")
+            filled = filled.insert(addition, rng.choice(places), before=gap, after="\n" if "\n" in gap else "")
             filler.tally.add("set in", kind)
-    if (stops := paragraph_ends(filled)) and rng.random() < _HARD_NEGATIVE:
+    if (places := stops(filled.text, filled.spans, at_end=False)) and rng.random() < _HARD_NEGATIVE:
         sentence, kind = hard_negative(rng)
-        filled = insert(filled, Filled(sentence), rng.choice(stops), before=rng.choice((" ", " ", "\n")))
+        filled = filled.insert(Filled(sentence), rng.choice(places), before=rng.choice((" ", " ", "\n")))
         filler.tally.add("hard negative", kind)
     draw = rng.random()
     if draw < header and blocks.get("headers"):
@@ -687,11 +484,11 @@ def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *,
 
 def _native_words(filled: Filled, filler: Filler, recipe: Recipe) -> Filled:
     """A word of another script that is no name, set in here and there to train on; a detector that never saw one takes each for a name."""
-    stops = paragraph_ends(filled) if recipe.habit and filler.rng.random() < _NATIVE_WORDS else ()
-    if not stops:
+    places = stops(filled.text, filled.spans, at_end=False) if recipe.habit and filler.rng.random() < _NATIVE_WORDS else ()
+    if not places:
         return filled
     filler.tally.add("hard negative", "word of another script")
-    return insert(filled, Filled(native_sentence(filler.rng)), filler.rng.choice(stops), before=" ")
+    return filled.insert(Filled(native_sentence(filler.rng)), filler.rng.choice(places), before=" ")
 
 
 def _pieces(filled: Filled, rng: random.Random, recipe: Recipe, change: Change | None = None) -> Iterator[Filled]:
@@ -729,7 +526,7 @@ def from_essays(
             filled = filler.fill(template.parts)
             if n or not recipe.whole:
                 filled = dress(filled, filler, blocks, rng, header=0.08 if named else 0.35)
-            filled = _native_words(filler.wear_prose(filled), filler, recipe)
+            filled = _native_words(filler.noisy_prose(filled), filler, recipe)
             yield from _pieces(filled, rng, recipe, change)
 
 
@@ -757,7 +554,7 @@ def from_carriers(
                 filled = rng.choice(crop(filled, rng, least=500, most=1050)[:4])
             filler = Filler(table, rng, worn=recipe.worn, habit=recipe.habit, tally=tally)
             filled = dress(filled, filler, blocks, rng, header=0.45 if model_written else 0.2)
-            filled = _native_words(filler.wear_prose(filled), filler, recipe)
+            filled = _native_words(filler.noisy_prose(filled), filler, recipe)
         yield from _pieces(filled, rng, recipe)
 
 
@@ -771,15 +568,10 @@ def from_crapii(path: Path, split: str) -> Iterator[Filled]:
 
 
 def crapii_split(document: str) -> str:
-    """The part of the corpus in which a CRAPII essay belongs.
-
-    document (str): Its number in CRAPII.
-    RETURNS (str): "train" for the paper's base train, "dev" for its verifier train, "test" for its test and for an essay without such a
-        number: nobody knows that it is not of the test part.
-    """
-    parts = {"base_train": "train", "verifier_train": "dev"}
-    known = document.isdecimal() and int(document) < CRAPII_DOCUMENTS
-    return parts.get(_paper_parts()[int(document)], "test") if known else "test"
+    """RETURNS (str): "train" for an essay of the paper's base train by its number in CRAPII, "dev" for its verifier train, else "test"."""
+    if not document.isdecimal() or int(document) >= CRAPII_DOCUMENTS:
+        return "test"  # nobody knows that it is not of the test part
+    return {"base_train": "train", "verifier_train": "dev"}.get(_paper_parts()[int(document)], "test")
 
 
 @cache
@@ -811,6 +603,18 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
 Counts = dict[str, dict[str, int]]
 
 
+def _of_split(split: str, templates: list[Template], fragments: Blocks) -> tuple[list[Template], Blocks]:
+    """The essays and the fragments of a split."""
+    mine = [template for template in templates if split_of(template.id) == split]
+    return mine, {
+        kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == split] for kind, found in fragments.items()
+    }
+
+
+def _write(path: Path, docs: list[Doc]) -> None:
+    DocBin(docs=docs, store_user_data=False).to_disk(path)
+
+
 def build_corpus(
     assets: Path,
     out: Path,
@@ -825,17 +629,16 @@ def build_corpus(
 ) -> tuple[Counts, dict[str, Counts]]:
     """Write train, dev and test as DocBins, `stats.json` and `distribution.json`: how often each label, role, form and region was filled in.
 
-    assets (Path): Folder with essays/ and fragments/, and the user's own persuade/ and crapii/.
-    out (Path): Folder for the .spacy files.
+    assets (Path): Folder with essays/ and fragments/, and the user's own persuade/ and crapii/. out (Path): Folder for the files.
     seed (int): Of every choice. scale (float): Share of the carriers and of the fillings, above 0.
     uncut (bool): Whole texts to train on, not stretches of them: slower by the token, and what tells a role often stands far from the name.
-        With them goes dev_worn.spacy, the dev essays with names that are worn.
+        With them goes dev_worn.spacy, the dev essays with noise on names.
     crapii (bool): Whether what lies in crapii/ goes in; False where those essays are to be held out later.
     scenes (bool): Whether short texts go in, of which nearly every sentence names somebody.
     carriers (float): Times as many carriers in train: a detector that sees few texts without people sees people everywhere.
     change (Callable[[Filled, random.Random], Filled] | None): Done to each filled essay of train and dev_worn, never of dev and test.
     RETURNS (tuple[Counts, dict[str, Counts]]): Per split: documents, tokens, documents without spans, spans that were masked since they
-        do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value (`synthesis.Tally`).
+        do not lie on token boundaries, spans per label; and per split what was filled in, by kind and value.
     RAISES (PiiError): E603, if there are no essays.
     """
     templates, fragments = read_templates(assets, scenes=scenes), read_fragments(assets)
@@ -855,11 +658,7 @@ def build_corpus(
             clean_carriers=round(base.clean_carriers * of_carriers),
             cut=not uncut,
         )
-        blocks = {
-            kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == split]
-            for kind, found in fragments.items()
-        }
-        mine = [t for t in templates if split_of(t.id) == split]
+        mine, blocks = _of_split(split, templates, fragments)
         sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed, tally, change)]
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
             sources.append(from_carriers(path, split, blocks, recipe, table, seed, tally))
@@ -867,8 +666,6 @@ def build_corpus(
             sources.append(from_crapii(path, split))
         texts = [filled for source in sources for filled in source]
         docs = [to_doc(nlp, filled) for filled in texts]
-        rng_for(seed, split).shuffle(docs)
-        DocBin(docs=docs, store_user_data=False).to_disk(out / f"{split}.spacy")
         labels = Counter(span.label_ for doc in docs for span in doc.spans[SPANS_KEY])
         stats[split] = {
             "documents": len(docs),
@@ -879,27 +676,22 @@ def build_corpus(
         }
         distribution[split] = tally.to_dict()
         logger.info("%s: %s", split, stats[split])
+        rng_for(seed, split).shuffle(docs)
+        _write(out / f"{split}.spacy", docs)
     if uncut:
-        mine = [t for t in templates if split_of(t.id) == "dev"]
-        blocks = {
-            kind: [b for n, b in enumerate(found) if split_of(f"{kind}|{n}") == "dev"] for kind, found in fragments.items()
-        }
-        worn = [to_doc(nlp, filled) for filled in from_essays(mine, blocks, WORN_RECIPE, table, seed + 1, change=change)]
-        DocBin(docs=worn, store_user_data=False).to_disk(out / f"{WORN}.spacy")
-    (out / "stats.json").write_text(json.dumps(stats, indent=1) + "\n", "utf8")
-    (out / "distribution.json").write_text(json.dumps(distribution, indent=1) + "\n", "utf8")
+        mine, blocks = _of_split("dev", templates, fragments)
+        noisy = from_essays(mine, blocks, WORN_RECIPE, table, seed + 1, change=change)
+        _write(out / f"{WORN}.spacy", [to_doc(nlp, filled) for filled in noisy])
+    for name, counts in (("stats", stats), ("distribution", distribution)):
+        (out / f"{name}.json").write_text(json.dumps(counts, indent=1) + "\n", "utf8")
     return stats, distribution
 
 
-# Twenty essays with invented people, to try the command line on: `python -m pii_components.corpus.build --out assets/sam
+# Twenty essays with invented people, to try the command line on: assets/samples.
 
 
-def choose(templates: list[Template], number: int) -> list[Template]:
-    """Essays that together hold as many kinds of slots as possible.
-
-    templates (list[Template]): To choose from. number (int): How many.
-    RETURNS (list[Template]): Sorted by id.
-    """
+def _diverse(templates: list[Template], number: int) -> list[Template]:
+    """Essays that together hold as many kinds of slots as possible, sorted by id."""
     seen: set[str] = set()
     chosen: list[Template] = []
     left = list(templates)
@@ -915,18 +707,13 @@ def fill_sample(assets: Path, *, number: int = 20, seed: int = 46) -> list[tuple
     """RETURNS (list[tuple[str, Filled]]): Id and filled text of `number` essays that are not in the training part."""
     unseen = [t for t in read_templates(assets) if split_of(t.id) != "train"]
     table = name_table()
-    filled = []
-    for template in choose(unseen, number):
-        filler = Filler(table, rng_for(seed, "sample", template.id), genders=template.genders)
-        filled.append((template.id, filler.fill(template.parts)))
-    return filled
+    return [
+        (t.id, Filler(table, rng_for(seed, "sample", t.id), genders=t.genders).fill(t.parts)) for t in _diverse(unseen, number)
+    ]
 
 
 def write_sample(assets: Path, out: Path, *, number: int = 20, seed: int = 46) -> None:
-    """Write `essays.csv` and `gold.jsonl`.
-
-    assets (Path): Folder with essays/. out (Path): Folder to write to. number (int), seed (int): See `fill_sample`.
-    """
+    """Write `essays.csv` and `gold.jsonl`: `number` of the essays of `assets`, filled."""
     out.mkdir(parents=True, exist_ok=True)
     sample = fill_sample(assets, number=number, seed=seed)
     with (out / "essays.csv").open("w", encoding="utf8", newline="") as stream:
@@ -936,17 +723,3 @@ def write_sample(assets: Path, out: Path, *, number: int = 20, seed: int = 46) -
     with (out / "gold.jsonl").open("w", encoding="utf8") as stream:
         for key, filled in sample:
             stream.write(json.dumps({"id": key, "spans": filled.spans}) + "\n")
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description="Write a CSV of filled essays and what is planted in them.")
-    parser.add_argument("--assets", type=Path, default=Path("assets"))
-    parser.add_argument("--out", type=Path, default=Path("assets/samples"))
-    parser.add_argument("--number", type=int, default=20)
-    args = parser.parse_args()
-    write_sample(args.assets, args.out, number=args.number)
-
-
-if __name__ == "__main__":
-    main()

@@ -17,11 +17,11 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, open_binary, reason_of, show_fields
@@ -31,7 +31,7 @@ from ..names.link import nicknames_of
 from ..names.table import Source as Source_keys
 from ..names.table import fold
 from ..surrogates.keys import Chance, pick
-from .people import GROUPS, check_group, given_names, invent_detail, surnames
+from .people import GROUPS, MONTHS, check_group, given_names, invent_detail, surnames
 from .templates import DETAILS
 
 # What the placeholders of a redacted chat stand for, as data: resources/chats/placeholders.toml.
@@ -68,10 +68,8 @@ class Placeholder:
         return self.what == CALLED or self.what in NAME_FORMS
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
-    """A row of the table for what is no name. make (str): A key of `MAKERS`, or empty. values (tuple[str, ...]): To choose from.
-    label (str): Of the value."""
+class Detail(NamedTuple):
+    """What is no name: made by one of `MAKERS`, or one of the values; `label` is empty for what is no personal information."""
 
     make: str
     values: tuple[str, ...]
@@ -80,13 +78,11 @@ class Detail:
 
 @dataclass(frozen=True)
 class ChatTable:
-    """The table.
+    """What placeholders stand for.
 
     brackets (tuple[str, str]): What stands around a placeholder. speakers (dict[str, str]): A word before a turn, in lower case ->
-    "teacher" or "student".
-    roles, genders (dict[str, str]): Person -> role, rule of gender. ages (dict[str, tuple[int, int]]): Person -> from and to.
-    forms (dict[str, str]): Words -> form of a name.
-    details (dict[str, Detail]): Words -> what is made of them.
+    "teacher" or "student". roles, genders, ages: Person -> role, one of `GENDER_RULES`, youngest and oldest.
+    forms (dict[str, str]): Words -> form of a name. details (dict[str, Detail]): Words -> what is made of them.
     """
 
     brackets: tuple[str, str]
@@ -108,11 +104,7 @@ class ChatTable:
         return sorted(self.roles, key=lambda person: (-len(person), person))
 
     def resolve(self, words: str) -> Placeholder | None:
-        """What a placeholder stands for.
-
-        words (str): What stands between its brackets.
-        RETURNS (Placeholder | None): None if the table does not say.
-        """
+        """RETURNS (Placeholder | None): What the words between brackets stand for; None if the table does not say."""
         words = " ".join(words.upper().replace("’", "'").split())
         # A detail first: STUDENT NUMBER is none of a person's forms.
         return self._detail(words, "STUDENT") or self._of_person(words)
@@ -136,28 +128,15 @@ class ChatTable:
         detail = self.details.get(name)
         return Placeholder(who, detail.make or name, detail.label, n) if detail else None
 
-    def role_of(self, who: str) -> str:
-        """RETURNS (str): The role of a person, with a number or without."""
-        return self.roles[_unnumbered(who)]
-
-    def gender_of(self, who: str) -> str:
-        """RETURNS (str): The rule of a person's gender, one of `GENDER_RULES`."""
-        return self.genders[_unnumbered(who)]
-
-    def age_of(self, who: str) -> tuple[int, int]:
-        """RETURNS (tuple[int, int]): The youngest and the oldest that a person may be."""
-        return self.ages[_unnumbered(who)]
-
 
 def _unnumbered(who: str) -> str:
+    """The person as the table has them: FRIEND for FRIEND 2."""
     return who.rstrip("0123456789").rstrip()
 
 
 def load_table(path: Path | None = None) -> ChatTable:
-    """The table that ships, with what a user adds.
+    """RETURNS (ChatTable): The table that ships, and what a user's TOML file of the same form says, which goes first.
 
-    path (Path | None): A TOML file of the same form; what it says comes before what ships.
-    RETURNS (ChatTable): To resolve placeholders with.
     RAISES (PiiError): E501, if the file cannot be read; E686, if it is not of the form.
     """
     shipped = resources.files("pii_components") / "resources" / "chats" / "placeholders.toml"
@@ -229,18 +208,16 @@ USUAL_SPEAKER_FIELDS = ("speaker", "role", "participant", "who", "author")
 USUAL_TURN_FIELDS = ("edited", "turn", "utterance", "message")
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """What one says at a time. speaker (str): "teacher" or "student". text (str): With placeholders; may hold line breaks."""
+class Turn(NamedTuple):
+    """What "teacher" or "student" says at a time, with placeholders; it may hold line breaks."""
 
     speaker: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Chat:
-    """A redacted chat. id (str): Unique in its corpus. turns (tuple[Turn, ...]): In order. genre, voice (str): Of the front matter.
-    part (str): "test" for those that nobody looks at while rules are made; of the front matter too."""
+class Chat(NamedTuple):
+    """A redacted chat; its id is unique in its corpus. Of the front matter: genre, voice, and the part, "test" for those that nobody
+    looks at while rules are made."""
 
     id: str
     turns: tuple[Turn, ...]
@@ -260,10 +237,9 @@ def read_chats(
 ) -> list[Chat]:
     """Read every chat of a file or folder.
 
-    path (Path): A .txt, .csv, .tsv, .jsonl or .json file, or a folder of such files.
-    table (ChatTable | None): Says which words are speakers; the one that ships if None.
+    path (Path): A .txt, .csv, .tsv, .jsonl or .json file, or a folder of such files. table (ChatTable | None): None for the one that ships.
     speaker_field, text_field (str): Columns of a table; empty to find usual ones. chat_field (str): Column that tells the chats of one
-    file apart; empty if a file is a chat. encoding (str): Of the files.
+    file apart; empty if a file is a chat.
     RETURNS (list[Chat]): By the order of the paths.
     RAISES (PiiError): E501 to E508; E681 to E684, E688, E690 to E692, if something is not of the form.
     """
@@ -288,10 +264,8 @@ def read_chats(
 
 
 def parse_chat(text: str, name: str, *, table: ChatTable | None = None) -> Chat:
-    """Read one chat from its text.
+    """RETURNS (Chat): Read from turns, front matter before them or not; a line without a speaker goes on with the turn before it.
 
-    text (str): Turns, front matter before them or not. name (str): Its id. table (ChatTable | None): Says which words are speakers.
-    RETURNS (Chat): A line without a speaker goes on with the turn before it.
     RAISES (PiiError): E681, E682, E692.
     """
     table = table or load_table()
@@ -320,7 +294,7 @@ def parse_chat(text: str, name: str, *, table: ChatTable | None = None) -> Chat:
 
 
 def _speaker(line: str, table: ChatTable) -> tuple[str, str]:
-    """RETURNS (tuple[str, str]): Who speaks, and what is said; two empty strings for a line that begins with no speaker."""
+    """Who speaks, and what is said; two empty strings for a line that begins with no speaker."""
     word, mark, said = line.partition(":")
     speaker = table.speakers.get(word.strip().lower(), "") if mark else ""
     return (speaker, said.strip()) if speaker else ("", "")
@@ -356,7 +330,7 @@ def _read_table(file: Path, name: str, table: ChatTable, fields: tuple[str, str,
 
 
 def _open_table(file: Path, text_field: str, chat_field: str, encoding: str) -> Source:
-    """RETURNS (Source): Rows of a table, with the first text column of TSCC's and the like that it has."""
+    """Rows of a table, with the first text column of TSCC's and the like that it has."""
     for wanted in (text_field,) if text_field else (*USUAL_TURN_FIELDS, ""):
         try:
             return open_source(file, text_field=wanted, id_field=chat_field, encoding=encoding)
@@ -372,9 +346,6 @@ def _other(record: Record, field: str) -> str:
 
 # The people of a filled chat: one name in every form that a chat asks for, and what else is said of a person.
 
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
 _SEPARATORS = ("-", "-", " ", ".", ", ")
 _VOWELS = "aeiou"
 _PLACES = frozenset(("town", "country", "nationality"))
@@ -386,8 +357,8 @@ _NO_NICKS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody. first, last, nick (str): Names; `nick` is `first` where there is no shorter one. misheard (str): `first` with a letter
-    wrong. separator (str): Between the letters of a name that is spelled out. gender (str): "F" or "M"."""
+    """Somebody. `nick` is `first` where there is no shorter one, `misheard` is it with a letter wrong; `separator` stands between the letters
+    of a name that is spelled out; `gender` is "F" or "M"."""
 
     first: str
     last: str
@@ -403,11 +374,7 @@ class Person:
 
 
 def invent(rng: Source_keys, gender: str, culture: str) -> Person | None:
-    """Draw a person.
-
-    rng (Source): Where chance comes from. gender (str), culture (str): A group.
-    RETURNS (Person | None): None if first name and surname are the same, or cannot be told apart from one misheard.
-    """
+    """RETURNS (Person | None): Drawn; None if first name and surname are the same, or cannot be told apart from one misheard."""
     first, last = pick(rng, given_names(gender, culture)), pick(rng, surnames(culture))
     nicks = nicknames_of(first)
     cut = first if len(first) < 5 else first[: 3 + len(first) % 2]
@@ -419,7 +386,7 @@ def invent(rng: Source_keys, gender: str, culture: str) -> Person | None:
 
 
 def _mishear(rng: Source_keys, name: str) -> str:
-    """RETURNS (str): The name with a vowel changed, a letter inside doubled or left out, or two swapped."""
+    """The name with a vowel changed, a letter inside doubled or left out, or two swapped."""
     at = 1 + int(rng.random() * (len(name) - 2))
     letter, kind = name[at], rng.random()
     if letter in _VOWELS and kind < 0.5:
@@ -432,17 +399,15 @@ def _mishear(rng: Source_keys, name: str) -> str:
 
 
 def form_of(person: Person, form: str) -> str:
-    """RETURNS (str): A name in one of `chat_table.NAME_FORMS`."""
-    if form == "spelled":
-        return person.separator.join(person.first.upper())
-    if form == "spelled_last":
-        return person.separator.join(person.last.upper())
+    """RETURNS (str): A name in one of `NAME_FORMS`."""
     return {
         "full": f"{person.first} {person.last}",
         "first": person.first,
         "last": person.last,
         "nick": person.nick,
         "initials": f"{person.first[0]}.{person.last[0]}.",
+        "spelled": person.separator.join(person.first.upper()),
+        "spelled_last": person.separator.join(person.last.upper()),
         "misheard": person.misheard,
     }[form]
 
@@ -450,12 +415,9 @@ def form_of(person: Person, form: str) -> str:
 def make_detail(
     rng: Source_keys, what: str, number: int, person: Person, *, ages: tuple[int, int], values: tuple[str, ...] = ()
 ) -> str:
-    """A detail of a person.
+    """RETURNS (str): A detail of a person on one line: a key of `MAKERS`, or one of the values.
 
-    rng (Source): Where chance comes from. what (str): A key of `chat_table.MAKERS`, or anything if there are values.
-    number (int): 2 for the second place of a person, which is in another country, and so on.
-    person (Person): For handles and addresses. ages (tuple[int, int]): From and to. values (tuple[str, ...]): To choose from instead.
-    RETURNS (str): On one line.
+    number (int): 2 for the second place of a person, which is in another country, and so on. ages (tuple[int, int]): From and to.
     """
     if values:
         return pick(rng, values)
@@ -470,9 +432,9 @@ def make_detail(
 
 
 def _day(rng: Source_keys) -> str:
-    """RETURNS (str): A day that somebody in a lesson would name, as they would write it."""
-    month, day = pick(rng, _MONTHS), 1 + int(rng.random() * 28)
-    number = _MONTHS.index(month) + 1
+    """A day that somebody in a lesson would name, as they would write it."""
+    month, day = pick(rng, MONTHS), 1 + int(rng.random() * 28)
+    number = MONTHS.index(month) + 1
     ending = "th" if 3 < day < 21 or day > 23 else {1: "st", 2: "nd", 3: "rd"}[day % 10]
     forms = (
         f"{day} {month}", f"{month} {day}", f"{day}{ending} {month}", f"the {day}{ending} of {month}", f"{day:02}/{number:02}",
@@ -494,58 +456,25 @@ _TRIES = 300
 class FilledChat:
     """A chat with people.
 
-    id (str): Of the chat, with the group. chat (str): Id of what was filled. gender, culture (str): The group.
-    text (str): One turn per line, `teacher: ...`, as in the paper.
+    id (str): Of the chat, with the group. text (str): One turn per line, `teacher: ...`, as in the paper.
     spans (tuple[tuple[int, int, str], ...]): Characters, end exclusive, and label; sorted, without overlaps.
-    placeholders (tuple[str, ...]): What stood there, per span; the person first, as in `people`.
+    chat (str): Id of what was filled. placeholders (tuple[str, ...]): What stood there, per span.
     people (dict[str, dict[str, str]]): Person -> role, gender, culture: results per group count the people whose gender is the group's.
-    genre (str): Of the chat.
     """
 
     id: str
-    chat: str
-    gender: str
-    culture: str
     text: str
     spans: tuple[tuple[int, int, str], ...]
+    gender: str
+    culture: str
+    chat: str
+    genre: str
     placeholders: tuple[str, ...]
     people: dict[str, dict[str, str]]
-    genre: str = ""
 
     def as_record(self) -> dict[str, Any]:
-        """RETURNS (dict[str, Any]): A line of JSON Lines, as `corpus.labelled` reads it."""
-        return {
-            "id": self.id,
-            "text": self.text,
-            "spans": [list(span) for span in self.spans],
-            "gender": self.gender,
-            "culture": self.culture,
-            "chat": self.chat,
-            "genre": self.genre,
-            "placeholders": list(self.placeholders),
-            "people": self.people,
-        }
-
-
-def fill_chats(
-    chats: Iterable[Chat],
-    *,
-    gender: str,
-    culture: str,
-    seed: int,
-    table: ChatTable | None = None,
-    called: str = "first",
-    case: str = "written",
-) -> list[FilledChat]:
-    """Fill every chat for one group.
-
-    chats (Iterable[Chat]): Redacted. gender (str): "F" or "M". culture (str): A key of `culture_names.CULTURES`. seed (int): Any number.
-    table, called, case: See `fill_chat`.
-    RETURNS (list[FilledChat]): In the same order.
-    RAISES (PiiError): See `fill_chat`.
-    """
-    table = table or load_table()
-    return [fill_chat(c, gender=gender, culture=culture, seed=seed, table=table, called=called, case=case) for c in chats]
+        """RETURNS (dict[str, Any]): A line of JSON Lines, as `files.formats` reads it."""
+        return asdict(self)
 
 
 def make_chats(
@@ -558,12 +487,7 @@ def make_chats(
     called: str = "first",
     case: str = "written",
 ) -> Iterator[FilledChat]:
-    """The data set of the paper: chats of all ten groups, as many of each.
-
-    chats (Sequence[Chat]): Redacted, in any order. per_group, seed, same_chats: See `deal`. table, called, case: See `fill_chat`.
-    YIELDS (FilledChat): Group by group.
-    RAISES (PiiError): E687; see `fill_chat`.
-    """
+    """YIELDS (FilledChat): The data set of the paper, chats of all ten groups, as many of each; see `deal` and `fill_chat`."""
     table = table or load_table()
     for chat, (gender, culture), number in deal(chats, per_group=per_group, seed=seed, same_chats=same_chats):
         yield fill_chat(chat, gender=gender, culture=culture, seed=seed, table=table, called=called, case=case, number=number)
@@ -574,11 +498,11 @@ def deal(
 ) -> list[tuple[Chat, tuple[str, str], int]]:
     """Which chat goes to which group.
 
-    chats (Sequence[Chat]): In any order; what comes out does not depend on it.
     per_group (int | None): Chats of each group. None for as many as can be had with no chat in two groups, as in the paper (260 chats, 26
     in each of 10 groups). With more, chats are in several groups, but twice in one only if there are fewer than `per_group`.
     seed (int): For the order. same_chats (bool): The same chats in every group: then groups differ by names and nothing else.
-    RETURNS (list[tuple[Chat, tuple[str, str], int]]): Chat, group, and 1, or 2 for the second time in the group, and so on.
+    RETURNS (list[tuple[Chat, tuple[str, str], int]]): Chat, group, and 1, or 2 for the second time in the group, and so on, whatever the
+        order of the chats.
     RAISES (PiiError): E687, if `per_group` is below 1.
     """
     if per_group is not None and per_group < 1:
@@ -607,12 +531,11 @@ def fill_chat(
 ) -> FilledChat:
     """Fill one chat.
 
-    chat (Chat): Redacted. gender (str): "F" or "M", of the student and the teacher. culture (str): A key of `culture_names.CULTURES`.
-    seed (int): Any number. table (ChatTable | None): The placeholders; the ones that ship if None.
+    gender (str): "F" or "M", of the student and the teacher. culture (str): A key of `people.CULTURES`.
+    table (ChatTable | None): The placeholders; the ones that ship if None.
     called (str): What stands for <STUDENT> and <TEACHER> alone: "first" name, or "full" name as in the paper.
     case (str): "written": names as they are written; "surroundings": in lower case in a turn without capitals, in capitals in a turn
     in capitals. number (int): Another filling for the same group.
-    RETURNS (FilledChat): With labelled spans.
     RAISES (PiiError): E680, if the table lacks a placeholder; E685, if an option is unknown; E689, if too many people have a name.
     """
     check_group(gender, culture)
@@ -645,26 +568,22 @@ def fill_chat(
             text += filler
     return FilledChat(
         id=".".join((chat.id, gender, culture, *([str(number)] if number > 1 else []))),
-        chat=chat.id,
-        gender=gender,
-        culture=culture,
         text=text + "\n",
         spans=tuple(spans),
+        gender=gender,
+        culture=culture,
+        chat=chat.id,
+        genre=chat.genre,
         placeholders=tuple(names),
         people={
-            who: {"role": table.role_of(who), "gender": person.gender, "culture": culture}
+            who: {"role": table.roles[_unnumbered(who)], "gender": person.gender, "culture": culture}
             for who, person in sorted(people.items())
         },
-        genre=chat.genre,
     )
 
 
 def count_placeholders(chats: Iterable[Chat], *, table: ChatTable | None = None) -> list[tuple[str, int, Placeholder | None]]:
-    """What placeholders a corpus has.
-
-    chats (Iterable[Chat]): Redacted. table (ChatTable | None): The placeholders; the ones that ship if None.
-    RETURNS (list[tuple[str, int, Placeholder | None]]): Words, how often, and what the table says; the most frequent first.
-    """
+    """RETURNS (list[tuple[str, int, Placeholder | None]]): Words of placeholders, how often, what the table says; the most frequent first."""
     table = table or load_table()
     counts = Counter(match[1] for chat in chats for turn in chat.turns for match in table.pattern.finditer(turn.text))
     return [(words, n, table.resolve(words)) for words, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
@@ -688,13 +607,13 @@ def _parse(chat: Chat, turn: int, text: str, table: ChatTable) -> list[_Part]:
 def _invent_people(
     chat: Chat, turns: list[list[_Part]], table: ChatTable, chance: Chance, gender: str, culture: str
 ) -> dict[str, Person]:
-    """RETURNS (dict[str, Person]): The people whose names or details are asked for, each with a name of their own."""
+    """The people whose names or details are asked for, each with a name of their own."""
     wanted = {part[1].who for parts in turns for part in parts if not isinstance(part, str)}
     taken = {fold(word) for parts in turns for part in parts if isinstance(part, str) for word in _WORD.findall(part)}
     people: dict[str, Person] = {}
     # Those who talk choose first: what they are called does not depend on how many others are named.
     for who in sorted(wanted, key=lambda who: (who != "STUDENT", who != "TEACHER", who)):
-        rule = table.gender_of(who)
+        rule = table.genders[_unnumbered(who)]
         for attempt in range(_TRIES):
             rng = chance.rng("person", who, attempt=attempt)
             sex = {"group": gender, "F": "F", "M": "M"}.get(rule) or ("F" if rng.random() < 0.5 else "M")
@@ -709,13 +628,9 @@ def _invent_people(
 
 
 def _detail(
-    found: Placeholder,
-    table: ChatTable,
-    person: Person,
-    known: dict[tuple[str, str, int], str],
-    chance: Chance,
+    found: Placeholder, table: ChatTable, person: Person, known: dict[tuple[str, str, int], str], chance: Chance
 ) -> str:
-    """RETURNS (str): The same for the same placeholder of a chat, another for another of its kind, as far as there are others."""
+    """The same for the same placeholder of a chat, another for another of its kind, as far as there are others."""
     key = (found.who, found.what, found.number)
     if key not in known:
         others = {value for (_, what, _), value in known.items() if what == found.what}
@@ -723,7 +638,7 @@ def _detail(
         value = ""
         for attempt in range(_TRIES):
             rng = chance.rng("detail", "|".join(map(str, key)), attempt=attempt)
-            ages, values = table.age_of(found.who), row.values if row else ()
+            ages, values = table.ages[_unnumbered(found.who)], row.values if row else ()
             value = make_detail(rng, found.what, found.number, person, ages=ages, values=values)
             if value not in others:
                 break
@@ -732,7 +647,7 @@ def _detail(
 
 
 def _case_of(parts: list[_Part]) -> Any:
-    """RETURNS (Callable[[str], str]): What puts a name in the case of a turn's own words."""
+    """What puts a name in the case of a turn's own words."""
     own = _I.sub("", " ".join(part for part in parts if isinstance(part, str)))
     letters = [ch for ch in own if ch.isalpha()]
     if letters and not any(ch.isupper() for ch in letters):

@@ -1,9 +1,8 @@
 """From submissions to a corpus: the steps of the CRAPII paper (section 2.1, Table 1), each with its count.
 
     options = CleaningOptions(min_words=50)
-    cleaned = clean(open_submissions(Path("downloads"), max_pages=5), options)
-    cleaned.records                             # what is left, in the order of the input
-    cleaned.steps()                             # [Step("records", ..., removed=0, remaining=1200), ...]
+    check_record(record, options)               # None, or the Skip that says why it goes
+    check_corpus(texts, options).copies         # positions of near-duplicates
 
 Every record that goes has a step, a code and its number; its text is in no report. A threshold of 0 leaves its step out. The paper
 leaves out students with several graded submissions (`per_student="only"`); here the latest submission stays. What a step keeps does
@@ -14,14 +13,14 @@ import math
 import re
 import unicodedata
 import warnings
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
 from importlib import resources
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,11 +44,10 @@ def character_counts(text: str) -> Any:
 
 
 def columns_of(counts: Any, *, pool_below: float = 0.5) -> Any:
-    """The columns that are compared.
+    """RETURNS (numpy.ndarray): Shares of the text, (n_texts, n_columns), without columns that never vary.
 
     counts (numpy.ndarray): (n_texts, 97), as `character_counts` makes them. pool_below (float): Signs that a smaller share of the
     texts have are added up; 0 for the 96 columns as they are.
-    RETURNS (numpy.ndarray): Shares of the text, (n_texts, n_columns), without columns that never vary.
     """
     if not len(counts):
         return np.empty((0, 0))
@@ -66,11 +64,10 @@ def columns_of(counts: Any, *, pool_below: float = 0.5) -> Any:
 
 
 def find_anomalies(counts: Any, *, contamination: float = 0.03, pool_below: float = 0.5, seed: int = 0) -> Any:
-    """Find texts with anomalous characters.
+    """RETURNS (numpy.ndarray): True for a text with anomalous characters, (n_texts,); the order of the texts makes no difference.
 
     counts (numpy.ndarray): (n_texts, 97), as `character_counts` makes them. contamination (float): Share of the texts that is
-    taken for anomalous, above 0, at most .5. pool_below (float): See `columns_of`. seed (int): Of the random subsets that the robust
-    fit begins with. RETURNS (numpy.ndarray): True for an anomalous text, (n_texts,); the order of the texts makes no difference.
+    taken for anomalous, above 0, at most .5. seed (int): Of the random subsets that the robust fit begins with.
     RAISES (PiiError): E664, if there are too few texts for the number of columns; E650; E005.
     """
     if not 0 < contamination <= 0.5:
@@ -126,22 +123,11 @@ class Duplicates:
     highest: tuple[float, ...] = ()
 
     def to_remove(self, keep: str = "none") -> set[int]:
-        """What a corpus without copies leaves out.
-
-        keep (str): "none": all texts of a group go, as in the paper; "first": the first text of each group stays.
-        RETURNS (set[int]): Positions.
-        RAISES (PiiError): E650, for another value.
-        """
-        if keep not in KEEP:
-            raise PiiError(Errors.E650, name="keep", value=keep, allowed=" or ".join(KEEP))
+        """RETURNS (set[int]): Positions of what goes: all texts of a group, as in the paper, or with "first" all but the first."""
         return {i for group in self.groups for i in (group if keep == "none" else group[1:])}
 
     def curve(self, steps: int = 20) -> list[tuple[float, float]]:
-        """The cumulative curve of the paper's Figure 1.
-
-        steps (int): Number of steps from 0 to 1.
-        RETURNS (list[tuple[float, float]]): Similarity, and the share of texts whose highest similarity is not above it.
-        """
+        """RETURNS (list[tuple[float, float]]): The paper's Figure 1: similarity, share of texts whose highest one is not above it."""
         points = [i / steps for i in range(steps + 1)]
         ordered = np.sort(np.asarray(self.highest))
         shares = np.searchsorted(ordered, np.asarray(points) + 1e-12, side="right") / max(len(ordered), 1)
@@ -163,7 +149,7 @@ def content_words(text: str) -> list[str]:
 
 
 class TrigramHasher:
-    """Turns texts into sets of hashed trigrams. Remembers the hash of each word, nothing of a text."""
+    """Turns texts into sets of hashed trigrams; remembers the hash of each word, nothing of a text."""
 
     def __init__(self) -> None:
         self._words: dict[str, int] = {}
@@ -183,21 +169,14 @@ class TrigramHasher:
         return np.unique(row[:-2] * _PLACES[0] + row[1:-1] * _PLACES[1] + row[2:] * _PLACES[2])  # modulo 2**64
 
 
-def find_duplicates(texts: Iterable[str], *, threshold: float = 0.9, highest: bool = True, block: int = _BLOCK) -> Duplicates:
+def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool = True, block: int = _BLOCK) -> Duplicates:
     """Find near-duplicates among texts.
 
-    texts (Iterable[str]): Each is read once and not kept. threshold (float): Cosine above which two texts are copies, 0 to 1.
-    highest (bool): Whether to find each text's highest similarity too; without it, texts whose lengths differ too much are
-    never compared. block (int): Entries of the product that may be held at a time.
-    RETURNS (Duplicates): A text of fewer than three content words is like no other.
+    rows (Iterable[numpy.ndarray]): Of each text what `TrigramHasher` makes; fewer than three content words are like no other text.
+    threshold (float): Cosine above which two texts are copies, 0 to 1. highest (bool): Whether to find each text's highest similarity
+    too; without it, texts whose lengths differ too much are never compared. block (int): Entries of the product held at a time.
     RAISES (PiiError): E650, if the threshold is not above 0 and below 1; E005, if scipy is not installed.
     """
-    hasher = TrigramHasher()
-    return duplicates_of((hasher(text) for text in texts), threshold=threshold, highest=highest, block=block)
-
-
-def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool = True, block: int = _BLOCK) -> Duplicates:
-    """Find near-duplicates among sets of trigrams, as `TrigramHasher` makes them; see `find_duplicates`."""
     if not 0 < threshold < 1:
         raise PiiError(Errors.E650, name="threshold", value=threshold, allowed="a number above 0 and below 1")
     try:
@@ -242,16 +221,9 @@ def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool 
 
 
 def _distinct(rows: Iterable[Any]) -> tuple[list[Any], list[int], list[int]]:
-    """Take equal sets together.
-
-    RETURNS (tuple): The distinct sets that are not empty; per text the number of its set, or -1; per text the first text with
-    the same set (itself, if none came before).
-    """
+    """The distinct sets that are not empty; per text the number of its set, or -1; per text the first text with the same set."""
     numbers: dict[bytes, int] = {}
-    distinct: list[Any] = []
-    origin: list[int] = []
-    first: list[int] = []
-    copies: list[int] = []
+    distinct, origin, first, copies = list[Any](), list[int](), list[int](), list[int]()
     for i, row in enumerate(rows):
         if not len(row):
             first.append(-1)
@@ -267,7 +239,7 @@ def _distinct(rows: Iterable[Any]) -> tuple[list[Any], list[int], list[int]]:
 
 
 def _matrix(rows: list[Any], sparse: Any) -> Any:
-    """RETURNS (scipy.sparse.csr_matrix): Texts by trigrams, (n_texts, n_trigrams): only trigrams of two texts or more, since
+    """Texts by trigrams, (n_texts, n_trigrams): only trigrams of two texts or more, since
     the others add to no product; they count in the length of the vector alone."""
     counts = [len(row) for row in rows]
     flat = np.concatenate(rows) if rows else np.empty(0, dtype=np.uint64)
@@ -284,11 +256,7 @@ def _matrix(rows: list[Any], sparse: Any) -> Any:
 
 
 def connected(n: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    """Groups of things that hang together.
-
-    n (int): Number of things. pairs (Iterable[tuple[int, int]]): Which two do.
-    RETURNS (tuple[tuple[int, ...], ...]): Groups of two or more, sorted inside and among each other.
-    """
+    """RETURNS (tuple[tuple[int, ...], ...]): Groups of two or more of n things that pairs connect, sorted inside and among each other."""
     parent = list(range(n))
 
     def root(i: int) -> int:
@@ -300,19 +268,14 @@ def connected(n: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...]
     for i, j in pairs:
         a, b = root(i), root(j)
         parent[max(a, b)] = min(a, b)  # the root is the lowest of its group
-    return tuple(tuple(group) for group in _gather(root(i) for i in range(n)) if len(group) > 1)
-
-
-def _gather(roots: Iterable[int]) -> Iterator[list[int]]:
     groups: dict[int, list[int]] = {}
-    for i, number in enumerate(roots):
-        groups.setdefault(number, []).append(i)
-    yield from groups.values()
+    for i in range(n):
+        groups.setdefault(root(i), []).append(i)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
 
 # Which language a text is in, by Chromium's Compact Language Detector 2: the one that the CRAPII paper used.
 
-UNKNOWN = "un"
 # What CLD2 refuses as no interchange-valid UTF-8, and what says nothing about a language: control signs and noncharacters.
 _REFUSED = re.compile(
     "[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef"
@@ -322,12 +285,7 @@ _REFUSED = re.compile(
 
 
 def detect_language(text: str) -> str:
-    """The language that most of a text is in.
-
-    text (str): Any text.
-    RETURNS (str): CLD2's code ("en", "es", "zh-Hant"); "un" if it recognises none.
-    RAISES (PiiError): E005, if pycld2 is not installed.
-    """
+    """RETURNS (str): CLD2's code ("en", "zh-Hant") of the language that most of a text is in; "un" for none. RAISES (PiiError): E005."""
     cld2 = _cld2()
     try:
         details = cld2.detect(text)[2]
@@ -414,7 +372,7 @@ class CleaningOptions:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line of the table. name, about (str): From `STEPS`. removed, remaining (int): Records."""
+    """A line of the table: name and text as in `STEPS`, how many records were removed and remain."""
 
     name: str
     about: str
@@ -424,7 +382,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A record that went. number (int): In the input. id (str): Where one is known. step, code (str): Why."""
+    """A record that went: its number in the input, its id where one is known, and why."""
 
     number: int
     id: str
@@ -432,8 +390,7 @@ class Removed:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class WholeCorpus:
+class WholeCorpus(NamedTuple):
     """What the steps found that look at all texts at once. Positions are those in the texts that were given.
 
     duplicates (Duplicates | None): None, if the step was left out. copies (frozenset[int]): Near-duplicates that go.
@@ -446,31 +403,15 @@ class WholeCorpus:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """The outcome. records (tuple[Record, ...]): What is left. removed (tuple[Removed, ...]): What is not. whole (WholeCorpus)."""
-
-    records: tuple[Record, ...]
-    removed: tuple[Removed, ...]
-    whole: WholeCorpus
-    options: CleaningOptions
-
-    def steps(self) -> list[Step]:
-        """RETURNS (list[Step]): The table."""
-        return count_steps(len(self.records) + len(self.removed), self.removed, self.options)
-
-
 def step_of(code: str) -> str:
     """RETURNS (str): The step that leaves out records with this code; "text" for whatever could not be read."""
     return _STEP_OF_CODE.get(code, "text")
 
 
 def check_record(item: Record | Skip, options: CleaningOptions, chosen: frozenset[int] | None = None) -> Skip | None:
-    """The steps that need one record only: student, size, language, words. Readers have seen to pages.
+    """RETURNS (Skip | None): Why a record goes, by the steps that need it only: student, size, language, words (pages are the reader's).
 
-    item (Record | Skip): As read. options (CleaningOptions). chosen (frozenset[int] | None): Numbers of the submissions that
-    `choose_submissions` keeps; None for all.
-    RETURNS (Skip | None): Why it goes.
+    chosen (frozenset[int] | None): Numbers of the submissions that `choose_submissions` keeps; None for all.
     """
     number = item.number
     if chosen is not None and isinstance(item, Record) and number not in chosen:
@@ -497,11 +438,9 @@ def choose_submissions(
     *,
     how: str = "latest",
 ) -> frozenset[int]:
-    """One submission per student.
+    """RETURNS (frozenset[int]): Numbers of the records that stay: the "latest" of each student, or with "only" those of students with one.
 
-    records (Iterable[Record]): All of them. student, time (Callable[[Record], Any]): Give the student and the time of a record; a
-    record without student stays. how (str): "latest", or "only": students with one submission.
-    RETURNS (frozenset[int]): Numbers of the records that stay.
+    student, time (Callable[[Record], Any]): Give the student and the time of a record; a record without student stays.
     RAISES (PiiError): E653, if a time can be read neither as a number nor as an ISO date.
     """
     best: dict[str, tuple[float, int]] = {}
@@ -534,10 +473,9 @@ def _moment(value: Any, number: int) -> float:
 
 
 def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
-    """The steps that need the whole corpus: near-duplicates, then anomalous characters among what is left.
+    """RETURNS (WholeCorpus): Near-duplicates, then anomalous characters among what is left, or a note if texts are too few (E664).
 
-    texts (Iterable[str]): Each is read once and not kept. options (CleaningOptions).
-    RETURNS (WholeCorpus): With a note if there are too few texts to look for anomalies (E664).
+    texts (Iterable[str]): Each is read once and not kept.
     """
     hasher = TrigramHasher()
     counts: list[Any] = []
@@ -552,8 +490,7 @@ def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
         found = duplicates_of(rows(), threshold=options.similarity)
         copies = frozenset(found.to_remove(options.keep))
     else:
-        for _ in rows():
-            pass
+        deque(rows(), maxlen=0)
     left = [i for i in range(len(counts)) if i not in copies]
     if not options.contamination:
         return WholeCorpus(found, copies)
@@ -581,25 +518,3 @@ def count_steps(total: int, removed: Iterable[Removed], options: CleaningOptions
         done = name not in _SETTING or values[_SETTING[name]]
         table.append(Step(name, about.format(**values) if done else f"({name}: left out)", gone[name], remaining))
     return table
-
-
-def clean(items: Iterable[Record | Skip], options: CleaningOptions, *, chosen: frozenset[int] | None = None) -> Cleaned:
-    """All steps, in memory. `pii-edu corpus clean` does the same with texts on disk.
-
-    items (Iterable[Record | Skip]): From a reader. options (CleaningOptions). chosen (frozenset[int] | None): See `check_record`.
-    RETURNS (Cleaned): What is left, and what went.
-    """
-    kept: list[Record] = []
-    removed: list[Removed] = []
-    for item in items:
-        skip = check_record(item, options, chosen)
-        if isinstance(item, Record) and skip is None:
-            kept.append(item)
-        elif skip is not None:
-            removed.append(Removed(item.number, getattr(item, "id", ""), step_of(skip.code), skip.code))
-    whole = check_corpus((record.text for record in kept), options)
-    removed += (Removed(kept[i].number, kept[i].id, "duplicates", "E661") for i in sorted(whole.copies))
-    removed += (Removed(kept[i].number, kept[i].id, "anomalies", "E662") for i in sorted(whole.anomalous))
-    gone = whole.copies | whole.anomalous
-    records = tuple(record for i, record in enumerate(kept) if i not in gone)
-    return Cleaned(records, tuple(sorted(removed, key=lambda item: item.number)), whole, options)

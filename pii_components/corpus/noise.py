@@ -1,10 +1,9 @@
-"""Wear on single names and details, as it was seen in students' files and is to be expected there.
+"""Noise on names and details, as it was seen in students' files and is to be expected there, and sentences that only look private.
 
-    wear_name("Ana Lopez", rng)   ->  ("A N A  L O P E Z", "spaced")
-    wear_detail("ana@uni.edu", "EMAIL", rng)   ->  ("ana [at] uni (dot) edu", "spelt out")
+    noisy_name("Ana Lopez", rng)   ->  ("A N A  L O P E Z", "spaced")
+    noisy_detail("ana@uni.edu", "EMAIL", rng)   ->  ("ana [at] uni (dot) edu", "spelt out")
 
-Whole texts are worn by `synthesis.roughen`, all names of a text in one way by `habits.Wardrobe`; here one mention is, whatever stands
-around it and whoever it belongs to: wear must not tell a student from an author.
+`TextNoise` gives all names of a text the same noise. Noise never depends on whose name it is: it must not tell a student from an author.
 """
 
 import random
@@ -12,96 +11,21 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, URL_PERSONAL, is_name
-from .templates import Slot
+from .edit import OnValue
+from .templates import Slot, read_tables
 
-# Names in the scripts that they come from: given names, family names, what stands between, and which comes first.
+# Names in other scripts, and words of other scripts that are no names.
 
-# Script -> given names, family names, what stands between them, whether the family name comes first. Words parted by spaces.
-_NATIVE: dict[str, tuple[str, str, str, bool]] = {
-    "Arabic": (
-        "فاطمة يوسف مريم خالد سارة عمر زينب طارق هدى كريم أمل سامي رانيا ياسر نادية بلال سلمى وليد إيمان حمزة دينا مصطفى هند إبراهيم",
-        "المصري الخطيب حداد النجار سليمان منصور الشريف عباس قاسم درويش العلي الحسيني صالح عثمان الزهراني بكري فرحات شاهين الرفاعي نصر",
-        " ",
-        False,
-    ),
-    "Hebrew": (
-        "יעל דניאל תמר איתן שירה אורי מיכל גיא רות עומר נועם הדס רון ליאת אלון סיון עידו אפרת",
-        "כהן מזרחי פרידמן ביטון אברהם שפירא דהן אזולאי רוזן גולן ברק קפלן אוחיון סגל חדד שלום",
-        " ",
-        False,
-    ),
-    "Cyrillic": (
-        "Мария Дмитрий Ольга Иван Татьяна Сергей Олена Петро Милица Стоян Юлия Артём Наталия Владимир Ксения Никола Богдан Елена Тарас Ирина",
-        "Соколова Кузнецов Шевченко Петровић Димитров Лебедева Морозов Бондаренко Јовановић Зайцева Волков Коваленко Николић Георгиева Мельник"
-        " Павлова Ткаченко Стојановић",
-        " ",
-        False,
-    ),
-    "Greek": (
-        "Μαρία Γιώργος Αικατερίνη Δημήτρης Ιωάννα Κώστας Χρυσούλα Παναγιώτης Θεοδώρα Σπύρος Ευαγγελία Στέλιος Άννα Αλέξανδρος Βασιλική Θάνος",
-        "Παπαδάκης Νικολάου Γεωργίου Αντωνίου Βασιλείου Οικονόμου Μακρής Χατζής Δημητρίου Λάμπρου Αναγνώστου Καραγιάννης Ιωαννίδης Σταύρου Ζαχαρίου",
-        " ",
-        False,
-    ),
-    "Devanagari": (
-        "अनिता सुनीता विकास पूजा अमित मीरा संजय कविता रोहन अर्जुन नेहा दीपक सीमा मनोज रेखा सुरेश किरण आशा गौरव",
-        "वर्मा गुप्ता मिश्रा यादव पाटिल जोशी चौहान देशमुख ठाकुर मेहता कुलकर्णी तिवारी राठौर नायर अग्रवाल त्रिपाठी",
-        " ",
-        False,
-    ),
-    "Bengali": (
-        "রহিম সুমাইয়া অর্পিতা তানভীর নাসরিন শুভ মৌসুমী আরিফ শর্মিলা রাজীব",
-        "হোসেন চৌধুরী দাস সরকার আক্তার রায় মুখার্জি খান সেন বিশ্বাস",
-        " ",
-        False,
-    ),
-    "Tamil": (
-        "கவிதா முருகன் லட்சுமி செந்தில் மீனா அருண் தமிழ்ச்செல்வி குமார் பிரியா கார்த்திக் மாலதி வேலு",
-        "ராஜன் சுப்பிரமணியன் நடராஜன் செல்வம் பாலகிருஷ்ணன் கண்ணன் ராமசாமி சிவகுமார் பெருமாள்",
-        " ",
-        False,
-    ),
-    "Thai": (
-        "สมชาย กานดา ณัฐพล มาลี ปิยะ สุดา วิชัย อรทัย ธนพล ศิริพร ประเสริฐ จันทร์",
-        "ใจดี ศรีสุข วงศ์ไทย ทองคำ แสงจันทร์ บุญมี รักษา สุวรรณ พรหมมา จิตรดี",
-        " ",
-        False,
-    ),
-    "Georgian": ("ნინო გიორგი თამარ ლევან ეკა დავით", "ბერიძე კაპანაძე გელაშვილი მაისურაძე ლომიძე", " ", False),
-    "Han": (
-        "娜 建国 秀英 磊 晓东 雪梅 志强 丽华 宇轩 婷婷 浩然 子涵 美玲 国庆 文博 思远 佳怡 明 海燕 俊杰 雅婷 家豪 怡君 冠宇 淑芬",
-        "张 杨 黄 赵 周 吴 徐 孙 欧阳 马 朱 胡 郭 何 林 罗 高 郑 梁 谢 宋 唐 許 鄭 韓 馮 司马 葉 謝 鄧",
-        "",
-        True,
-    ),
-    "Japanese": (
-        "翔太 美咲 健一 愛 ひなた 由美 まこと 里奈 直樹 陽子 拓也 葵 恵子 ゆうき 千尋 蓮",
-        "高橋 渡辺 小林 加藤 吉田 山口 松本 斎藤 中村 井上 木村 林 清水 山崎 森 池田",
-        " ",
-        True,
-    ),
-    "Hangul": (
-        "지우 수빈 예은 도윤 준호 유진 승민 은지 재현 소영 동현 혜진 성훈 다은 태윤 미경 영수 가영 시우 나래",
-        "최 정 강 조 윤 장 임 한 오 서 신 권 황 안 송 류 홍 전 고 문 남궁 배 백 허",
-        "",
-        True,
-    ),
-}
-SCRIPTS = tuple(_NATIVE)
 # The scripts that students sign in most; the rest share what is left.
 _SHARES = {"Hangul": 4, "Han": 4, "Devanagari": 3, "Arabic": 3, "Japanese": 3, "Cyrillic": 2, "Greek": 2, "Hebrew": 2}
 _GIVEN_FORMS = frozenset(("first", "nick", "first_initial", "initials"))
 
 
-@dataclass(frozen=True, slots=True)
-class NativePerson:
-    """A person whose name is written in a script other than Latin.
-
-    script (str): One of `SCRIPTS`. given, family (str): The parts. gap (str): What stands between them.
-    family_first (bool): Whether the family name comes first.
-    """
+class NativePerson(NamedTuple):
+    """A person whose name is written in a script other than Latin: what stands between the names, and whether the family name is first."""
 
     script: str
     given: str
@@ -115,25 +39,29 @@ class NativePerson:
             return self.given
         if what == "last":
             return self.family
-        return f"{self.family}{self.gap}{self.given}" if self.family_first else f"{self.given}{self.gap}{self.family}"
+        return self.gap.join((self.family, self.given) if self.family_first else (self.given, self.family))
+
+
+def scripts() -> list[str]:
+    """RETURNS (list[str]): The scripts that names are invented in."""
+    return list(read_tables("native")["names"])
 
 
 def pick_script(rng: random.Random) -> str:
-    """RETURNS (str): One of `SCRIPTS`, those that students sign in most more often."""
-    return rng.choices(SCRIPTS, [_SHARES.get(script, 1) for script in SCRIPTS])[0]
+    """RETURNS (str): One of `scripts()`, those that students sign in most more often."""
+    return rng.choices(scripts(), [_SHARES.get(script, 1) for script in scripts()])[0]
 
 
 def native_person(rng: random.Random, script: str = "") -> NativePerson:
-    """Invent a person.
-
-    rng (random.Random): Where chance comes from. script (str): One of `SCRIPTS`; empty for any.
-    RETURNS (NativePerson): The person. Chinese and Korean names are written with a space at times.
-    """
+    """RETURNS (NativePerson): An invented person, of any script if none is given. East Asian names have a space more or less at times."""
     script = script or pick_script(rng)
-    given, family, gap, family_first = _NATIVE[script]
+    names = read_tables("native")["names"][script]
+    gap = names["gap"]
     if script in ("Han", "Hangul", "Japanese") and rng.random() < 0.12:
         gap = "" if gap else " "
-    return NativePerson(script, rng.choice(given.split()), rng.choice(family.split()), gap, family_first)
+    return NativePerson(
+        script, rng.choice(names["given"].split()), rng.choice(names["family"].split()), gap, names["family_first"]
+    )
 
 
 def native_name(rng: random.Random) -> str:
@@ -141,101 +69,69 @@ def native_name(rng: random.Random) -> str:
     return native_person(rng).form("first" if rng.random() < 0.2 else "full")
 
 
-# Words of other scripts that are no names: words under discussion, titles, towns, dishes, greetings.
-
-# Language -> words with what they mean, towns with their English names, titles with what they are.
-_WORDS: dict[str, tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]]] = {
-    "Korean": (
-        (("사랑", "love"), ("바람", "wind"), ("눈치", "tact"), ("정", "affection"), ("한글", "the alphabet"), ("안녕하세요", "hello")),
-        (("서울", "Seoul"), ("부산", "Busan"), ("대구", "Daegu"), ("제주도", "Jeju")),
-        (("기생충", "film"), ("토지", "novel"), ("아리랑", "song")),
-    ),
-    "Chinese": (
-        (("道", "the way"), ("孝", "filial duty"), ("关系", "connections"), ("面子", "face"), ("家", "home"), ("高兴", "glad"), ("马上", "at once")),
-        (("北京", "Beijing"), ("上海", "Shanghai"), ("黄山", "Huangshan"), ("张家界", "Zhangjiajie")),
-        (("红楼梦", "novel"), ("论语", "book"), ("茶馆", "play"), ("活着", "novel")),
-    ),
-    "Japanese": (
-        (("もったいない", "too good to waste"), ("改善", "steady improvement"), ("木漏れ日", "light through leaves"), ("心", "heart")),
-        (("東京", "Tokyo"), ("京都", "Kyoto"), ("山口県", "Yamaguchi"), ("おおさか", "Osaka")),
-        (("こころ", "novel"), ("雪国", "novel"), ("千と千尋の神隠し", "film")),
-    ),
-    "Arabic": (
-        (("سلام", "peace"), ("كتاب", "book"), ("صبر", "patience"), ("علم", "knowledge"), ("إن شاء الله", "if God wills"), ("نور", "light")),
-        (("القاهرة", "Cairo"), ("دمشق", "Damascus"), ("بغداد", "Baghdad")),
-        (("ألف ليلة وليلة", "book"), ("الأيام", "book")),
-    ),
-    "Hebrew": (
-        (("שלום", "peace"), ("חיים", "life"), ("בית", "house"), ("תיקון עולם", "repair of the world"), ("אור", "light")),
-        (("ירושלים", "Jerusalem"), ("חיפה", "Haifa"), ("תל אביב", "Tel Aviv")),
-        (("התקווה", "song"), ("מיכאל שלי", "novel")),
-    ),
-    "Russian": (
-        (("тоска", "longing"), ("мир", "peace"), ("дача", "summer house"), ("Правда", "truth"), ("спасибо", "thanks"), ("Надежда", "hope")),
-        (("Москва", "Moscow"), ("Казань", "Kazan"), ("Киев", "Kiev"), ("Владимир", "Vladimir")),
-        (("Война и мир", "novel"), ("Обломов", "novel"), ("Чайка", "play")),
-    ),
-    "Greek": (
-        (("λόγος", "reason"), ("ἀρετή", "virtue"), ("φιλία", "friendship"), ("Σοφία", "wisdom"), ("νόστος", "the way home")),
-        (("Αθήνα", "Athens"), ("Θεσσαλονίκη", "Thessaloniki"), ("Πάτρα", "Patras")),
-        (("Ὀδύσσεια", "poem"), ("Ἀντιγόνη", "play"), ("Πολιτεία", "book")),
-    ),
-    "Hindi": (
-        (("धर्म", "duty"), ("कर्म", "deed"), ("नमस्ते", "hello"), ("जुगाड़", "a clever fix"), ("शांति", "peace"), ("आशा", "hope")),
-        (("दिल्ली", "Delhi"), ("मुंबई", "Mumbai"), ("वाराणसी", "Varanasi")),
-        (("गोदान", "novel"), ("रामायण", "epic"), ("शोले", "film")),
-    ),
-    "Bengali": (
-        (("ভালোবাসা", "love"), ("মা", "mother"), ("আড্ডা", "idle talk"), ("ধন্যবাদ", "thanks")),
-        (("ঢাকা", "Dhaka"), ("কলকাতা", "Kolkata")),
-        (("গীতাঞ্জলি", "book"), ("পথের পাঁচালী", "film")),
-    ),
-    "Tamil": (
-        (("அன்பு", "love"), ("வணக்கம்", "hello"), ("நன்றி", "thanks"), ("வீடு", "house")),
-        (("சென்னை", "Chennai"), ("மதுரை", "Madurai")),
-        (("திருக்குறள்", "book"), ("நாயகன்", "film")),
-    ),
-    "Thai": (
-        (("สนุก", "fun"), ("ขอบคุณ", "thanks"), ("ใจ", "heart"), ("เกรงใจ", "not wanting to impose")),
-        (("กรุงเทพฯ", "Bangkok"), ("เชียงใหม่", "Chiang Mai")),
-        (("รามเกียรติ์", "epic"), ("สี่แผ่นดิน", "novel")),
-    ),
-}  # fmt: skip
-_OF_WORDS = (
-    "In {language} the word {word} means {meaning}.", "The {language} word {word} is hard to translate; {meaning} comes close.",
-    "There is a word for it, {word} ({meaning}).", "My notebook says {word} = {meaning}.", "I learned to write {word}, \"{meaning}\", in {language}.",
-    "On the wall somebody had painted {word}.", "What {language} speakers call {word} is not quite {meaning}.", "{word} means {meaning}.",
-    "The sign on the door said {word}.", "The idea of {word} runs through the whole chapter.", "She had {word} tattooed on her wrist.",
-    "The app shows {word} first and {meaning} after a second.", "Her concept of {meaning} (in {language}: {word}) is older than that.",
-    "We compared {word} and {word2} letter by letter.", "The search for {word} gave no results.", "First we practised {word}, then {word2}.",
-)  # fmt: skip
-_OF_TOWNS = (
-    "The train to {town} ({name}) leaves at nine.", "{name}, {town} in {language}, was cold that winter.", "The map only said {town}.",
-    "We landed in {town} late at night.", "The postmark read {town}.", "The menu came from a shop in {town}.",
-)  # fmt: skip
-_OF_TITLES = (
-    "I have read the {kind} {title} twice.", "The {kind} {title} is on the syllabus.", "Chapter 2 of {title} was hard going.",
-    "We watched or read {title}, a {kind}.", "{title} is the best known {language} {kind}.", "The original title is {title}.",
-)  # fmt: skip
-
-
 def native_sentence(rng: random.Random) -> str:
-    """RETURNS (str): An English sentence with a word, a town or a title in another script. rng (random.Random): Where chance comes from."""
-    language = rng.choice(list(_WORDS))
-    words, towns, titles = _WORDS[language]
+    """RETURNS (str): An English sentence with a word, a town or a title in another script: none of them is a name."""
+    tables = read_tables("native")
+    language = rng.choice(list(tables["words"]))
+    words, towns, titles = tables["words"][language].values()
     (word, meaning), (word2, _) = rng.sample(words, 2)
     town, name = rng.choice(towns)
     title, kind = rng.choice(titles)
-    sentence = rng.choice(rng.choices((_OF_WORDS, _OF_TOWNS, _OF_TITLES), (6, 2, 2))[0])
-    return sentence.format(
-        language=language, word=word, word2=word2, meaning=meaning, town=town, name=name, title=title, kind=kind
+    sentence = rng.choice(rng.choices(list(tables["sentences"].values()), (6, 2, 2))[0])
+    return str(
+        sentence.format(
+            language=language, word=word, word2=word2, meaning=meaning, town=town, name=name, title=title, kind=kind
+        )
     )
 
+
+def fill_pattern(pattern: str, kinds: dict[str, str], rng: random.Random) -> str:
+    """RETURNS (str): The pattern, each of its signs that `kinds` has replaced by one of that kind."""
+    return "".join(rng.choice(kinds[ch]) if ch in kinds else ch for ch in pattern)
+
+
+def hard_negative(rng: random.Random) -> tuple[str, str]:
+    """RETURNS (tuple[str, str]): A sentence that holds nothing to protect and looks as if it did, and its kind."""
+    tables = read_tables("negatives")
+    kind = rng.choices(("number", "public contact", "word that is a name"), (5, 2, 4))[0]
+    if kind != "word that is a name":
+        sentence = rng.choice(tables["numbers" if kind == "number" else "contacts"])
+        return fill_pattern(sentence, {"¤": "123456789", "#": "0123456789"}, rng), kind
+    values = {}
+    for key, options in tables["fill"].items():
+        values[key], values[f"{key}2"] = rng.sample(options, 2)
+    return rng.choice(tables["words"]).format(**values), kind
+
+
+# Noise on one name.
 
 _LOOK_ALIKE = str.maketrans("aceopxyABCEHKMOPTX", "асеорхуАВСЕНКМОРТХ")
 _OCR = (("rn", "m"), ("m", "rn"), ("l", "1"), ("i", "l"), ("o", "0"), ("cl", "d"), ("e", "c"))
 _LEET = str.maketrans("aeiostAEIOST", "431057431057")
-_DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def always(change: Callable[[str], str]) -> OnValue:
+    """RETURNS (OnValue): A change that leaves nothing to chance."""
+    return lambda name, rng: change(name)
+
+
+def gap(mark: str, count: int = -1) -> OnValue:
+    """RETURNS (OnValue): Every space of a name, or the first `count`, becomes the mark."""
+    return lambda name, rng: name.replace(" ", mark, count)
+
+
+def between_letters(mark: str) -> OnValue:
+    """RETURNS (OnValue): A mark between all characters, as who wants to hide does."""
+    return lambda name, rng: mark.join(name)
+
+
+def _inside(mark: str) -> OnValue:
+    def change(name: str, rng: random.Random) -> str:
+        at = rng.randint(1, max(1, len(name) - 1))
+        return name[:at] + mark + name[at:]
+
+    return change
 
 
 def _spaced(name: str, rng: random.Random) -> str:
@@ -247,22 +143,13 @@ def _mixed(name: str, rng: random.Random) -> str:
     return " ".join([words[0].lower() if rng.random() < 0.6 else words[0], *(word.upper() for word in words[1:])])
 
 
-def _alternating(name: str, rng: random.Random) -> str:
-    """Letters in turn large and small, from either; each word begins with the same size at times."""
-    large, anew = rng.random() < 0.5, rng.random() < 0.3
-    out, turn = [], large
+def alternate(name: str, *, upper: bool, anew: bool = False) -> str:
+    """RETURNS (str): "AnA lOpEz": letters in turn large and small, the first one large if `upper`; `anew` after each sign that is none."""
+    out, turn = [], upper
     for ch in name:
         out.append(ch.upper() if turn else ch.lower())
-        turn = large if anew and not ch.isalpha() else turn != ch.isalpha()
+        turn = upper if anew and not ch.isalpha() else turn != ch.isalpha()
     return "".join(out)
-
-
-def _random_case(name: str, rng: random.Random) -> str:
-    return "".join(ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name)
-
-
-def _everywhere(mark: str) -> Callable[[str, random.Random], str]:
-    return lambda name, rng: mark.join(name)
 
 
 def _torn(name: str, rng: random.Random) -> str:
@@ -271,31 +158,17 @@ def _torn(name: str, rng: random.Random) -> str:
     return name.replace(word, f"{word[:at]}-\n{word[at:]}", 1) if len(word) > 3 else name
 
 
-def _bold(name: str, rng: random.Random) -> str:
+def _bold(name: str) -> str:
     """Letters of mathematics, as on social media."""
-    first = {True: 0x1D400, False: 0x1D41A}
-    return "".join(
-        chr(first[ch.isupper()] + ord(ch.lower()) - ord("a")) if ch.isascii() and ch.isalpha() else ch for ch in name
-    )
+    first = {True: 0x1D400 - ord("A"), False: 0x1D41A - ord("a")}
+    return "".join(chr(ord(ch) + first[ch.isupper()]) if ch.isascii() and ch.isalpha() else ch for ch in name)
 
 
-def _no_accents(name: str, rng: random.Random) -> str:
+def _no_accents(name: str) -> str:
     return "".join(ch for ch in unicodedata.normalize("NFD", name) if not unicodedata.combining(ch))
 
 
-def _gap(mark: str) -> Callable[[str, random.Random], str]:
-    return lambda name, rng: name.replace(" ", mark, 1)
-
-
-def _inside(mark: str) -> Callable[[str, random.Random], str]:
-    def change(name: str, rng: random.Random) -> str:
-        at = rng.randint(1, max(1, len(name) - 1))
-        return name[:at] + mark + name[at:]
-
-    return change
-
-
-def _full_width(name: str, rng: random.Random) -> str:
+def _full_width(name: str) -> str:
     return "".join(chr(ord(ch) + 0xFEE0) if "!" <= ch <= "~" else "\u3000" if ch == " " else ch for ch in name)
 
 
@@ -315,56 +188,52 @@ def _ocr(name: str, rng: random.Random) -> str:
     return name[0] + name[1:].replace(old, new, 1) if old else name
 
 
-# Kind -> change and how often, in parts of all wear. A kind that leaves a name as it is (no accent to lose) counts as none.
-_NAME_WEAR: dict[str, tuple[Callable[[str, random.Random], str], int]] = {
-    "upper": (lambda name, rng: name.upper(), 18),
-    "lower": (lambda name, rng: name.lower(), 18),
+NATIVE, MARKS = "native script", "marks"
+# Kind -> change and how often, in parts of all noise. A kind that leaves a name as it is (no accent to lose) counts as none.
+_KINDS: dict[str, tuple[OnValue, int]] = {
+    "upper": (always(str.upper), 18),
+    "lower": (always(str.lower), 18),
     "mixed case": (_mixed, 8),
     "spaced": (_spaced, 5),
-    "no accents": (_no_accents, 8),
+    "no accents": (always(_no_accents), 8),
     "combining": (lambda name, rng: unicodedata.normalize("NFD", name), 4),
-    "newline": (_gap("\n"), 6),
-    "wide gap": (_gap("  "), 6),
-    "no-break space": (_gap("\u00a0"), 4),
-    "glued": (_gap(""), 4),
-    "underscore": (_gap("_"), 3),
+    "newline": (gap("\n", 1), 6),
+    "wide gap": (gap("  ", 1), 6),
+    "no-break space": (gap("\u00a0", 1), 4),
+    "glued": (gap("", 1), 4),
+    "underscore": (gap("_", 1), 3),
     "zero width": (_inside("\u200b"), 3),
     "soft hyphen": (_inside("\u00ad"), 2),
-    "full width": (_full_width, 2),
+    "full width": (always(_full_width), 2),
     "look-alikes": (lambda name, rng: name.translate(_LOOK_ALIKE), 2),
     "ligature": (lambda name, rng: name.replace("fi", "ﬁ").replace("fl", "ﬂ"), 3),
     "letters swapped": (_swap, 5),
     "letter doubled": (_double, 4),
     "ocr": (_ocr, 5),
-    "native script": (lambda name, rng: native_name(rng), 12),
+    NATIVE: (lambda name, rng: native_name(rng), 12),
     "spaced lower": (lambda name, rng: _spaced(name, rng).lower(), 4),
     "leet": (lambda name, rng: name.translate(_LEET), 3),
     "grapheme joiner": (_inside("\u034f"), 2),
-    "swapped case": (lambda name, rng: name.swapcase(), 4),
-    "alternating": (_alternating, 4),
-    "random case": (_random_case, 2),
-    "tab": (_gap("\t"), 2),
-    "thin space": (_gap("\u2009"), 2),
-    "dotted": (_gap("."), 2),
-    "hyphen": (_gap("-"), 2),
+    "swapped case": (always(str.swapcase), 4),
+    "alternating": (lambda name, rng: alternate(name, upper=rng.random() < 0.5, anew=rng.random() < 0.3), 4),
+    "random case": (lambda name, rng: "".join(ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name), 2),
+    "tab": (gap("\t", 1), 2),
+    "thin space": (gap("\u2009", 1), 2),
+    "dotted": (gap(".", 1), 2),
+    "hyphen": (gap("-", 1), 2),
     "torn": (_torn, 3),
-    "invisible everywhere": (_everywhere("\u200b"), 1),
-    "bold letters": (_bold, 2),
+    "invisible everywhere": (between_letters("\u200b"), 1),
+    "bold letters": (always(_bold), 2),
 }
+# The changes by themselves.
+NAME_NOISE: dict[str, OnValue] = {kind: change for kind, (change, _) in _KINDS.items()}
 
-# The changes by themselves, for whoever measures them one by one.
-NAME_WEAR: dict[str, Callable[[str, random.Random], str]] = {kind: change for kind, (change, _) in _NAME_WEAR.items()}
 
-
-def wear_name(name: str, rng: random.Random) -> tuple[str, str]:
-    """A name as it might stand in a badly kept file.
-
-    name (str): The name. rng (random.Random): Where chance comes from.
-    RETURNS (tuple[str, str]): What stands there, and the kind of wear; the kind is empty if nothing changed.
-    """
-    kind = rng.choices(list(_NAME_WEAR), [share for _, share in _NAME_WEAR.values()])[0]
-    worn = _NAME_WEAR[kind][0](name, rng)
-    return (worn, kind) if worn != name and worn.strip() else (name, "")
+def noisy_name(name: str, rng: random.Random) -> tuple[str, str]:
+    """RETURNS (tuple[str, str]): A name as it might stand in a badly kept file, and the kind of noise, empty if nothing changed."""
+    kind = rng.choices(list(_KINDS), [share for _, share in _KINDS.values()])[0]
+    noisy = NAME_NOISE[kind](name, rng)
+    return (noisy, kind) if noisy != name and noisy.strip() else (name, "")
 
 
 def _spell_email(value: str, rng: random.Random) -> str:
@@ -376,21 +245,13 @@ def _spell_email(value: str, rng: random.Random) -> str:
     return local + at + domain.replace(".", dot)
 
 
-def _spell_digits(value: str, rng: random.Random) -> str:
-    return " ".join(_DIGIT_WORDS[int(ch)] for ch in value if ch.isascii() and ch.isdigit())
-
-
-def wear_detail(value: str, label: str, rng: random.Random) -> tuple[str, str]:
-    """A detail written so that a machine shall not find it, or with stray spaces.
-
-    value (str): The detail. label (str): Its label. rng (random.Random): Where chance comes from.
-    RETURNS (tuple[str, str]): What stands there, and the kind of wear; the kind is empty if nothing changed.
-    """
+def noisy_detail(value: str, label: str, rng: random.Random) -> tuple[str, str]:
+    """RETURNS (tuple[str, str]): A detail so that a machine shall not find it, or with stray spaces; the kind, empty if nothing changed."""
     if label == EMAIL and "@" in value:
         return (_spell_email(value, rng), "spelt out") if rng.random() < 0.6 else (value.replace("@", " @ "), "spaced")
     if label == PHONE_NUM:
         if rng.random() < 0.3:
-            return _spell_digits(value, rng), "spelt out"
+            return " ".join(DIGIT_WORDS[int(ch)] for ch in value if ch.isascii() and ch.isdigit()), "spelt out"
         return " ".join(re.findall(r"\d", value)), "spaced"
     if label == ID_NUM and value.isalnum() and len(value) > 5:
         return f"{value[:3]} {value[3:]}", "spaced"
@@ -399,15 +260,9 @@ def wear_detail(value: str, label: str, rng: random.Random) -> tuple[str, str]:
     return value, ""
 
 
-def wear(value: str, label: str, rng: random.Random) -> tuple[str, str]:
-    """RETURNS (tuple[str, str]): `wear_name` or `wear_detail`, by the label."""
-    return wear_name(value, rng) if is_name(label) else wear_detail(value, label, rng)
+# Noise on a whole text: all names between markers, in a script of their own, letter by letter, in one case.
 
-
-# How a whole text wears its names: all of them between markers, in a script of their own, letter by letter, in one case.
-
-NATIVE, MARKS = "native script", "marks"
-# How a text wears its names, in parts of all habits; "any" is one of all kinds of wear.
+# What all names of a text have in common, in parts of all such texts; "any" is one of all kinds of noise.
 _HABITS = {
     MARKS: 30, NATIVE: 26, "upper": 9, "lower": 10, "mixed case": 3, "swapped case": 3, "alternating": 4, "spaced": 5, "spaced lower": 3,
     "any": 14,
@@ -423,16 +278,13 @@ MARK_PAIRS = (
     ("\\textbf{", "}"), ("1.", ""), ("- ", ""), ("-", "-"), ("--", "--"), ("—", "—"), ("• ", ""), ("/", "/"), ("\\", "\\"),
     ("...", "..."), (":", ":"), ("*", ""), ("> ", ""), ("🌸", "🌸"), ("⭐ ", " ⭐"), ("\u200f", "\u200f"), ("\u200b", "\u200b"),
 )  # fmt: skip
-_ALWAYS = 0.9  # share of the names that follow the text's habit
+_FOLLOWING = 0.9  # share of the names that follow the text's habit
 _WORD = re.compile(r"(?<![\w@/.-])[a-z]{3,12}(?: [a-z]{3,12})?(?![\w@/-])")
 
 
 @dataclass(frozen=True, slots=True)
-class Worn:
-    """What stands in the place of a name or detail.
-
-    before (str), after (str): Beside the span. text (str): The span. kind (str): Of the wear; empty if there is none.
-    """
+class Noisy:
+    """What stands for a name or detail: `text` is the span, `before` and `after` stand beside it; `kind` of noise, empty for none."""
 
     before: str
     text: str
@@ -440,51 +292,44 @@ class Worn:
     kind: str = ""
 
 
-class Wardrobe:
-    """Wear on the names and details of one text.
+class TextNoise:
+    """Noise on the names and details of one text.
 
-    rng (random.Random): Where chance comes from. worn (float): Share of the mentions that are worn by themselves, 0 to 1.
-    habit (float): Probability that the text has a habit, 0 to 1.
+    rng (random.Random): Where chance comes from. noise (float): Share of the mentions that have noise of their own, 0 to 1.
+    habit (float): Probability that all names of the text have the same noise, 0 to 1.
     """
 
-    def __init__(self, rng: random.Random, *, worn: float = 0.0, habit: float = 0.0) -> None:
+    def __init__(self, rng: random.Random, *, noise: float = 0.0, habit: float = 0.0) -> None:
         self.rng = rng
-        self.worn = worn
+        self.noise = noise
         self.habit = ""
         if habit and rng.random() < habit:
             self.habit = rng.choices(list(_HABITS), list(_HABITS.values()))[0]
             if self.habit == "any":
-                self.habit = rng.choice([kind for kind in NAME_WEAR if kind != NATIVE])
+                self.habit = rng.choice([kind for kind in NAME_NOISE if kind != NATIVE])
         self.marks = rng.choice(MARK_PAIRS) if self.habit == MARKS else ("", "")
         # Friends who write to each other share a script; in a course they do not.
         self.script = pick_script(rng) if self.habit == NATIVE and rng.random() < 0.6 else ""
         self.natives: dict[str, NativePerson] = {}
 
-    def wear(self, value: str, slot: Slot) -> Worn:
-        """Dress one mention.
+    def mention(self, value: str, slot: Slot) -> Noisy:
+        """RETURNS (Noisy): What fills a slot, with the habit of the text, with noise of its own, or as it is."""
+        named = is_name(slot.label)
+        if named and self.habit and self.rng.random() < _FOLLOWING:
+            return self._by_kind(value, slot, self.habit)
+        if not self.noise or self.rng.random() >= self.noise:
+            return Noisy("", value, "")
+        if named and self.rng.random() < 0.2:
+            return self._by_kind(value, slot, MARKS)
+        text, kind = noisy_name(value, self.rng) if named else noisy_detail(value, slot.label, self.rng)
+        return self._by_kind(value, slot, NATIVE) if kind == NATIVE else Noisy("", text, "", kind)
 
-        value (str): What fills the slot. slot (Slot): Says who and in which form.
-        RETURNS (Worn): With the habit of the text, or with wear of its own, or as it is.
-        """
-        if is_name(slot.label):
-            if self.habit and self.rng.random() < _ALWAYS:
-                return self._by_kind(value, slot, self.habit)
-            if self.worn and self.rng.random() < self.worn:
-                if self.rng.random() < 0.2:
-                    return self._by_kind(value, slot, MARKS)
-                text, kind = wear(value, slot.label, self.rng)
-                return self._by_kind(value, slot, NATIVE) if kind == NATIVE else Worn("", text, "", kind)
-        elif self.worn and self.rng.random() < self.worn:
-            text, kind = wear(value, slot.label, self.rng)
-            return Worn("", text, "", kind)
-        return Worn("", value, "")
-
-    def _by_kind(self, value: str, slot: Slot, kind: str) -> Worn:
+    def _by_kind(self, value: str, slot: Slot, kind: str) -> Noisy:
         if kind == MARKS:
             before, after = self.marks if self.habit == MARKS else self.rng.choice(MARK_PAIRS)
-            return Worn(before, value, after, kind)
-        text = self._native(value, slot) if kind == NATIVE else NAME_WEAR[kind](value, self.rng)
-        return Worn("", text, "", kind) if text.strip() and text != value else Worn("", value, "")
+            return Noisy(before, value, after, kind)
+        text = self._native(value, slot) if kind == NATIVE else NAME_NOISE[kind](value, self.rng)
+        return Noisy("", text, "", kind) if text.strip() and text != value else Noisy("", value, "")
 
     def _native(self, value: str, slot: Slot) -> str:
         """The name of the same person in a script of its own, the same one throughout the text."""
@@ -496,32 +341,24 @@ class Wardrobe:
             self.natives[who] = native_person(self.rng, self.script)
         return self.natives[who].form(what)
 
-    def wear_prose(self, piece: str) -> str:
-        """Ordinary words worn as the names of the text are, and words of other languages that are no names.
-
-        piece (str): Text between spans.
-        RETURNS (str): The piece, mostly as it is.
-        """
+    def prose(self, piece: str) -> str:
+        """RETURNS (str): Text between spans, some ordinary words with the noise of the names, or with a sentence about words of a script."""
         if self.habit == NATIVE:
-            return _set_in(piece, native_sentence(self.rng), self.rng) if self.rng.random() < 0.12 else piece
+            return self._with_sentence(piece, native_sentence(self.rng)) if self.rng.random() < 0.12 else piece
         if not self.habit or len(piece) < 60 or self.rng.random() > 0.45:
             return piece
         places = list(_WORD.finditer(piece))
         for match in sorted(self.rng.sample(places, min(len(places), self.rng.randint(1, 2))), key=lambda m: -m.start()):
-            piece = piece[: match.start()] + self._worn_word(match.group()) + piece[match.end() :]
+            words = match.group()
+            shown = self.rng.choice((words, words, words.title(), words.capitalize()))
+            change = NAME_NOISE.get(self.habit)
+            noisy = change(shown, self.rng) if change else f"{self.marks[0]}{shown}{self.marks[1]}"
+            piece = piece[: match.start()] + noisy + piece[match.end() :]
         return piece
 
-    def _worn_word(self, words: str) -> str:
-        shown = self.rng.choice((words, words, words.title(), words.capitalize()))
-        if self.habit == MARKS:
-            return f"{self.marks[0]}{shown}{self.marks[1]}"
-        return NAME_WEAR[self.habit](shown, self.rng)
-
-
-def _set_in(piece: str, sentence: str, rng: random.Random) -> str:
-    """A sentence set into prose, after one of its sentences; the prose as it is where it has no end of one."""
-    stops = [match.end() for match in re.finditer(r"[a-z][.!?](?=\s+[A-Z])", piece)]
-    if not stops:
-        return piece
-    at = rng.choice(stops)
-    return f"{piece[:at]} {sentence}{piece[at:]}"
+    def _with_sentence(self, piece: str, sentence: str) -> str:
+        stops = [match.end() for match in re.finditer(r"[a-z][.!?](?=\s+[A-Z])", piece)]
+        if not stops:
+            return piece
+        at = self.rng.choice(stops)
+        return f"{piece[:at]} {sentence}{piece[at:]}"

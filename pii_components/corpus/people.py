@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from ..errors import Errors, PiiError
 from ..names.table import REGIONS, NameTable
@@ -19,7 +20,8 @@ from ..surrogates.keys import Chance
 from ..surrogates.numbers import surrogate_id_num, surrogate_phone
 from ..surrogates.places import surrogate_address
 from ..surrogates.values import Context, Generator
-from .templates import DETAILS, Slot
+from .noise import fill_pattern
+from .templates import DETAILS, Slot, read_tables
 
 # Names by gender and culture: the ten groups that the JEDM paper measures (seeds/gpt4omini_jedm.txt, section 3.6).
 
@@ -35,13 +37,13 @@ GENDERS = ("F", "M")
 GROUPS: tuple[tuple[str, str], ...] = tuple((gender, culture) for culture in CULTURES for gender in GENDERS)
 # Surnames have no gender in the source: both genders of a culture share them.
 SURNAMES = "S"
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 
 
 def check_group(gender: str, culture: str) -> None:
-    """Check that a group is one of `GROUPS`.
-
-    RAISES (PiiError): E685, if the gender or the culture is unknown.
-    """
+    """RAISES (PiiError): E685, if the gender or the culture is unknown."""
     if gender not in GENDERS:
         raise PiiError(Errors.E685, value=gender, what="gender", allowed=", ".join(GENDERS))
     if culture not in CULTURES:
@@ -61,10 +63,7 @@ def surnames(culture: str) -> tuple[str, ...]:
 
 
 def write_lists(path: Path, lists: Mapping[tuple[str, str], Sequence[str]]) -> None:
-    """Write the resource.
-
-    path (Path): Where to. lists (Mapping[tuple[str, str], Sequence[str]]): (culture, "F", "M" or "S") -> names.
-    """
+    """Write the resource. lists (Mapping[tuple[str, str], Sequence[str]]): (culture, "F", "M" or "S") -> names."""
     rows = (f"{culture}\t{kind}\t{' '.join(names)}\n" for (culture, kind), names in lists.items())
     path.write_text("".join(rows), encoding="utf8", newline="\n")
 
@@ -76,92 +75,29 @@ def _lists() -> dict[tuple[str, str], tuple[str, ...]]:
     return {(culture, kind): tuple(names.split(" ")) for culture, kind, names in rows}
 
 
-# Contact details and other particulars of invented people, linked to the name or not.
-
-_MAIL = (
-    "gmail.com", "gmail.com", "gmail.com", "yahoo.com", "hotmail.com", "outlook.com", "icloud.com", "student.example.edu", "mail.ru",
-    "yahoo.co.in", "uol.com.br", "web.de", "gmx.net", "live.com", "protonmail.com", "rediffmail.com", "qq.com", "uni.example.ac.uk",
-    "my.example.edu", "alumni.example.org", "example.edu.co", "naver.com", "libero.it", "orange.fr", "wp.pl",
-)  # fmt: skip
-_STREETS = (
-    "Maple Street", "Elm Avenue", "High Street", "Station Road", "Church Lane", "MG Road", "Park Road", "Oak Drive", "Main Street",
-    "Lincoln Blvd", "Second Ave", "King's Road", "Rua das Flores", "Calle Mayor", "Gandhi Nagar", "Mill Lane", "Sunset Boulevard",
-    "Victoria Terrace", "Jalan Merdeka", "Rue de la Gare", "Bahnhofstrasse", "Nehru Place", "Cedar Court", "Riverside Drive",
-    "Hillcrest Rd", "Orchard Way", "Av. Reforma", "Plum Tree Close", "Ring Road", "Harbour View", "Birch St.", "West 4th Street",
-    "County Road 12", "Ocean Parkway", "Via Garibaldi", "Nguyen Trai Street", "Marina Bay Walk", "Ferry Lane", "Temple Street",
-)  # fmt: skip
-_TOWNS = (
-    "Springfield, IL 62704", "Leeds LS2 9JT", "Pune 411001", "Austin, TX", "Lagos", "Porto", "Bogota", "Manila 1000", "Toronto, ON M5V 2T6",
-    "Krakow", "Izmir", "Nairobi", "Dublin 4", "Chennai - 600 017", "Madison, WI 53703", "Monterrey, N.L.", "Lyon", "Osaka", "Perth WA 6000",
-)  # fmt: skip
-# Country, adjective, towns: for details that say where somebody is from.
-_PLACES = (
-    ("India", "Indian", ("Nagpur", "Kochi", "Indore", "Guwahati", "Mysuru")),
-    ("Brazil", "Brazilian", ("Recife", "Curitiba", "Goi\u00e2nia", "Bel\u00e9m")),
-    ("Nigeria", "Nigerian", ("Ibadan", "Enugu", "Kaduna", "Abeokuta")),
-    ("the Philippines", "Filipino", ("Cebu", "Davao", "Baguio", "Iloilo City")),
-    ("Mexico", "Mexican", ("Puebla", "M\u00e9rida", "Saltillo", "Oaxaca")),
-    ("Poland", "Polish", ("Gda\u0144sk", "Lublin", "\u0141\u00f3d\u017a", "Torun")),
-    ("Germany", "German", ("Bremen", "Kassel", "W\u00fcrzburg", "Chemnitz")),
-    ("Turkey", "Turkish", ("Bursa", "Konya", "Eskisehir", "Trabzon")),
-    ("Vietnam", "Vietnamese", ("Hue", "Da Nang", "Can Tho")),
-    ("China", "Chinese", ("Suzhou", "Xiamen", "Kunming", "Harbin")),
-    ("Ukraine", "Ukrainian", ("Lviv", "Poltava", "Odesa", "Chernivtsi")),
-    ("Egypt", "Egyptian", ("Mansoura", "Tanta", "Aswan")),
-    ("Canada", "Canadian", ("Moncton", "Red Deer", "Kingston, Ontario", "Saskatoon")),
-    ("Ireland", "Irish", ("Sligo", "Tralee", "Ennis")),
-    ("South Africa", "South African", ("Polokwane", "Bloemfontein", "George")),
-    (
-        "the United States",
-        "American",
-        ("Toledo, Ohio", "Boise", "El Paso", "Macon, Georgia", "Fargo", "Tulsa", "Bangor, Maine"),
-    ),
-    ("England", "English", ("Hull", "Swindon", "Kettering", "Preston")),
-    ("Indonesia", "Indonesian", ("Malang", "Makassar", "Padang")),
-    ("Pakistan", "Pakistani", ("Multan", "Sialkot", "Quetta")),
-    ("Colombia", "Colombian", ("Pereira", "Ibagu\u00e9", "Cali")),
-)
-_SCHOOL_WORDS = (
-    "Lakeside", "Northgate", "St. Brendan", "Hillcrest", "Meadow Park", "Jefferson", "Saraswati", "Santa Rita", "Queen Anne", "Westbury",
-    "Bluewater", "Al-Noor", "Rosa Parks", "Kingsway", "Sacred Heart", "Copernicus", "Riverbend", "Eastern Cape", "Simon Bolivar", "Oak Valley",
-)  # fmt: skip
-_SCHOOLS = (
-    "{} High School", "{} Middle School", "{} Community College", "{} University", "{} College", "{} Secondary School", "{} Polytechnic",
-    "University of {}", "{} Academy", "{} Institute of Technology", "{} Elementary", "{} Girls' School", "{} Business School",
-)  # fmt: skip
-_FIRM_WORDS = (
-    "Harbour", "Delta", "Blue Heron", "Summit", "Falcon", "Crescent", "Pioneer", "Silverline", "Greenfield", "Zenith", "Marigold", "Copperhill",
-    "Ashoka", "Pacifico", "Baltic", "Orbit", "Three Rivers", "Kestrel", "Sunrise", "Ironbridge",
-)  # fmt: skip
-_FIRMS = (
-    "{} Logistics", "{} Insurance", "{} General Hospital", "{} Foods", "{} Bank", "{} Consulting", "{} Textiles", "{} Dental Clinic", "{} Motors",
-    "{} Pharmacy", "{} Steel", "{} Software Pvt. Ltd.", "{} & Sons", "{} Construction", "{} Airways", "{} Care Home", "{} Energy", "{} Bakery",
-)  # fmt: skip
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
-
+# Contact details and other particulars of invented people, linked to the name or not. What they are made of: resources/corpus/details.toml.
 
 Names = tuple[str, str]
+_FLAT = str.maketrans("øØđĐłŁßæÆı", "oOdDlLsaAi")
 
 
 def plain(name: str) -> str:
     """RETURNS (str): The letters of a name, lower case, without accents and marks: what goes into an e-mail address."""
-    flat = unicodedata.normalize("NFKD", name.translate(str.maketrans("øØđĐłŁßæÆı", "oOdDlLsaAi")))
+    flat = unicodedata.normalize("NFKD", name.translate(_FLAT))
     return re.sub(r"[^a-z0-9]", "", flat.encode("ascii", "ignore").decode().lower())
 
 
-_ALIASES = (
-    "night", "pixel", "blue", "storm", "lucky", "tiny", "salty", "cosmic", "lazy", "red", "ghost", "mango", "paper", "electric", "quiet", "north",
-)  # fmt: skip
-_ALIAS_NOUNS = (
-    "fox", "panda", "wolf", "skater", "reader", "cat", "moth", "otter", "gamer", "runner", "owl", "noodle", "rider", "comet", "tiger", "cook",
-)  # fmt: skip
+def _one_of(rng: random.Random, kind: str) -> str:
+    return str(rng.choice(read_tables("details")[kind]))
+
+
+def _number(rng: random.Random, kind: str) -> str:
+    return fill_pattern(_one_of(rng, kind), {"#": "0123456789", "%": "123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}, rng)
 
 
 def _alias(rng: random.Random) -> str:
-    """RETURNS (str): A handle that says nothing about a name."""
-    a, b = rng.choice(_ALIASES), rng.choice(_ALIAS_NOUNS)
+    """A handle that says nothing about a name."""
+    a, b = _one_of(rng, "aliases"), _one_of(rng, "alias_nouns")
     number = rng.choice(("", "", f"{rng.randint(1, 99)}", f"{rng.randint(1985, 2014)}", f"{rng.randint(100, 9999)}"))
     return rng.choice(
         (
@@ -187,17 +123,12 @@ def _handle(names: Names, rng: random.Random) -> str:
 
 
 def _email(names: Names, rng: random.Random) -> str:
-    domain = (
-        rng.choice(_MAIL)
-        if rng.random() < 0.8
-        else f"{plain(names[1]) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}"
-    )
+    if rng.random() < 0.8:
+        domain = _one_of(rng, "mail")
+    else:
+        domain = f"{plain(names[1]) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}"
     local = _handle(names, rng)
     return f"{local.title() if rng.random() < 0.08 else local}@{domain}"
-
-
-def _username(names: Names, rng: random.Random) -> str:
-    return _handle(names, rng)
 
 
 def _url(names: Names, rng: random.Random) -> str:
@@ -217,33 +148,11 @@ def _url(names: Names, rng: random.Random) -> str:
     return rng.choice(("https://", "https://", "http://", "")) + path
 
 
-def _digits(rng: random.Random, pattern: str) -> str:
-    kinds = {"#": "0123456789", "%": "123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
-    return "".join(rng.choice(kinds[c]) if c in kinds else c for c in pattern)
-
-
-def _id(names: Names, rng: random.Random) -> str:
-    return _digits(rng, rng.choice((
-        "%#######", "%########", "%######", "%#####", "%###########", "?%######", "??%#####", "S%#######", "A0%######?", "20##-#####",
-        "%##-##-####", "u%######", "%####/20##", "20##?%####", "??/20##/%###", "%### %### %###", "%#########", "id%####", "??-%####-##",
-        "%###########", "N%#######", "#%#######-?", "%#.%##.%##-#",
-    )))  # fmt: skip
-
-
-def _phone(names: Names, rng: random.Random) -> str:
-    return _digits(rng, rng.choice((
-        "(%##) %##-####", "%##-%##-####", "%##.%##.####", "+1 %## %## ####", "1-%##-%##-####", "+91 9#### #####", "+91-98########",
-        "9#########", "+44 7### ######", "07### ### ###", "+55 (11) 9####-####", "(21) 9####-####", "+49 17# #######", "+52 55 #### ####",
-        "+234 80# ### ####", "080########", "+63 9## ### ####", "+61 4## ### ###", "+33 6 ## ## ## ##", "06 ## ## ## ##", "+20 10 ########",
-        "+92 3## #######", "%##%##%###", "(+57) 3## ### ####", "+84 9# ### ## ##", "%##-%###-####", "+7 9## ###-##-##", "+81 90-####-####",
-    )))  # fmt: skip
-
-
 def _address(names: Names, rng: random.Random) -> str:
     number = rng.choice(
         (f"{rng.randint(1, 9999)}", f"{rng.randint(1, 300)}{rng.choice('ABC')}", f"{rng.randint(1, 99)}/{rng.randint(1, 9)}")
     )
-    street = rng.choice(_STREETS)
+    street = _one_of(rng, "streets")
     line = f"{street} {number}" if rng.random() < 0.2 else f"{number} {street}"
     if rng.random() < 0.25:
         line += rng.choice(
@@ -254,16 +163,12 @@ def _address(names: Names, rng: random.Random) -> str:
                 f", Flat {rng.randint(1, 20)}",
             )
         )
-    return line + (rng.choice((", ", ", ", "\n")) + rng.choice(_TOWNS) if rng.random() < 0.6 else "")
-
-
-def _age(names: Names, rng: random.Random) -> str:
-    return str(rng.choice((rng.randint(12, 24), rng.randint(19, 48), rng.randint(30, 79))))
+    return line + (rng.choice((", ", ", ", "\n")) + _one_of(rng, "towns") if rng.random() < 0.6 else "")
 
 
 def _birthday(names: Names, rng: random.Random) -> str:
     year, month, day = rng.randint(1948, 2012), rng.randint(1, 12), rng.randint(1, 28)
-    name = _MONTHS[month - 1]
+    name = MONTHS[month - 1]
     return rng.choice((
         f"{name} {day}, {year}", f"{day} {name} {year}", f"{day:02}/{month:02}/{year}", f"{month}/{day}/{year % 100:02}",
         f"{year}-{month:02}-{day:02}",
@@ -271,45 +176,33 @@ def _birthday(names: Names, rng: random.Random) -> str:
     ))  # fmt: skip
 
 
-def _home(names: Names) -> tuple[str, str, tuple[str, ...]]:
-    """RETURNS (tuple): Country, adjective and towns; the same three for one name, whichever is asked for first."""
-    return random.Random("|".join(names)).choice(_PLACES)
-
-
-def _town(names: Names, rng: random.Random) -> str:
-    return rng.choice(_home(names)[2])
-
-
-def _country(names: Names, rng: random.Random) -> str:
-    return _home(names)[0]
-
-
-def _nationality(names: Names, rng: random.Random) -> str:
-    return _home(names)[1]
-
-
-def _school(names: Names, rng: random.Random) -> str:
-    return rng.choice(_SCHOOLS).format(rng.choice(_SCHOOL_WORDS))
-
-
-def _employer(names: Names, rng: random.Random) -> str:
-    return rng.choice(_FIRMS).format(rng.choice(_FIRM_WORDS))
+def _home(names: Names) -> dict[str, Any]:
+    """Country, adjective and towns; the same three for one name, whichever is asked for first."""
+    return dict(random.Random("|".join(names)).choice(read_tables("details")["places"]))
 
 
 _MAKERS: Mapping[str, Callable[[Names, random.Random], str]] = {
-    "email": _email, "username": _username, "url": _url, "id": _id, "phone": _phone, "address": _address, "age": _age, "birthday": _birthday,
-    "town": _town, "country": _country, "nationality": _nationality, "school": _school, "employer": _employer,
-}  # fmt: skip
+    "email": _email,
+    "username": _handle,
+    "url": _url,
+    "id": lambda names, rng: _number(rng, "ids"),
+    "phone": lambda names, rng: _number(rng, "phones"),
+    "address": _address,
+    "age": lambda names, rng: str(rng.choice((rng.randint(12, 24), rng.randint(19, 48), rng.randint(30, 79)))),
+    "birthday": _birthday,
+    "town": lambda names, rng: rng.choice(_home(names)["towns"]),
+    "country": lambda names, rng: _home(names)["country"],
+    "nationality": lambda names, rng: _home(names)["adjective"],
+    "school": lambda names, rng: _one_of(rng, "schools").format(_one_of(rng, "school_words")),
+    "employer": lambda names, rng: _one_of(rng, "firms").format(_one_of(rng, "firm_words")),
+}
 _REMAKERS: Mapping[str, Generator] = {"id": surrogate_id_num, "phone": surrogate_phone, "address": surrogate_address}
 
 
 def invent_detail(what: str, first: str, last: str, rng: random.Random, table: NameTable | None = None) -> str:
-    """A detail of a person.
+    """RETURNS (str): A detail of a person, of a kind of `templates.DETAILS`; `last` may be empty.
 
-    what (str): A key of `templates.DETAILS`. first, last (str): The name; `last` may be empty.
-    rng (random.Random): Where chance comes from. table (NameTable | None): With it, half of the numbers and addresses are made over by the
-        surrogates' generators.
-    RETURNS (str): For example an e-mail address.
+    table (NameTable | None): With it, half of the numbers and addresses are made over by the surrogates' generators.
     """
     value = _MAKERS[what]((first, last), rng)
     remake = _REMAKERS.get(what)
@@ -337,11 +230,9 @@ _HANDLES = frozenset(("email", "username", "url"))
 
 @dataclass
 class Person:
-    """One invented person.
+    """One invented person; `last` is empty for someone with one name.
 
-    first, middle, last (str): The parts of the name; `last` is empty for someone with one name.
     region (str): A key of `names.REGIONS`, for the report. family_first (bool): Whether the full name begins with the family name.
-    table (NameTable | None): For details, see `details.invent_detail`.
     details (dict[str, str]): E-mail and the like, made once when first asked for, so that they agree within a text.
     """
 
@@ -354,11 +245,7 @@ class Person:
     details: dict[str, str] = field(default_factory=dict)
 
     def render(self, slot: Slot, rng: random.Random) -> str:
-        """The text for a slot.
-
-        slot (Slot): What is asked for. rng (random.Random): Used for details only, the first time.
-        RETURNS (str): A form of the name or a detail.
-        """
+        """RETURNS (str): The form of the name or the detail that a slot asks for; `rng` is used for details only, the first time."""
         if slot.what in DETAILS:
             if slot.what not in self.details:
                 self.details[slot.what] = invent_detail(slot.what, self.first, self.last, rng, self.table)
@@ -369,11 +256,10 @@ class Person:
 
     def _form(self, what: str) -> str:
         first, last = self.first, self.last
-        if not last:
-            return {
-                "initials": f"{first[0]}.", "nick": first[: max(3, len(first) // 2)], "under": "_".join(first.split()),
-            }.get(what, first)  # fmt: skip
         initial = f"{first[0]}."
+        if not last:
+            short = {"initials": initial, "nick": first[: max(3, len(first) // 2)], "under": "_".join(first.split())}
+            return short.get(what, first)
         return {
             "full": f"{last} {first}" if self.family_first else f"{first} {last}",
             "first": first,
@@ -399,9 +285,7 @@ def invent_person(
 ) -> Person:
     """Invent a person.
 
-    rng (random.Random): Where chance comes from. table (NameTable): Where names come from.
-    gender (str): "f", "m" or "x".
-    avoid (frozenset[str]): First and last names that others in the text have.
+    gender (str): "f", "m" or "x". avoid (frozenset[str]): First and last names that others in the text have.
     surname (str): A family name that must be; empty for any.
     RETURNS (Person): Someone whose name parts are none of `avoid`, but for that surname.
     """

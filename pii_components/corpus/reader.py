@@ -5,9 +5,8 @@
     path = "corpus/train.spacy"
     shuffle = true
 
-Unlike spaCy's own reader it shuffles anew each epoch and can leave out a share of the documents without names and direct identifiers, another
-share each time:
-real essays are mostly clean, and training on all of them is time that recall does not thank for.
+Unlike spaCy's own reader it shuffles anew each epoch and can leave out a share of the documents without names and direct identifiers,
+another share each time: real essays are mostly clean, and training on all of them is time that recall does not thank for.
 """
 
 import random
@@ -26,14 +25,10 @@ from ..spans import SPANS_KEY
 def make_essay_corpus(
     path: str | Path, *, shuffle: bool = False, clean_share: float = 1.0, seed: int = 0, limit: int = 0
 ) -> Callable[[Language], Iterator[Example]]:
-    """Make the reader.
+    """RETURNS (Callable[[Language], Iterator[Example]]): The reader of a .spacy file, called once per epoch.
 
-    path (str | Path): A .spacy file.
-    shuffle (bool): Another order in each epoch.
-    clean_share (float): Share of the documents without spans that an epoch sees, 0 to 1.
-    seed (int): Of the order and of that choice. limit (int): Documents at most; 0 for all.
-    RETURNS (Callable[[Language], Iterator[Example]]): Called once per epoch.
-    RAISES (PiiError): E604, E605.
+    shuffle (bool): Another order in each epoch. clean_share (float): Share of the documents without spans that an epoch sees, 0 to 1.
+    seed (int): Of the order and of that choice. limit (int): Documents at most; 0 for all. RAISES (PiiError): E604, E605.
     """
     path = Path(path)
     if not 0 <= clean_share <= 1:

@@ -30,11 +30,8 @@ LEAST_FOR_PAPER = 6
 
 @dataclass(frozen=True, slots=True)
 class PartCounts:
-    """What a part holds.
-
-    documents, groups (int): Documents, and groups of those that belong together. spans, documents_with (Mapping[str, int]): Per
-    label its spans, and the documents that have one. with_pii (int): Documents with any label.
-    """
+    """What a part holds: documents, groups of those that belong together, documents with any label, and per label its spans, and the
+    documents that have one."""
 
     documents: int
     groups: int
@@ -44,11 +41,9 @@ class PartCounts:
 
 
 def paper_split(n: int) -> dict[str, tuple[int, ...]]:
-    """The split of the JEDM paper: 25 % base train, 15 % verifier train, 60 % test; 5,672, 3,403 and 13,613 of CRAPII's 22,688.
+    """RETURNS (dict[str, tuple[int, ...]]): Sorted positions of n documents, in the order of the corpus, for each of `PAPER_PARTS`.
 
-    n (int): Number of documents, in the order of the corpus.
-    RETURNS (dict[str, tuple[int, ...]]): Sorted positions for each of `PAPER_PARTS`.
-    RAISES (PiiError): E669, if a part would be empty.
+    25 % base train, 15 % verifier train, 60 % test; 5,672, 3,403 and 13,613 of CRAPII's 22,688. RAISES (PiiError): E669, if a part would be empty.
     """
     if n < LEAST_FOR_PAPER:
         raise PiiError(Errors.E669, documents=n)
@@ -62,11 +57,9 @@ def paper_split(n: int) -> dict[str, tuple[int, ...]]:
 def group_documents(
     n: int, *, students: Sequence[str] = (), copies: Iterable[Sequence[int]] = ()
 ) -> tuple[tuple[int, ...], ...]:
-    """Take together what may not be torn apart.
+    """RETURNS (tuple[tuple[int, ...], ...]): Each of n documents in one group of what may not be torn apart; sorted.
 
-    n (int): Number of documents. students (Sequence[str]): The student of each; empty where nobody knows.
-    copies (Iterable[Sequence[int]]): Groups of near-duplicates, as positions.
-    RETURNS (tuple[tuple[int, ...], ...]): Every document is in one group; sorted.
+    students (Sequence[str]): The student of each; empty where nobody knows. copies: Groups of near-duplicates, as positions.
     """
     first: dict[str, int] = {}
     pairs = [(first.setdefault(name, i), i) for i, name in enumerate(students) if name]
@@ -117,11 +110,9 @@ def stratified_folds(
 def count_parts(
     parts: Mapping[str, Iterable[int]], labels: Sequence[Mapping[str, int]], groups: Sequence[Sequence[int]] = ()
 ) -> dict[str, PartCounts]:
-    """What each part holds, for the report.
+    """RETURNS (dict[str, PartCounts]): What each part of positions holds.
 
-    parts (Mapping[str, Iterable[int]]): Positions. labels (Sequence[Mapping[str, int]]): Per document its spans per label.
-    groups (Sequence[Sequence[int]]): See `group_documents`; without it every document is one.
-    RETURNS (dict[str, PartCounts]): In the order of the parts.
+    labels (Sequence[Mapping[str, int]]): Per document its spans per label. groups: See `group_documents`; without it every document is one.
     """
     group_of = {i: number for number, group in enumerate(groups) for i in group}
     result = {}
@@ -144,10 +135,7 @@ def count_parts(
 
 
 def check_ids(ids: Sequence[str]) -> None:
-    """Check that ids differ.
-
-    RAISES (PiiError): E666, with the numbers of two records that share one.
-    """
+    """RAISES (PiiError): E666, with the numbers of two records that share an id."""
     seen: dict[str, int] = {}
     for number, name in enumerate(ids, 1):
         if seen.setdefault(name, number) != number:

@@ -6,11 +6,15 @@
 """
 
 import re
+import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 from ..errors import Errors, PiiError
 from ..files.record import reason_of
@@ -59,14 +63,18 @@ _SLOT = re.compile(
 SEPARATOR = re.compile(r"^%%[ \t]*$", re.MULTILINE)
 
 
+@cache
+def read_tables(name: str) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): The tables of resources/corpus/<name>.toml, which texts are made of."""
+    return tomllib.loads((resources.files("pii_components") / "resources" / "corpus" / f"{name}.toml").read_text("utf8"))
+
+
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A place where a person's name or detail goes.
 
     who (str): Role word and number ("friend2"); for a literal the role itself ("CITED"), or a label ("LOCATION").
-    what (str): A form of the name or a kind of detail; "literal" for a literal.
-    case (str): "", "upper" or "lower".
-    text (str): The text of a literal.
+    what (str): A form of the name, a kind of detail, or "literal". case (str): "", "upper" or "lower". text (str): Of a literal.
     """
 
     who: str
@@ -94,12 +102,7 @@ Part = str | Slot
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """An essay with slots.
-
-    id (str): Unique among the essays. parts (tuple[Part, ...]): Text and slots in turn.
-    genders (dict[str, str]): "m", "f" or "x" per person, where the text gives it away.
-    genre (str), voice (str): What the front matter says.
-    """
+    """An essay: text and slots in turn, and of its front matter "m", "f" or "x" per person where the text gives it away, genre and voice."""
 
     id: str
     parts: tuple[Part, ...]
@@ -114,12 +117,7 @@ class Template:
 
 
 def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
-    """Split text at its slots.
-
-    text (str): Text with slots. where (str): File name, for the error.
-    RETURNS (tuple[Part, ...]): Text and slots in turn.
-    RAISES (PiiError): E601, for a slot that is not of the format.
-    """
+    """RETURNS (tuple[Part, ...]): Text and slots in turn. RAISES (PiiError): E601, with the file `where`, for a slot not of the format."""
     parts: list[Part] = []
     at = 0
     for match in _SLOT.finditer(text):
@@ -155,10 +153,8 @@ def _text_of(path: Path) -> str:
 
 
 def read_template(path: Path) -> Template:
-    """Read one essay.
+    """RETURNS (Template): An essay from a file as assets/ESSAY_FORMAT.md says.
 
-    path (Path): A file as assets/ESSAY_FORMAT.md says.
-    RETURNS (Template): The essay.
     RAISES (PiiError): E501, if it cannot be read as UTF-8; E601, E602 for a slot or a front matter that is not of the format.
     """
     template = _template(_text_of(path), where=path.name)
@@ -169,10 +165,7 @@ def read_template(path: Path) -> Template:
 
 def _template(text: str, *, where: str) -> Template:
     head, mark, body = text.partition("\n---\n")
-    meta = {}
-    for line in head.splitlines():
-        key, _, value = line.partition(":")
-        meta[key.strip()] = value.strip()
+    meta = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in head.splitlines())}
     if not mark or not meta.get("id"):
         raise PiiError(Errors.E602, where=where)
     genders = dict(pair.split("=", 1) for pair in meta.get("persons", "").replace(",", " ").split() if "=" in pair)
@@ -181,12 +174,10 @@ def _template(text: str, *, where: str) -> Template:
 
 
 def read_scenes(path: Path) -> list[Template]:
-    """Read short texts, many to a file.
+    """RETURNS (list[Template]): Short texts, many to a file, each with its front matter, `%%` on a line of its own between two.
 
-    path (Path): Texts as in `read_template`, each with its front matter, `%%` on a line of its own between two; every id begins with the
-        file's stem and an underscore.
-    RETURNS (list[Template]): In the order of the file.
-    RAISES (PiiError): As `read_template`; E602 also for an id of another file or one that stands there twice, with the id it follows.
+    Every id begins with the file's stem and an underscore. RAISES (PiiError): As `read_template`; E602 also for an id of another file or
+    one that stands there twice, with the id it follows.
     """
     found: dict[str, Template] = {}
     for block in SEPARATOR.split(_text_of(path)):
@@ -222,13 +213,6 @@ def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
     return found
 
 
-def iter_words(parts: tuple[Part, ...]) -> Iterator[str]:
-    """YIELDS (str): The words outside slots, to compare essays by."""
-    for part in parts:
-        if isinstance(part, str):
-            yield from re.findall(r"[a-z]+", part.lower())
-
-
 # Check the authored essays: `pii-edu corpus check assets`.
 
 PRIVATE_LABELS = frozenset((NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, *DETAIL_LABELS, *INDIRECT_LABELS))
@@ -241,13 +225,8 @@ _CONTACT = re.compile(r"[\w.+-]+@[\w-]+\.[a-z]{2,}|\(\d{3}\) ?\d{3}-\d{4}")
 
 @dataclass(slots=True)
 class Findings:
-    """What the check found.
-
-    essays (int): Essays that could be read. clean (int): Essays without a slot for a private person or detail.
-    labels (Counter[str]): Essays in which each label occurs. slots (Counter[str]): Slots of each label.
-    broken (list[PiiError]): Why an essay could not be read. near (list[tuple[str, str, float]]): Two ids and the share that they have in common.
-    names (dict[str, list[str]]): Per essay, what looks like a name or a contact detail outside slots.
-    """
+    """What the check found: essays that could be read, those without a slot for a private person or detail, essays and slots of each label,
+    why an essay could not be read, pairs that are alike, and per essay what looks like a name or a contact detail outside slots."""
 
     essays: int = 0
     clean: int = 0
@@ -265,16 +244,12 @@ class Findings:
 
 def trigrams(template: Template) -> frozenset[tuple[str, ...]]:
     """RETURNS (frozenset[tuple[str, ...]]): Every three words in a row, outside slots, lower case."""
-    words = list(iter_words(template.parts))
+    words = [word for part in template.parts if isinstance(part, str) for word in re.findall(r"[a-z]+", part.lower())]
     return frozenset(tuple(words[i : i + 3]) for i in range(len(words) - 2))
 
 
 def find_near(templates: Sequence[Template], *, least: float = NEAR) -> list[tuple[str, str, float]]:
-    """Essays that say the same.
-
-    templates (Sequence[Template]): The essays. least (float): Share of the shorter one's trigrams, 0 to 1, from which a pair is reported.
-    RETURNS (list[tuple[str, str, float]]): Two ids and the share, most alike first.
-    """
+    """RETURNS (list[tuple[str, str, float]]): Ids of essays that share at least so much of the shorter one's trigrams, most alike first."""
     grams = [trigrams(template) for template in templates]
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for n, found in enumerate(grams):
@@ -290,11 +265,7 @@ def find_near(templates: Sequence[Template], *, least: float = NEAR) -> list[tup
 
 
 def find_names(template: Template, table: NameTable, *, accepted: Iterable[str] = ()) -> list[str]:
-    """What looks like a private name or a contact detail and stands outside slots.
-
-    template (Template): An essay. table (NameTable): Known given names and surnames. accepted (Iterable[str]): Pairs that are no private names.
-    RETURNS (list[str]): The strings, in order.
-    """
+    """RETURNS (list[str]): What looks like a private name or a contact detail outside slots, but for what is accepted; in order."""
     known = set(accepted)
     found = []
     for part in template.parts:
@@ -308,10 +279,8 @@ def find_names(template: Template, table: NameTable, *, accepted: Iterable[str] 
 
 
 def check(assets: Path) -> Findings:
-    """Check every essay and fragment in a folder.
+    """RETURNS (Findings): Of every essay and fragment in a folder with essays/, scenes/ and fragments/ (assets/ESSAY_FORMAT.md).
 
-    assets (Path): A folder with essays/, scenes/ and fragments/ (assets/ESSAY_FORMAT.md).
-    RETURNS (Findings): What was found.
     RAISES (PiiError): E603, if there are no essays; E501, E601 for a fragment.
     """
     files = template_files(assets)

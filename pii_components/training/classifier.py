@@ -29,11 +29,8 @@ DOUBT = 0.15  # chosen on held-out real essays among 0, .15, .3 and .5: without 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonExample:
-    """One person of one essay.
-
-    document (int): Number of the essay. row (numpy.ndarray): What the classifier sees, `context_features.features`.
-    allowed (numpy.ndarray): 1 for each of `CLASSES` that the gold leaves open, shape `(6,)`. mentions (int): How many.
-    """
+    """One person of one essay: its number, what the classifier sees of the person, 1 for each of `CLASSES` that the gold leaves open, shape
+    `(6,)`, and how many mentions there are."""
 
     document: int
     row: numpy.ndarray
@@ -50,12 +47,10 @@ def collect(
     vectors: bool = True,
     progress: Callable[[], None] = lambda: None,
 ) -> list[PersonExample]:
-    """Persons of labelled essays, as the pipeline finds them before it decides.
+    """RETURNS (list[PersonExample]): Persons of labelled essays, as the pipeline finds them before it decides, of whom the gold says something.
 
-    nlp (Language): The whole pipeline. docs (Iterable[Doc]): With gold. context (str): Name of the component.
-    prepare (Callable[[int], Doc] | None): Gives an essay, by its number, as it is before that component; None to run the pipeline.
-    vectors (bool): Whether rows end with the pooled vectors of the encoder. progress (Callable[[], None]): Called after each essay.
-    RETURNS (list[PersonExample]): Those for whom the gold says something.
+    context (str): Name of the component. prepare (Callable[[int], Doc] | None): Gives an essay, by its number, as it is before that component;
+    None to run the pipeline. vectors (bool): Whether rows end with the pooled vectors of the encoder.
     """
     component = cast(PiiContext, nlp.get_pipe(context))
     before = [proc for _, proc in nlp.pipeline[: nlp.pipe_names.index(context)]]
@@ -79,7 +74,7 @@ def collect(
 
 
 def names_before(nlp: Language, text: str) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Names of a text as `pii_context` has them before it decides. nlp (Language): With it. text (str): The text."""
+    """RETURNS (list[Candidate]): Names of a text as `pii_context` has them before it decides."""
     doc = nlp.make_doc(text)
     for name, pipe in nlp.pipeline:
         if name == "pii_context":
@@ -90,12 +85,8 @@ def names_before(nlp: Language, text: str) -> list[Candidate]:
 
 
 def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray | None:
-    """What a person may be.
-
-    gold (Doc): The labelled essay. mentions (Sequence[tuple[int, int]]): Offsets of the person's mentions.
-    RETURNS (numpy.ndarray | None): 1 for each of `CLASSES` that is left open, shape `(6,)`; None if the gold says nothing: nobody has
-        labelled the mentions, or they are of several people.
-    """
+    """RETURNS (numpy.ndarray | None): 1 for each of `CLASSES` that the gold leaves open to a person with mentions there, shape `(6,)`; None if
+    it says nothing: nobody has labelled the mentions, or they are of several people."""
     annotated = gold.spans[SPANS_KEY].attrs.get(ANNOTATED) if SPANS_KEY in gold.spans else None
     votes: dict[str, int] = {}
     for start, end in mentions:
@@ -125,7 +116,7 @@ def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray 
 
 
 def _label_at(spans: Iterable[Span], start: int, end: int) -> str:
-    """RETURNS (str): The label of the gold span that shares most characters; empty if none shares half of the mention."""
+    """The label of the gold span that shares most characters; empty if none shares half of the mention."""
     best, most = "", 0
     for span in spans:
         shared = min(end, span.end_char) - max(start, span.start_char)
@@ -154,11 +145,7 @@ def train(
 
 
 def doubted(persons: Sequence[PersonExample], *, share: float = DOUBT, seed: int = 46) -> list[PersonExample]:
-    """Persons, a share of them with the reader's word of another one.
-
-    persons (Sequence[PersonExample]): From `collect`. share (float): 0 to 1. seed (int): Of the lot.
-    RETURNS (list[PersonExample]): As many, in the same order.
-    """
+    """RETURNS (list[PersonExample]): The same, a share of them with the reader's word of another one."""
     rng = numpy.random.default_rng(seed)
     found = []
     for person, draw, other in zip(
@@ -172,7 +159,6 @@ def doubted(persons: Sequence[PersonExample], *, share: float = DOUBT, seed: int
 
 
 def _stacked(persons: Sequence[PersonExample]) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """RETURNS (tuple[numpy.ndarray, numpy.ndarray]): Rows and what is allowed."""
     if not persons:
         raise PiiError(Errors.E306)
     return numpy.stack([p.row for p in persons]), numpy.stack([p.allowed for p in persons])

@@ -1,14 +1,12 @@
-"""Ensembling of detectors into one: `python -m pii_components.training.distil fold*/model-last --texts train.spacy --out taught.spacy`.
+"""Several detectors into one: distillation by soft targets, and the mean of weights.
 
-Each text is read by every teacher, and the mean of their probabilities is kept in its gold. Whatever is trained on the file that is written
-learns from that, too (ner_loss.py); `spacy train` and its configs stay as they are:
+    teach(docs, [spacy.load(path) for path in folds])
 
-    python -m spacy train configs/pii_ner_real.cfg --paths.train taught.spacy --paths.source v020 --paths.dev dev.spacy --output student
-
-With `--alpha 1` the gold takes no part, so texts that nobody labelled can be learned from.
+Each text is read by every teacher, and the mean of their probabilities is kept in its gold. Whatever is trained on these docs learns from
+that, too (ner/loss.py); `spacy train` and its configs stay as they are. With `alpha=1` the gold takes no part, so texts that nobody labelled
+can be learned from.
 """
 
-import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -27,11 +25,7 @@ NER = "pii_ner"
 
 
 def said_by(nlp: Language, texts: Sequence[str], *, batch_size: int = 16) -> Iterator[numpy.ndarray]:
-    """What one detector says.
-
-    nlp (Language): With `pii_ner`. texts (Sequence[str]): Any. batch_size (int): Texts at once.
-    YIELDS (numpy.ndarray): Probabilities of each text, shape `(n_tokens, n_outputs)`. RAISES (PiiError): E706 without `pii_ner`.
-    """
+    """YIELDS (numpy.ndarray): What a detector says of each text, shape `(n_tokens, n_outputs)`. RAISES (PiiError): E706 without `pii_ner`."""
     ner = _detector(nlp)
     before = [cast(Any, proc) for _, proc in nlp.pipeline[: list(nlp.pipe_names).index(NER)]]
     for some in minibatch(texts, size=batch_size):
@@ -75,27 +69,33 @@ def teach(docs: Sequence[Doc], teachers: Sequence[Language], *, alpha: float = A
         doc.spans[SPANS_KEY].attrs[TAUGHT] = kept
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(
-        description="Keep what several detectors say of texts in the gold that another learns from."
-    )
-    parser.add_argument("pipelines", nargs="+", help="folders or packages with pii_ner")
-    parser.add_argument("--texts", type=Path, required=True, action="append", help=".spacy file; may be given several times")
-    parser.add_argument(
-        "--alpha", type=float, default=ALPHA, help="share of the loss that is to say what they say; 1 for no gold"
-    )
-    parser.add_argument("--temperature", type=float, default=TEMPERATURE, help="by which logits are divided")
-    parser.add_argument("--out", type=Path, required=True, help=".spacy file to write")
-    args = parser.parse_args()
-    if missing := [path for path in args.texts if not path.is_file()]:
+def teach_files(
+    pipelines: Sequence[str], texts: Sequence[Path], out: Path, *, alpha: float = ALPHA, temperature: float = TEMPERATURE
+) -> None:
+    """`teach` with pipelines by name or path, from .spacy files to one. RAISES (PiiError): E604 for a file that is not there."""
+    if missing := [path for path in texts if not path.is_file()]:
         raise PiiError(Errors.E604, path=str(missing[0]))
-    teachers = [spacy.load(name) for name in args.pipelines]
-    docs = [doc for path in args.texts for doc in DocBin().from_disk(path).get_docs(teachers[0].vocab)]
-    teach(docs, teachers, alpha=args.alpha, temperature=args.temperature)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    DocBin(docs=docs).to_disk(args.out)
+    teachers = [spacy.load(name) for name in pipelines]
+    docs = [doc for path in texts for doc in DocBin().from_disk(path).get_docs(teachers[0].vocab)]
+    teach(docs, teachers, alpha=alpha, temperature=temperature)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    DocBin(docs=docs).to_disk(out)
 
 
-if __name__ == "__main__":
-    main()
+def average_weights(modules: Sequence[Any]) -> None:
+    """Write the mean of the weights of PyTorch modules of one form into the first (Wortsman et al. 2022, arXiv:2203.05482).
+
+    modules (Sequence[torch.nn.Module]): At least one. Whole numbers stay as they are in the first. RAISES (PiiError): E309, if they differ.
+    """
+    import torch
+
+    states = [module.state_dict() for module in modules]
+    shapes = [{name: tuple(value.shape) for name, value in state.items()} for state in states]
+    if any(shape != shapes[0] for shape in shapes):
+        raise PiiError(Errors.E309)
+    mean = {
+        name: torch.stack([state[name].double() for state in states]).mean(dim=0).to(value.dtype)
+        for name, value in states[0].items()
+        if value.is_floating_point()
+    }
+    modules[0].load_state_dict({**states[0], **mean})

@@ -1,14 +1,12 @@
-"""The encoder that training starts from: `python -m pii_components.training.encoder --out assets/encoder`.
+"""The encoder that training starts from: upstream's MiniLM-L6-v2 (model.safetensors, vocab.txt) or one taken out of a pipeline (encoder.pt).
 
-Where MiniLM-L6-v2 lies in the folder already (model.safetensors and vocab.txt, as upstream publishes them), nothing is done. Where not,
-the encoder of the installed en_pii_edu is written there: training then goes on from a model that knows names, and needs no network. With
-`--pipeline` that one's encoder takes the place of an earlier one (encoder.pt): the reader of `pii_context` goes on from that of the trained
-detector. Upstream's weights are never removed.
+    ensure_encoder(Path("assets/encoder"))
+
+Training from a pipeline's encoder goes on from a model that knows names, and needs no network. Upstream's weights are never removed.
 """
 
-import argparse
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +25,10 @@ def find_weights(folder: Path) -> Path | None:
 
 
 def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
-    """`pii_edu.EncoderLoader.v1`: load an encoder's weights when a pipeline is initialized.
+    """`pii_edu.EncoderLoader.v1`: loads an encoder's weights when a pipeline is initialized.
 
     path (str | Path): A folder with `model.safetensors` (upstream's names of the weights) or `encoder.pt` (of another pipeline).
-    RETURNS (Callable): A model loader as `[initialize.components.transformer.encoder_loader]` takes it.
-    RAISES (PiiError): E106, if the folder holds neither.
+    RETURNS (Callable): For `[initialize.components.transformer.encoder_loader]`; RAISES (PiiError): E106, if the folder holds neither.
     """
 
     def load(model: Any, X: Any = None, Y: Any = None) -> Any:
@@ -51,13 +48,10 @@ def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
 
 
 def make_sentencepiece_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
-    """`pii_edu.SentencepieceLoader.v1`: load the pieces of an XLM-R-like encoder when a pipeline is initialized.
+    """`pii_edu.SentencepieceLoader.v1`: loads the pieces (sentencepiece.bpe.model) of an XLM-R-like encoder when a pipeline is initialized.
 
     spacy-curated-transformers' own loader (0.3.1) hands the pieces to the chain of encoder and adapter, where nobody looks for them.
-
-    path (str | Path): `sentencepiece.bpe.model`.
-    RETURNS (Callable): A model loader as `[initialize.components.transformer.piecer_loader]` takes it.
-    RAISES (PiiError): E106, if there is no such file.
+    RETURNS (Callable): For `[initialize.components.transformer.piecer_loader]`; RAISES (PiiError): E106, if there is no such file.
     """
 
     def load(model: Any, X: Any = None, Y: Any = None) -> Any:
@@ -72,10 +66,10 @@ def make_sentencepiece_loader(*, path: str | Path) -> Callable[[Any, Any, Any], 
 
 
 def extract(nlp: Any, out: Path) -> Path:
-    """Write the encoder of a pipeline to a folder.
+    """Write the encoder of a pipeline to a folder, in half precision, and vocab.txt beside it.
 
-    nlp (Language): A pipeline with a curated transformer, or with the ONNX encoder that was made from one. out (Path): The folder.
-    RETURNS (Path): The file with the weights, in half precision; vocab.txt lies beside it.
+    nlp (Language): A pipeline with a curated transformer, or with the ONNX encoder that was made from one.
+    RETURNS (Path): The file with the weights.
     """
     import torch
 
@@ -90,29 +84,27 @@ def extract(nlp: Any, out: Path) -> Path:
         state = {name: torch.from_numpy(value) for name, value in encoder_state(shim.graph).items()}
     else:
         state = shim._model.state_dict()
-    torch.save({k: v.half() if v.is_floating_point() else v for k, v in state.items()}, out / "encoder.pt")
+    torch.save(half(state), out / "encoder.pt")
     pieces = model.get_ref("piece_encoder").attrs["wordpiece_processor"].to_list()
     (out / "vocab.txt").write_text("\n".join(pieces), "utf8")
     return out / "encoder.pt"
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description="Put an encoder where training looks for it.")
-    parser.add_argument("--out", type=Path, default=Path("assets/encoder"))
-    parser.add_argument(
-        "--pipeline", help="name or path of the pipeline to take it from; takes the place of an earlier encoder.pt"
-    )
-    args = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    if not args.pipeline and find_weights(args.out) and (args.out / "vocab.txt").is_file():
-        logger.info("%s: there already", find_weights(args.out))
+def half(state: Mapping[str, Any]) -> dict[str, Any]:
+    """RETURNS (dict[str, Tensor]): A state dict, its floating point values in half precision."""
+    return {name: value.half() if value.is_floating_point() else value for name, value in state.items()}
+
+
+def ensure_encoder(out: Path, pipeline: str = "") -> None:
+    """See that an encoder lies in a folder: the one that is there, or that of a pipeline, which takes the place of an earlier encoder.pt.
+
+    pipeline (str): Name or path; empty for what lies there already, else en_pii_edu.
+    RAISES (PiiError): E541, if upstream's weights are there, which would be read before the pipeline's.
+    """
+    if not pipeline and find_weights(out) and (out / "vocab.txt").is_file():
+        logger.info("%s: there already", find_weights(out))
         return
-    if (args.out / WEIGHTS[0]).is_file():  # it would be read before ours
-        parser.error(str(PiiError(Errors.E541, path=args.out / WEIGHTS[0])))
-    pipeline = args.pipeline or "en_pii_edu"
-    logger.info("%s: from %s", extract(spacy.load(pipeline), args.out), pipeline)
-
-
-if __name__ == "__main__":
-    main()
+    if (out / WEIGHTS[0]).is_file():
+        raise PiiError(Errors.E541, path=out / WEIGHTS[0])
+    pipeline = pipeline or "en_pii_edu"
+    logger.info("%s: from %s", extract(spacy.load(pipeline), out), pipeline)

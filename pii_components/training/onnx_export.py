@@ -15,7 +15,7 @@ from thinc.api import Model
 from ..errors import Errors, PiiError
 from ..ner.onnx import OnnxShim
 
-# An encoder's weights as an ONNX graph, and back: `encoder_graph(state, heads=12)`, `encoder_state(graph)`. Needs the pac
+# An encoder's weights as an ONNX graph, and back.
 
 PREFIX = "curated_encoder."
 EMBEDDINGS = PREFIX + "embeddings."
@@ -104,7 +104,7 @@ def _bias(name: str) -> str:
 
 
 def quantize(weight: numpy.ndarray, most: int = _MOST_WEIGHT) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Weights as whole numbers from -most to most. weight (numpy.ndarray): Shape `(n_rows, n_columns)`. RETURNS (tuple): Scale per row, and they."""
+    """RETURNS (tuple): Scale per row of weights, shape `(n_rows, n_columns)`, and they as whole numbers from -most to most."""
     scale = numpy.maximum(numpy.abs(weight).max(axis=1), 1e-9).astype("f4") / most
     return scale, numpy.rint(weight / scale[:, None]).astype("i1")
 
@@ -192,11 +192,8 @@ def _sums(scale: numpy.ndarray, whole: numpy.ndarray) -> numpy.ndarray:
 
 
 def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
-    """The weights in a graph that `encoder_graph` made, so that training can go on from what ships.
-
-    graph (bytes): The graph. RETURNS (dict[str, numpy.ndarray]): By their names in the curated transformer, 32 bits each; what was 8 bits
-        is as near as 8 bits are.
-    """
+    """RETURNS (dict[str, numpy.ndarray]): Weights of a graph of `encoder_graph`, by their names in the curated transformer, 32 bits each; what
+    was 8 bits is as near as 8 bits are. So training can go on from what ships."""
     onnx = _onnx()
     held = {c.name: onnx.numpy_helper.to_array(c) for c in onnx.load_from_string(graph).graph.initializer}
     state: dict[str, numpy.ndarray] = {}
@@ -231,10 +228,10 @@ _PIECE_SETTINGS = ("wordpiece_processor", "unk_piece", "bos_piece", "eos_piece",
 
 
 def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
-    """The same pipeline with an encoder that onnxruntime runs.
+    """RETURNS (Language): The same pipeline with an encoder that onnxruntime runs, over a vocabulary of its own.
 
     nlp (Language): With a curated transformer of BERT's kind; it stays as it is. quantized (bool): 8 bits instead of half precision.
-    RETURNS (Language): A new pipeline over a vocabulary of its own. RAISES (PiiError): E110 for another encoder, E005 without `onnx`.
+    RAISES (PiiError): E110 for another encoder, E005 without `onnx`.
     """
     config = nlp.config.copy()
     settings = config["components"].get(ENCODER, {}).get("model", {})
@@ -265,10 +262,17 @@ def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
             target.cfg = dict(cast(Any, pipe).cfg)
             copy_parameters(cast(Any, pipe).model, target.model)
         else:
-            target.from_bytes(cast(Any, pipe).to_bytes(exclude=["vocab"]), exclude=["vocab"])
+            copy_pipe(pipe, target, fresh)
         for label in getattr(pipe, "labels", ()):
             fresh.vocab.strings.add(label)
     return fresh
+
+
+def copy_pipe(source: Any, target: Any, nlp: Language) -> None:
+    """Copy a component's weights and settings to one of a pipeline whose vocabulary has not seen what the source has, but for labels."""
+    target.from_bytes(source.to_bytes(exclude=["vocab"]), exclude=["vocab"])
+    for label in getattr(source, "labels", ()):
+        nlp.vocab.strings.add(label)
 
 
 def check_settings(settings: dict[str, Any]) -> None:
@@ -316,11 +320,7 @@ def _copy_encoder(source: Model, target: Model, settings: dict[str, Any], *, qua
 
 
 def copy_parameters(source: Model, target: Model) -> None:
-    """Copy parameters and dimensions between two models that differ only in layers without parameters.
-
-    source (Model): Initialized. target (Model): Gets the same parameters, in the order of `walk`.
-    RAISES (PiiError): E110, if the layers with parameters differ.
-    """
+    """Copy parameters and dimensions, in the order of `walk`, to a model that differs only in layers without parameters. RAISES: E110."""
     pairs = [[node for node in model.walk() if node.param_names] for model in (source, target)]
     if [node.name for node in pairs[0]] != [node.name for node in pairs[1]]:
         raise PiiError(Errors.E110, problem="other layers behind it")

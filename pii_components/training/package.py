@@ -1,12 +1,10 @@
-"""From a trained pipeline to the one that ships: `python -m pii_components.training.package --model training/model-best --out en_pii_edu`.
+"""From a trained pipeline to the one that ships: `package("training/model-best", Path("en_pii_edu"))`.
 
 Three things change: the rules are added behind the trained components, the encoder becomes an ONNX graph that runs without torch (or stays a
-PyTorch model, in half precision: `--encoder torch`, for a GPU or for training on), and the vocabulary is made anew: spaCy keeps every string
-that a pipeline has seen, and what `pii_ner` has seen in training is students' words.
+PyTorch model, in half precision, for a GPU or for training on), and the vocabulary is made anew: spaCy keeps every string that a pipeline has
+seen, and what `pii_ner` has seen in training is students' words.
 """
 
-import argparse
-import json
 import logging
 import shutil
 from io import BytesIO
@@ -20,6 +18,8 @@ from thinc.api import Config, PyTorchShim
 from ..about import __version__
 from ..errors import Errors, PiiError
 from ..ner.onnx import OnnxShim
+from .encoder import half
+from .onnx_export import copy_pipe, with_onnx_encoder
 
 logger = logging.getLogger(__name__)
 
@@ -43,43 +43,28 @@ META = {
 }
 
 
-def serialize_half(model: Any) -> bytes:
-    """The weights of a PyTorch model in half precision; loading them into a model in full precision widens them again.
-
-    model (torch.nn.Module): The model. RETURNS (bytes): What `torch.save` writes.
-    """
+def _serialize_half(model: Any) -> bytes:
     import torch
 
-    state = {k: v.half() if v.is_floating_point() else v for k, v in model.state_dict().items()}
     buffer = BytesIO()
-    torch.save(state, buffer)
+    torch.save(half(model.state_dict()), buffer)
     return buffer.getvalue()
 
 
 def halve(nlp: Language) -> None:
-    """Store every PyTorch model of a pipeline in half precision from now on.
-
-    nlp (Language): The pipeline; its weights in memory stay as they are.
-    """
+    """Store every PyTorch model of a pipeline in half precision from now on; its weights in memory stay, and loading widens them again."""
     for _, pipe in nlp.pipeline:
         for node in pipe.model.walk() if hasattr(pipe, "model") else ():
             for shim in node.shims:
                 if isinstance(shim, PyTorchShim):
-                    cast(Any, shim)._serialize_model = serialize_half
+                    cast(Any, shim)._serialize_model = _serialize_half
 
 
 def renew_vocab(nlp: Language, config: Config) -> Language:
-    """The same pipeline over a vocabulary that has seen no text.
-
-    nlp (Language): A trained pipeline. config (Config): Its config.
-    RETURNS (Language): A new pipeline with the same weights and settings.
-    """
+    """RETURNS (Language): A new pipeline of this config with the same weights, over a vocabulary that has seen no text."""
     fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
     for name, pipe in nlp.pipeline:
-        target: Any = fresh.get_pipe(name)
-        target.from_bytes(cast(Any, pipe).to_bytes(exclude=["vocab"]), exclude=["vocab"])
-        for label in getattr(pipe, "labels", ()):
-            fresh.vocab.strings.add(label)
+        copy_pipe(pipe, fresh.get_pipe(name), fresh)
     return fresh
 
 
@@ -94,10 +79,8 @@ def assemble(
     """Add the rules behind the trained components.
 
     model (Path | str): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name: its encoder and detector are
-        taken as they are.
-    settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`.
-    classifier (bytes): Of `pii_context`, as `pii-edu evaluate crossval` writes it; none if empty. reader (bytes): Of `pii_context`, as
-        `context_reader_train` writes it; none if empty.
+        taken as they are. settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`.
+    classifier, reader (bytes): Of `pii_context`, as `pii-edu evaluate crossval` and `role_encoder` write them; none if empty.
     RETURNS (Language): The whole pipeline, not yet saved.
     """
     settings = settings or {}
@@ -111,8 +94,6 @@ def assemble(
         config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
     fresh = renew_vocab(nlp, config)
     if encoder != TORCH and not _is_onnx(fresh):
-        from .onnx_export import with_onnx_encoder
-
         fresh = with_onnx_encoder(fresh, quantized=encoder == INT8)
     for rule in RULES:
         fresh.add_pipe(rule, config=settings.get(rule, {}))
@@ -145,12 +126,8 @@ def package(
 ) -> Path:
     """Write the package folder that `spacy.load("en_pii_edu")` finds.
 
-    model (Path): A pipeline as `spacy train` saved it.
-    out (Path): The folder of the import package; earlier pipelines in it are removed.
-    settings (dict | None): Config per component. performance (dict | None): Goes into meta.json. encoder (str): One of `ENCODERS`.
-    classifier (bytes), reader (bytes): See `assemble`.
-    RETURNS (Path): The pipeline's folder.
-    RAISES (PiiError): E010, if it is larger than 50 MB.
+    out (Path): The folder of the import package; earlier pipelines in it are removed. performance (dict | None): Goes into meta.json. The
+        others are those of `assemble`. RETURNS (Path): The pipeline's folder. RAISES (PiiError): E010, if it is larger than 50 MB.
     """
     nlp = assemble(model, settings=settings, encoder=encoder, classifier=classifier, reader=reader)
     halve(nlp)
@@ -168,24 +145,3 @@ def package(
     shutil.copy(target / "meta.json", out / "meta.json")
     logger.info("%s: %.1f MB", target, size / 1e6)
     return target
-
-
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(description="Add the rules to a trained pipeline and write it as en_pii_edu.")
-    parser.add_argument("--model", required=True, help="folder that `spacy train` wrote (model-best), or an assembled pipeline")
-    parser.add_argument("--out", type=Path, default=Path("en_pii_edu"))
-    parser.add_argument("--settings", type=Path, default=Path("configs/pipeline.json"), help="config per component, JSON")
-    parser.add_argument("--encoder", choices=ENCODERS, default=INT8, help="what runs the encoder in the package")
-    parser.add_argument("--classifier", type=Path, help="classifier.npz of `pii-edu evaluate crossval`")
-    parser.add_argument("--reader", type=Path, help="reader of `python -m pii_components.training.role_encoder`")
-    args = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    settings = json.loads(args.settings.read_text("utf8")) if args.settings.is_file() else {}
-    classifier = args.classifier.read_bytes() if args.classifier else b""
-    reader = args.reader.read_bytes() if args.reader else b""
-    package(args.model, args.out, settings=settings, encoder=args.encoder, classifier=classifier, reader=reader)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,8 @@
-"""Train the reader of `pii_context`: `python -m pii_components.training.role_encoder --corpus corpus/whole --out training/reader`.
+"""Train the masked-name role encoder of `pii_context`: roles of people from the text around their names.
 
-    texts = read_texts(path, context)                  # people of labelled texts, names as placeholders
-    model = train(texts, encoder=Path("assets/encoder"), settings=Settings(epochs=4))
+    texts = read_texts(path, nlp, pieces, settings)    # people of labelled texts, names as placeholders
+    model = new_model(Path("assets/encoder"))
+    log = train(model, texts, dev, settings)
     to_reader(model, vocabulary).to_bytes()
 
 One decision per (document, person), as it is used. People whose gold leaves several roles open (CRAPII marks students and says nothing of
@@ -9,7 +10,6 @@ others) are learned from by what is left open. Some capitalised words that are n
 "no name". Checkpoints after each epoch; a run that was broken off goes on from the last one.
 """
 
-import argparse
 import json
 import logging
 import os
@@ -17,10 +17,9 @@ import random
 import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy
 import spacy
@@ -42,7 +41,9 @@ from .classifier import classes_of
 from .encoder import WEIGHTS, find_weights
 from .onnx_export import PREFIX, encoder_graph, encoder_state
 
-# Texts to train the reader of `pii_context` on: people of labelled documents with placeholders for their names, and batch
+logger = logging.getLogger(__name__)
+
+# Texts to train on: people of labelled documents with placeholders for their names, and batches of them.
 
 _SPECIAL = 1000  # ids below are BERT's own, punctuation and placeholders
 _MASK_PIECE = 103
@@ -70,13 +71,8 @@ class Settings:
     seed: int = 46
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Text:
-    """A labelled text.
-
-    blinded (Blinded): It. allowed (numpy.ndarray): 1 for each of `context_model.CLASSES` that a person may be, shape `(n_persons, 6)`; all 0 for
-    those of whom the gold says nothing.
-    """
+class Text(NamedTuple):
+    """A labelled text, and 1 for each of `CLASSES` that a person may be, shape `(n_persons, 6)`; all 0 if the gold says nothing of them."""
 
     blinded: Blinded
     allowed: numpy.ndarray
@@ -104,11 +100,7 @@ def people_of_gold(context: PiiContext, gold: Doc, rng: random.Random, *, strang
 
 
 def read_texts(path: Path, nlp: Language, pieces: Any, settings: Settings) -> list[Text]:
-    """People of a corpus.
-
-    path (Path): A .spacy file with gold in `doc.spans["pii"]`. nlp (Language): With `pii_context`. pieces (Model): A piece encoder.
-    settings (Settings): For `strangers`. RETURNS (list[Text]): Texts that name anybody.
-    """
+    """RETURNS (list[Text]): Those of a .spacy file with gold in `doc.spans["pii"]` that name anybody; `nlp` has `pii_context`."""
     context = cast(PiiContext, nlp.get_pipe("pii_context"))
     rng = random.Random(settings.seed)
     texts = []
@@ -120,7 +112,7 @@ def read_texts(path: Path, nlp: Language, pieces: Any, settings: Settings) -> li
 
 
 def as_text(context: PiiContext, gold: Doc, cands: Sequence[Candidate], pieces: Any) -> Text:
-    """RETURNS (Text): A labelled text with these names. context (PiiContext): Links them. pieces (Model): A piece encoder."""
+    """RETURNS (Text): A labelled text with these names, which `context` links; `pieces` is a piece encoder."""
     view = DocView(gold, context.settings)
     people = context.people(view, cands)
     ragged = pieces.predict([gold])[0]
@@ -134,8 +126,7 @@ def as_text(context: PiiContext, gold: Doc, cands: Sequence[Candidate], pieces: 
     return Text(blinded, allowed)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Texts as tensors, see `ReaderModel.forward`; allowed (Tensor): Shape `(n_persons, 6)`."""
 
     pieces: Tensor
@@ -146,14 +137,13 @@ class Batch:
 
     def on(self, device: str) -> "Batch":
         """RETURNS (Batch): The same on a device: "cpu", "cuda"."""
-        return Batch(*(getattr(self, field.name).to(device) for field in fields(self)))
+        return Batch(*(tensor.to(device) for tensor in self))
 
 
 def batches(texts: Sequence[Text], rng: random.Random | None, settings: Settings) -> Iterator[Batch]:
-    """Texts of like length together.
+    """YIELDS (Batch): Texts of like length together, at most `batch_pieces` pieces with padding, but one text at least.
 
-    texts (Sequence[Text]): All. rng (random.Random | None): For order, lost mentions and hidden pieces; None for none of it.
-    settings (Settings): How much of it. YIELDS (Batch): At most `batch_pieces` pieces with padding, but one text at least.
+    rng (random.Random | None): For order, lost mentions and hidden pieces; None for none of it.
     """
     windows = []
     for text in texts:
@@ -205,7 +195,7 @@ def _stack(group: Sequence[Any]) -> Batch:
 
 
 def _roughened(blinded: Blinded, rng: random.Random, settings: Settings) -> Blinded:
-    """RETURNS (Blinded): With other numbers for the people, some pieces hidden, some mentions lost, some kinds of name not known."""
+    """With other numbers for the people, some pieces hidden, some mentions lost, some kinds of name not known."""
     order = list(range(PLACES))
     rng.shuffle(order)
     noise = numpy.random.default_rng(rng.getrandbits(32))
@@ -222,7 +212,7 @@ def _roughened(blinded: Blinded, rng: random.Random, settings: Settings) -> Blin
     return Blinded(pieces, kept if len(kept) else blinded.mentions, blinded.n_persons)
 
 
-# The reader of `pii_context` in torch: `model = new_model(folder, dropout=.1)`, and what ships of it: `to_reader(model, v
+# The model in torch, and what ships of it.
 
 SOME_NAMES = ("maria", "john", "anna", "garcia", "smith", "brown")  # placeholders begin at the mean of their pieces
 
@@ -279,12 +269,11 @@ class ReaderModel(nn.Module):
 
 
 def new_model(encoder: Path, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12) -> ReaderModel:
-    """A model that has not learned anything yet.
+    """RETURNS (ReaderModel): One that has not learned anything yet, with placeholders at the mean of some names' pieces.
 
-    encoder (Path): Folder with the weights to start from, see `pii_components.training.encoder`. seed (int): Of what is drawn.
-    dropout (float): See `cpu_training.quicken`. frozen (int): Lowest layers that are kept as they are.
-    heads (int): Of attention.
-    RETURNS (ReaderModel): With placeholders at the mean of some names' pieces. RAISES (PiiError): E106 without weights.
+    encoder (Path): Folder with the weights to start from (`training.encoder`). seed (int): Of what is drawn. dropout (float): See
+    `ner.layers.quicken`. frozen (int): Lowest layers that are kept as they are. heads (int): Of attention.
+    RAISES (PiiError): E106 without weights.
     """
     torch.manual_seed(seed)
     vocabulary = read_vocabulary(encoder)
@@ -295,10 +284,7 @@ def new_model(encoder: Path, *, seed: int = 46, dropout: float = 0.1, frozen: in
 
 
 def from_reader(reader: PersonReader, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12) -> ReaderModel:
-    """A reader to go on training, as near as what it was rounded to: what ships has 8 bits.
-
-    reader (PersonReader): It, of its own vocabulary. Others as in `new_model`. RETURNS (ReaderModel): The same in torch.
-    """
+    """RETURNS (ReaderModel): What ships in torch, to go on training, as near as 8 bits are; the options are those of `new_model`."""
     torch.manual_seed(seed)
     state = {name: torch.from_numpy(value) for name, value in encoder_state(reader.shim.graph).items()}
     places = state[PREFIX + "embeddings.word_embeddings.weight"][torch.from_numpy(reader.placeholders)]
@@ -334,10 +320,7 @@ def _model(state: dict[str, Tensor], like: Tensor, *, dropout: float, frozen: in
 
 
 def read_weights(encoder: Path) -> dict[str, Tensor]:
-    """Weights by their names in the curated transformers.
-
-    encoder (Path): A folder. RETURNS (dict[str, Tensor]): 32 bits each. RAISES (PiiError): E106, if it holds none.
-    """
+    """RETURNS (dict[str, Tensor]): A folder's weights by their names in the curated transformers, 32 bits each. RAISES (PiiError): E106."""
     from curated_transformers.models.bert import BertConfig, BertEncoder
     from curated_transformers.models.curated_transformer import CuratedTransformer
     from curated_transformers.models.hf_util import convert_pretrained_model_for_encoder
@@ -357,15 +340,14 @@ def read_weights(encoder: Path) -> dict[str, Tensor]:
 
 
 def read_vocabulary(encoder: Path) -> list[str]:
-    """RETURNS (list[str]): The pieces of an encoder. encoder (Path): Its folder."""
+    """RETURNS (list[str]): The pieces of the encoder in a folder."""
     return (encoder / "vocab.txt").read_text("utf8").splitlines()
 
 
 def to_reader(model: ReaderModel, vocabulary: list[str], *, quantized: bool = True, heads: int = 12) -> PersonReader:
-    """What ships.
+    """RETURNS (PersonReader): What ships: a trained model on onnxruntime, placeholders in the place of free pieces of its vocabulary.
 
-    model (ReaderModel): Trained. vocabulary (list[str]): Its pieces. quantized (bool): 8 bits instead of half precision.
-    heads (int): Of attention. RETURNS (PersonReader): The same on onnxruntime, placeholders in the place of free pieces.
+    quantized (bool): 8 bits instead of half precision. heads (int): Of attention.
     """
     state = {PREFIX + name: value.float().cpu().numpy() for name, value in model.encoder.curated_encoder.state_dict().items()}  # type: ignore[union-attr]
     name = PREFIX + "embeddings.word_embeddings.weight"
@@ -377,9 +359,6 @@ def to_reader(model: ReaderModel, vocabulary: list[str], *, quantized: bool = Tr
     }  # fmt: skip
     head = Head(**{key: value.detach().cpu().numpy() for key, value in parts.items()})
     return PersonReader(encoder_graph(state, heads=heads, quantized=quantized), vocabulary, head)
-
-
-logger = logging.getLogger(__name__)
 
 
 def loss_of(logits: Tensor, allowed: Tensor) -> Tensor:
@@ -396,11 +375,9 @@ def train(
     *,
     checkpoint: Path | None = None,
 ) -> list[dict[str, Any]]:
-    """Learn.
+    """RETURNS (list[dict[str, Any]]): The log: per epoch loss, seconds, and the figures of `accuracy` on `dev`, which chooses nothing.
 
-    model (ReaderModel): Changed in place. texts (Sequence[Text]): To learn from. dev (Sequence[Text]): Looked at after each epoch, not chosen by.
-    settings (Settings): How. checkpoint (Path | None): A file that is written after each epoch, and gone on from where it is there.
-    RETURNS (list[dict[str, Any]]): Per epoch loss, seconds, and the figures of `accuracy` on `dev`.
+    model (ReaderModel): Changed in place. checkpoint (Path | None): Written after each epoch, and gone on from where it is there.
     """
     device = model.placeholders.device.type
     rates = [settings.learn_rate, settings.learn_rate * settings.head_rate]
@@ -434,21 +411,10 @@ def train(
             losses.append(loss.item())
             n_pieces += batch.pieces.numel()
             if step % 50 == 0:
-                logger.info(
-                    "step %d of %d, loss %.3f, %.0f pieces a second",
-                    step,
-                    total,
-                    numpy.mean(losses[-50:]),
-                    n_pieces / (time.perf_counter() - began),
-                )
-        told.append(
-            {
-                "epoch": epoch + 1,
-                "loss": round(float(numpy.mean(losses)), 4),
-                "seconds": round(time.perf_counter() - began),
-                **accuracy(model, dev, settings),
-            }
-        )
+                speed = n_pieces / (time.perf_counter() - began)
+                logger.info("step %d of %d, loss %.3f, %.0f pieces a second", step, total, numpy.mean(losses[-50:]), speed)
+        loss_and_time = {"loss": round(float(numpy.mean(losses)), 4), "seconds": round(time.perf_counter() - began)}
+        told.append({"epoch": epoch + 1, **loss_and_time, **accuracy(model, dev, settings)})
         logger.info("%s", json.dumps(told[-1]))
         if checkpoint is not None:
             state = {
@@ -464,11 +430,7 @@ def train(
 
 
 def accuracy(model: ReaderModel, texts: Sequence[Text], settings: Settings) -> dict[str, Any]:
-    """Right roles.
-
-    model (ReaderModel): The model. texts (Sequence[Text]): Labelled. settings (Settings): For the size of batches.
-    RETURNS (dict[str, Any]): `persons` whose gold leaves one class open, the share of them that is right, and F1 per class.
-    """
+    """RETURNS (dict[str, Any]): `persons` whose gold leaves one class open, the share of them that is right, and F1 per class."""
     model.eval()
     counts = numpy.zeros((len(CLASSES), len(CLASSES)), dtype="i8")
     with torch.no_grad():
@@ -481,55 +443,34 @@ def accuracy(model: ReaderModel, texts: Sequence[Text], settings: Settings) -> d
     return {"persons": int(counts.sum()), "right": round(float(right.sum() / max(counts.sum(), 1)), 4), "f1": f1}
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(
-        description="Train the reader of pii_context: roles of people from the text around their names."
-    )
-    parser.add_argument(
-        "--corpus",
-        type=Path,
-        action="append",
-        required=True,
-        help="folder with train.spacy and dev.spacy; of several, dev of the first",
-    )
-    parser.add_argument("--encoder", type=Path, default=Path("assets/encoder"), help="weights to start from")
-    parser.add_argument(
-        "--source", type=Path, help="to go on from: checkpoint.pt of an earlier training, or the `reader` of a package"
-    )
-    parser.add_argument("--out", type=Path, default=Path("training/reader"))
-    parser.add_argument("--gpu-id", type=int, default=-1, help="0 for the first GPU")
-    for name, default in asdict(Settings()).items():
-        parser.add_argument("--" + name.replace("_", "-"), type=type(default), default=default)
-    args = parser.parse_args()
-    logging.basicConfig(level=logging.INFO, format="%(message)s")
-    settings = Settings(**{name: getattr(args, name) for name in asdict(Settings())})
-    args.out.mkdir(parents=True, exist_ok=True)
+def train_reader(
+    corpora: Sequence[Path],
+    out: Path,
+    settings: Settings,
+    *,
+    encoder: Path = Path("assets/encoder"),
+    source: Path | None = None,
+    device: str = "cpu",
+) -> None:
+    """Train on folders with train.spacy and dev.spacy (of several, dev of the first), and write the reader, its checkpoint and told.json.
+
+    encoder (Path): Weights to start from. source (Path | None): To go on from: checkpoint.pt of an earlier training, or what ships.
+    """
+    out.mkdir(parents=True, exist_ok=True)
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
     nlp.add_pipe("pii_context")
-    shipped = PersonReader.from_bytes(args.source.read_bytes()) if args.source and args.source.suffix != ".pt" else None
-    vocabulary = shipped.vocabulary if shipped else read_vocabulary(args.encoder)
+    shipped = PersonReader.from_bytes(source.read_bytes()) if source and source.suffix != ".pt" else None
+    vocabulary = shipped.vocabulary if shipped else read_vocabulary(encoder)
     pieces = pieces_of(vocabulary)
-    texts = [text for folder in args.corpus for text in read_texts(folder / "train.spacy", nlp, pieces, settings)]
-    dev = read_texts(args.corpus[0] / "dev.spacy", nlp, pieces, settings)
-    logger.info(
-        "%d texts, %d pieces, %d people; dev: %d texts",
-        len(texts),
-        sum(len(t.blinded.pieces) for t in texts),
-        sum(t.blinded.n_persons for t in texts),
-        len(dev),
-    )
-    device = "cpu" if args.gpu_id < 0 else f"cuda:{args.gpu_id}"
-    made = partial(from_reader, shipped) if shipped else partial(new_model, args.encoder)
-    model: ReaderModel = made(seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
-    if args.source and not shipped:
-        model.load_state_dict(torch.load(args.source, map_location=device, weights_only=True)["model"])
-    told = train(model.to(device), texts, dev, settings, checkpoint=args.out / "checkpoint.pt")
-    (args.out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())
-    (args.out / "told.json").write_text(
-        json.dumps({"settings": asdict(settings), "texts": len(texts), "epochs": told}, indent=1) + "\n", "utf8"
-    )
-
-
-if __name__ == "__main__":
-    main()
+    texts = [text for folder in corpora for text in read_texts(folder / "train.spacy", nlp, pieces, settings)]
+    dev = read_texts(corpora[0] / "dev.spacy", nlp, pieces, settings)
+    n_pieces, n_people = sum(len(t.blinded.pieces) for t in texts), sum(t.blinded.n_persons for t in texts)
+    logger.info("%d texts, %d pieces, %d people; dev: %d texts", len(texts), n_pieces, n_people, len(dev))
+    options: dict[str, Any] = {name: getattr(settings, name) for name in ("seed", "dropout", "frozen")}
+    model = from_reader(shipped, **options) if shipped else new_model(encoder, **options)
+    if source and not shipped:
+        model.load_state_dict(torch.load(source, map_location=device, weights_only=True)["model"])
+    log = train(model.to(device), texts, dev, settings, checkpoint=out / "checkpoint.pt")
+    (out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())
+    report = {"settings": asdict(settings), "texts": len(texts), "epochs": log}
+    (out / "told.json").write_text(json.dumps(report, indent=1) + "\n", "utf8")

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 pymupdf = pytest.importorskip("pymupdf", reason="needs the extra 'corpus'")
@@ -21,8 +19,9 @@ from pii_components.corpus.clean import (  # noqa: E402  # noqa: E402
     STEPS,
     CleaningOptions,
     character_counts,
+    check_corpus,
+    check_record,
     choose_submissions,
-    clean,
     columns_of,
     detect_language,  # noqa: E402
     find_anomalies,
@@ -120,9 +119,8 @@ REMOVALS = [
 
 @pytest.mark.parametrize(("name", "text", "options", "code"), REMOVALS, ids=[row[0] for row in REMOVALS])
 def test_what_goes_and_why(name, text, options, code):
-    cleaned = clean(records([text]), CleaningOptions(**LOOSE | options))
-    assert [item.code for item in cleaned.removed] == ([code] if code else [])
-    assert len(cleaned.records) == (not code)
+    skip = check_record(Record(1, "d", text), CleaningOptions(**LOOSE | options))
+    assert (skip.code if skip else None) == code
 
 
 BAD_OPTIONS = [
@@ -138,29 +136,20 @@ def test_bad_thresholds(options):
     assert err.value.code == "E650" and next(iter(options)) in str(err.value)
 
 
-def test_table_counts_every_record_once():
+def test_table_counts_every_record_once(tmp_path):
     texts = [essay(i) for i in range(30)] + [essay(3), SPANISH, "short", essay(4) + " Twice."]
-    items = [*records(texts), Skip.of("[E521] {number}", number=len(texts) + 1)]
-    cleaned = clean(items, CleaningOptions(contamination=0))
-    table = {step.name: (step.removed, step.remaining) for step in cleaned.steps()}
+    path = put_jsonl(tmp_path / "in.jsonl", [{"id": i, "text": text} for i, text in enumerate(texts)])
+    path.write_text(path.read_text("utf8") + "{broken\n", "utf8")
+    run(path, "--out", tmp_path / "o.jsonl", "--contamination", 0)
+    report = json.loads((tmp_path / "o.cleaning.json").read_text("utf8"))
+    table = {step["name"]: (step["removed"], step["remaining"]) for step in report["steps"]}
     assert list(table) == [name for name, _ in STEPS]
     assert table["records"] == (0, 35) and table["text"] == (1, 34) and table["language"] == (2, 32)
     assert table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28)
-    assert {item.number for item in cleaned.removed} | {item.number for item in cleaned.records} == set(range(1, 36))
-
-
-def test_keep_first_spares_one_of_each_group():
-    cleaned = clean(records([essay(1), essay(2), essay(1), essay(1)]), CleaningOptions(contamination=0, keep="first"))
-    assert [item.number for item in cleaned.records] == [1, 2]
-
-
-@settings(max_examples=15, deadline=None)
-@given(st.randoms(use_true_random=False))
-def test_order_of_records_makes_no_difference(rng):
-    items = records([essay(i % 20) for i in range(24)] + [SPANISH, "short"] + [essay(50, n=2)])
-    shuffled = items[:]
-    rng.shuffle(shuffled)
-    assert {r.id for r in clean(items, CleaningOptions()).records} == {r.id for r in clean(shuffled, CleaningOptions()).records}
+    assert len(lines(tmp_path / "o.jsonl")) == 28
+    once = put_jsonl(tmp_path / "once.jsonl", [{"text": essay(n)} for n in (1, 2, 1, 1)])
+    run(once, "--out", tmp_path / "first.jsonl", "--contamination", 0, "--keep", "first")
+    assert [row["text"] for row in lines(tmp_path / "first.jsonl")] == [essay(1), essay(2)]
 
 
 STUDENTS = [
@@ -221,7 +210,7 @@ def test_too_few_texts_for_anomalies(n):
     with pytest.raises(PiiError) as err:
         find_anomalies(counts)
     assert err.value.code == "E664"
-    assert "E664" in clean(records([essay(i) for i in range(n)]), CleaningOptions()).whole.note
+    assert "E664" in check_corpus([essay(i) for i in range(n)], CleaningOptions()).note
 
 
 def test_bad_contamination():

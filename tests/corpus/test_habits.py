@@ -11,11 +11,11 @@ from pii_components.corpus.noise import (
     MARK_PAIRS,
     MARKS,
     NATIVE,
-    SCRIPTS,
-    Wardrobe,
+    TextNoise,
     native_name,
     native_person,
     native_sentence,
+    scripts,
 )
 from pii_components.corpus.templates import Slot, parse_parts
 from pii_components.labels import ROLES
@@ -28,35 +28,35 @@ PEOPLE = (
 )
 
 
-def wardrobe_with(habit, start=0):
-    """The first wardrobe that has the habit."""
-    return next(w for w in (Wardrobe(random.Random(n), habit=1.0) for n in range(start, start + 4000)) if w.habit == habit)
+def noise_with(habit, start=0):
+    """The first noise that has the habit."""
+    return next(w for w in (TextNoise(random.Random(n), habit=1.0) for n in range(start, start + 4000)) if w.habit == habit)
 
 
 @pytest.mark.parametrize("habit", [MARKS, NATIVE, "upper", "lower", "alternating", "spaced", "spaced lower", "mixed case", "swapped case"])
 def test_a_habit_is_that_of_everybody(habit):
-    wardrobe = wardrobe_with(habit)
+    noise = noise_with(habit)
     people = [Slot("student", "full"), Slot("instructor", "full"), Slot("friend", "full"), Slot("cited", "full"), Slot("character", "full"),
               Slot("CITED", "literal", "", "Jean Piaget")]  # fmt: skip
-    found = {slot.role: Counter(wardrobe.wear("Ana Lopez", slot).kind for _ in range(80)) for slot in people}
+    found = {slot.role: Counter(noise.mention("Ana Lopez", slot).kind for _ in range(80)) for slot in people}
     assert set(found) == set(ROLES)
     for role, kinds in found.items():
         assert set(kinds) <= {habit, ""} and kinds[habit] > 55, (role, kinds)
 
 
 def test_no_habit_and_no_wear_is_the_name_as_it_is():
-    wardrobe = Wardrobe(random.Random(0))
-    assert wardrobe.habit == "" and wardrobe.wear_prose("Nothing here is worn by anybody. Nothing at all.").startswith("Nothing")
-    worn = wardrobe.wear("Ana Lopez", Slot("student", "full"))
+    noise = TextNoise(random.Random(0))
+    assert noise.habit == "" and noise.prose("Nothing here is worn by anybody. Nothing at all.").startswith("Nothing")
+    worn = noise.mention("Ana Lopez", Slot("student", "full"))
     assert (worn.before, worn.text, worn.after, worn.kind) == ("", "Ana Lopez", "", "")
 
 
 def test_markers_stand_outside_of_the_span_and_do_not_change_in_a_text():
     for n in range(300):
         filler = Filler(name_table(), random.Random(n), habit=1.0)
-        if filler.wardrobe.habit != MARKS:
+        if filler.noise.habit != MARKS:
             continue
-        before, after = filler.wardrobe.marks
+        before, after = filler.noise.marks
         filled = filler.fill(parse_parts(PEOPLE))
         values = [filled.text[s:e] for s, e, _ in filled.spans]
         assert not any(sign in value for value in values for sign in ("@", "#", "*", "<", "[", "{", "|"))
@@ -75,14 +75,14 @@ def test_a_name_between_markers_is_tokens_of_its_own(pair, name):
 
 
 def test_one_person_has_one_name_in_another_script():
-    wardrobe = wardrobe_with(NATIVE)
-    forms = {what: {wardrobe.wear("Ana Lopez", Slot("student", what)).text for _ in range(60)} - {"Ana Lopez"} for what in ("full", "first", "last")}
+    noise = noise_with(NATIVE)
+    forms = {what: {noise.mention("Ana Lopez", Slot("student", what)).text for _ in range(60)} - {"Ana Lopez"} for what in ("full", "first", "last")}
     assert all(len(found) == 1 for found in forms.values())
     (full,), (first,), (last,) = forms.values()
     assert first in full and last in full
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("script", scripts())
 def test_native_people_have_no_latin_letter(script):
     for n in range(40):
         person = native_person(random.Random(n), script)
@@ -102,10 +102,10 @@ def test_native_names_and_words_vary_and_repeat_with_the_seed():
 def test_ordinary_words_are_worn_too():
     prose = "This is a long stretch of prose about gardens, and nobody in it has a name at all. It goes on for a while after that."
     for habit in (MARKS, "upper", "spaced", "alternating"):
-        wardrobe = wardrobe_with(habit)
-        changed = [worn for worn in (wardrobe.wear_prose(prose) for _ in range(40)) if worn != prose]
+        noise = noise_with(habit)
+        changed = [worn for worn in (noise.prose(prose) for _ in range(40)) if worn != prose]
         assert changed, habit
-    native = [wardrobe_with(NATIVE).wear_prose(prose) for _ in range(1)]
+    native = [noise_with(NATIVE).prose(prose) for _ in range(1)]
     assert all(text.isascii() or text != prose for text in native)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.corpus.build import Filled, Filler, crop, fill_carrier, insert, iter_persuade, map_text, roughen, to_parts
+from pii_components.corpus.build import Filled, Filler, crop, fill_carrier, iter_persuade, roughen, to_parts
 from pii_components.corpus.people import Person, plain
 from pii_components.corpus.templates import NAME_FORMS, Slot, parse_parts
 from pii_components.names.table import name_table
@@ -79,7 +79,7 @@ def test_offsets_survive_everything(seed):
     values = [filled.text[s:e] for s, e, _ in filled.spans]
     rough = roughen(filled, rng)
     assert [rough.text[s:e].lower() for s, e, _ in rough.spans] == [v.lower() for v in values]
-    whole = insert(rough, Filled("NEW", ((0, 3, "NAME_CITED"),)), 0)
+    whole = rough.insert(Filled("NEW", ((0, 3, "NAME_CITED"),)), 0)
     assert whole.text[:3] == "NEW" and [whole.text[s:e] for s, e, _ in whole.spans[1:]] == [
         rough.text[s:e] for s, e, _ in rough.spans
     ]
@@ -92,7 +92,7 @@ def test_offsets_survive_everything(seed):
 
 def test_map_text_leaves_spans_alone():
     filled = Filled("by ana smith", ((3, 6, "NAME_STUDENT"),))
-    assert map_text(filled, str.upper) == Filled("BY ana SMITH", ((3, 6, "NAME_STUDENT"),))
+    assert filled.map_prose(str.upper) == Filled("BY ana SMITH", ((3, 6, "NAME_STUDENT"),))
 
 
 @pytest.mark.parametrize(

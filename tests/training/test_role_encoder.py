@@ -1,6 +1,5 @@
 """context_reader.py and its training: roles from the text around names, the same from torch and onnxruntime, saved and taken up again."""
 
-import copy
 import json
 import subprocess
 import sys
@@ -164,42 +163,6 @@ def test_training_goes_on_from_what_ships(learned, quantized):
     with torch.no_grad():
         both = [torch.softmax(one.eval()(*inputs), dim=1) for one in (model, again)]
     assert torch.allclose(*both, atol=0.2 if quantized else 0.03)
-
-
-def test_the_mean_of_readers_lies_between_them_and_reads_as_well(learned, tmp_path, monkeypatch):
-    from pii_components import context_reader_mean as averaging
-
-    training, model, vocabulary, _, (_, dev) = learned
-    first = training.to_reader(model, vocabulary, quantized=False, heads=2)
-    moved = copy.deepcopy(model)
-    with torch.no_grad():
-        for weights in moved.parameters():
-            weights.add_(0.01 * torch.randn_like(weights))
-    second = training.to_reader(moved, vocabulary, quantized=False, heads=2)
-    mean = averaging.mean_of([first, second], heads=2)
-    for name, value in mean.state_dict().items():
-        if name.startswith(("hidden", "output", "attention", "placeholders")):
-            half = (model.state_dict()[name] + moved.state_dict()[name]) / 2
-            assert torch.allclose(value, half, atol=2e-3), name
-    assert training.accuracy(mean, dev, training.Settings())["right"] > 0.9
-    files = [tmp_path / "a", tmp_path / "b"]
-    for path, one in zip(files, (first, second), strict=True):
-        path.write_bytes(one.to_bytes())
-    monkeypatch.setattr(sys, "argv", ["mean", *map(str, files), "--out", str(tmp_path / "mean"), "--heads", "2"])
-    averaging.main()
-    assert PersonReader.from_bytes((tmp_path / "mean").read_bytes()).vocabulary == vocabulary
-
-
-def test_readers_of_other_forms_have_no_mean(learned, reader):
-    from pii_components.context_reader_mean import mean_of
-
-    training, model, vocabulary, _, _ = learned
-    other = [*vocabulary]
-    other[-1], other[-2] = other[-2], other[-1]
-    for readers in ([], [reader, training.to_reader(model, other, quantized=False, heads=2)]):
-        with pytest.raises(PiiError) as error:
-            mean_of(readers, heads=2)
-        assert error.value.code == "E308"
 
 
 def test_it_reads_a_document(reader):

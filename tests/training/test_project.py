@@ -1,6 +1,7 @@
 """`weasel run all`: the whole way from essays to a packaged pipeline, with an encoder of width 16 and two training steps."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -12,12 +13,11 @@ import spacy
 import yaml
 
 from pii_components.training.encoder import extract
-
-from .tiny import tiny_pipeline
+from tests.tiny import tiny_pipeline
 
 pytest.importorskip("torch")
 pytest.importorskip("weasel")
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +47,7 @@ def project(tmp_path_factory):
     for path in sorted((ROOT / "assets/essays").glob("*.txt"))[::6]:
         shutil.copy(path, folder / "assets/essays")
     shutil.copytree(ROOT / "assets/fragments", folder / "assets/fragments")
+    shutil.copytree(ROOT / "scripts", folder / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "pii_components", folder / "pii_components", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
@@ -55,7 +56,12 @@ def test_run_all_trains_measures_and_packages(project):
     settings = {"config": "tiny", "scale": 0.1, "max_steps": 2, "eval_frequency": 1, "package_dir": "packaged"}
     overrides = [part for key, value in settings.items() for part in (f"--vars.{key}", str(value))]
     out = subprocess.run(
-        [sys.executable, "-m", "weasel", "run", "all", ".", *overrides], cwd=project, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "weasel", "run", "all", ".", *overrides],
+        cwd=project,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert out.returncode == 0, (out.stdout + out.stderr)[-3000:]
     stats = json.loads((project / "corpus/stats.json").read_text("utf8"))
@@ -76,4 +82,4 @@ def test_commands_run_without_a_shell():
     assert all(set(steps) <= names for steps in project["workflows"].values())
     for command in project["commands"]:
         for line in command["script"]:
-            assert line.startswith("python -m ") and not set("|&;<>*`") & set(re.sub(r"\$\{vars\.\w+\}", "", line)), line
+            assert line.startswith(("python -m ", "pii-edu ")) and not set("|&;<>*`") & set(re.sub(r"\$\{vars\.\w+\}", "", line)), line

@@ -1,16 +1,16 @@
 """Ensembling of detectors into one by distillation."""
 
-import sys
-
 import numpy
 import pytest
 import spacy
 from spacy.tokens import DocBin
 from spacy.training import Example
+from typer.testing import CliRunner
 
 from pii_components.errors import PiiError
 from pii_components.ner.loss import TAUGHT, targets
-from pii_components.training.distil import main, said_by, teach
+from pii_components.training.distil import average_weights, said_by, teach, teach_files
+from scripts.train import app
 from tests.tiny import TOKENIZER, TRAIN, gold, tiny_pipeline
 
 pytest.importorskip("torch")
@@ -59,13 +59,12 @@ def test_gold_keeps_the_mean_of_all_teachers_and_what_it_was(teachers):
         assert (target.taught.alpha, target.taught.temperature) == (0.25, 2.0)
 
 
-def test_a_student_says_what_its_teachers_say_without_any_gold(teachers, tmp_path, monkeypatch):
+def test_a_student_says_what_its_teachers_say_without_any_gold(teachers, tmp_path):
     blank = spacy.blank("en", config=TOKENIZER)
     DocBin(docs=[blank.make_doc(text) for text in TEXTS]).to_disk(tmp_path / "texts.spacy")
     out = tmp_path / "made" / "taught.spacy"
-    monkeypatch.setattr(sys, "argv", ["taught", *map(str, teachers), "--texts", str(tmp_path / "texts.spacy"), "--alpha", "1",
-                                      "--out", str(out)])  # fmt: skip
-    main()
+    args = ["distil", *map(str, teachers), "--texts", str(tmp_path / "texts.spacy"), "--alpha", "1", "--out", str(out)]
+    assert CliRunner().invoke(app, args).exit_code == 0
     nlp = tiny_pipeline(tmp_path)
     wanted = [sum(both) / 2 for both in zip(*(said_by(spacy.load(folder), TEXTS) for folder in teachers), strict=True)]
 
@@ -93,7 +92,7 @@ def test_settings_out_of_range_are_refused(teachers, settings, n, code):
     assert error.value.code == code
 
 
-def test_teachers_must_be_detectors_of_the_same_labels(teachers, tmp_path, monkeypatch):
+def test_teachers_must_be_detectors_of_the_same_labels(teachers, tmp_path):
     nlp = spacy.load(teachers[0])
     doc = nlp.make_doc(TEXTS[0])
     with pytest.raises(PiiError) as error:
@@ -104,7 +103,18 @@ def test_teachers_must_be_detectors_of_the_same_labels(teachers, tmp_path, monke
     with pytest.raises(PiiError) as error:
         teach([doc], [nlp, other])
     assert error.value.code == "E309"
-    monkeypatch.setattr(sys, "argv", ["taught", str(teachers[0]), "--texts", str(tmp_path / "no.spacy"), "--out", "x"])
     with pytest.raises(PiiError) as error:
-        main()
+        teach_files([str(teachers[0])], [tmp_path / "no.spacy"], tmp_path / "x")
     assert error.value.code == "E604"
+
+
+def test_the_mean_of_weights_is_written_into_the_first(tmp_path):
+    import torch
+
+    first, second = (torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)) for _ in range(2))
+    second[1].num_batches_tracked += 4
+    half = (first[0].weight + second[0].weight) / 2
+    average_weights([first, second])
+    assert torch.allclose(first[0].weight, half) and int(first[1].num_batches_tracked) == 0
+    with pytest.raises(PiiError, match="E309"):
+        average_weights([first, torch.nn.Linear(2, 2)])

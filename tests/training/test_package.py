@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 import spacy
+from typer.testing import CliRunner
 
 import en_pii_edu
 from pii_components.about import __version__
 from pii_components.errors import PiiError
 from pii_components.training.encoder import extract, find_weights, make_encoder_loader
 from pii_components.training.package import HALF, INT8, TORCH, assemble, package
-
-from .tiny import gold, tiny_pipeline
+from scripts.train import app
+from tests.tiny import gold, tiny_pipeline
 
 pytest.importorskip("torch")
 SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
@@ -72,19 +73,16 @@ def test_encoder_of_a_pipeline_starts_another(packaged, tmp_path):
     assert all(float((one[k] - two[k]).abs().max()) < 2e-3 for k in one)
 
 
-def test_the_encoder_command_replaces_its_own_weights_and_never_upstreams(packaged, tmp_path, monkeypatch, capsys):
-    from pii_components.training import encoder as module
-
-    monkeypatch.setattr(module.spacy, "load", lambda name: packaged[0])
-    monkeypatch.setattr("sys.argv", ["encoder", "--out", str(tmp_path), "--pipeline", "mine"])
+def test_the_encoder_command_replaces_its_own_weights_and_never_upstreams(packaged, tmp_path, monkeypatch):
+    monkeypatch.setattr(spacy, "load", lambda name: packaged[0])
+    args = ["encoder", "--out", str(tmp_path), "--pipeline", "mine"]
     (tmp_path / "encoder.pt").write_bytes(b"old")
     (tmp_path / "vocab.txt").write_text("old", "utf8")
-    module.main()
+    assert CliRunner().invoke(app, args).exit_code == 0
     assert (tmp_path / "encoder.pt").stat().st_size > 1000 and (tmp_path / "vocab.txt").read_text("utf8") != "old"
     (tmp_path / "model.safetensors").write_bytes(b"upstream's")
-    with pytest.raises(SystemExit) as stopped:
-        module.main()
-    assert stopped.value.code == 2 and "E541" in capsys.readouterr().err
+    result = CliRunner().invoke(app, args)
+    assert result.exit_code == 2 and "E541" in result.output
     assert (tmp_path / "model.safetensors").read_bytes() == b"upstream's"
 
 

@@ -8,13 +8,13 @@ import spacy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pii_components.corpus.edit import check_spans
 from pii_components.corpus.perturb import (
     CLASSES,
     EDGES,
     LONG,
     PARAGRAPHS,
     Windows,
-    check_spans,
     choose,
     clean_paragraphs,
     length_perturbations,
