@@ -1,4 +1,4 @@
-"""Lines and modules of every room against its budget: `python -m scripts.sizes`. Fails with 1 where something is over its limit.
+"""Lines and modules of every room against its budget: `python -m scripts.sizes`. With --strict it fails where a limit is not kept.
 
 A line is a line of a .py file, blank ones and comments too. Budgets of rooms steer; the sums are the limits.
 """
@@ -50,7 +50,7 @@ def measure() -> dict[str, int]:
 
 
 def main() -> int:
-    """RETURNS (int): 0 if everything is within its limits."""
+    """RETURNS (int): 1 with --strict, if something is over its limit."""
     print(f"{'room':12} {'modules':>7} {'lines':>6} {'budget':>6}")
     for room, budget in BUDGETS.items():
         modules = list(PACKAGE.glob("*.py") if room == "(root)" else (PACKAGE / room).rglob("*.py"))
@@ -61,7 +61,7 @@ def main() -> int:
     print()
     for name, limit in LIMITS.items():
         print(f"{name:28} {found[name]:6} of {limit:6}{'  TOO MUCH' if name in over else ''}")
-    return 1 if over else 0
+    return 1 if over and "--strict" in sys.argv else 0
 
 
 if __name__ == "__main__":

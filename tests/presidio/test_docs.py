@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pii_components.evaluate.tables import markdown_table
-
 import en_pii_edu
 from pii_components.about import __version__
 from pii_components.errors import Errors
+from pii_components.evaluate.tables import markdown_table
 from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.presidio.settings import Naming
 
