@@ -10,14 +10,12 @@ no network. What it finds is merged under our priorities, and nothing that was p
 when the component is made.
 """
 
-import difflib
-import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import srsly
 from spacy import util
@@ -30,20 +28,8 @@ from ..labels import DETAIL_LABELS, LABELS
 from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, resolve_overlaps, write_spans
 from .settings import label_of, presidio_needed
 
-presidio_needed("presidio_source")
-
-from presidio_analyzer import (  # noqa: E402
-    AnalyzerEngine,
-    EntityRecognizer,
-    PatternRecognizer,
-    RecognizerRegistry,
-    RecognizerResult,
-    RemoteRecognizer,
-    predefined_recognizers,
-)
-from presidio_analyzer.nlp_engine import SpacyNlpEngine  # noqa: E402
-
-from .engine import artifacts_of  # noqa: E402
+if TYPE_CHECKING:
+    from presidio_analyzer import AnalyzerEngine, RecognizerResult
 
 DEFAULT_RECOGNIZERS = ("IbanRecognizer", "CreditCardRecognizer", "UsSsnRecognizer", "UsPassportRecognizer")
 # What Presidio gives a weak pattern that has a word of context near it; alone, such a pattern has .05.
@@ -88,21 +74,13 @@ def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
     return pieces
 
 
-class DocEngine(SpacyNlpEngine):
-    """An NLP engine with nothing to load: `AnalyzerEngine.analyze` is given what it would be asked for."""
-
-    def is_punct(self, word: str, language: str) -> bool:
-        """RETURNS (bool): Whether it is no word; white space, which is a token of its own in a Doc, is none either."""
-        return super().is_punct(word, language) or bool(self.get_nlp(language).vocab[word].is_space)
-
-
-def _candidate(doc: Doc, result: RecognizerResult, labels: Mapping[str, str]) -> Candidate | None:
+def _candidate(doc: Doc, result: "RecognizerResult", labels: Mapping[str, str]) -> Candidate | None:
     """RETURNS (Candidate | None): The whole tokens of a result; None if there is nothing but space."""
     span = doc.char_span(result.start, result.end, alignment_mode="expand")
     tokens = [token.i for token in span or () if not token.is_space]
     if not tokens:
         return None
-    source = (result.recognition_metadata or {}).get(RecognizerResult.RECOGNIZER_NAME_KEY, "")
+    source = (result.recognition_metadata or {}).get("recognizer_name", "")
     # For a data steward; names of types and patterns, nothing from the text.
     reason, why = f"Presidio: {result.entity_type}", result.analysis_explanation
     if why is not None:
@@ -117,46 +95,6 @@ def _candidate(doc: Doc, result: RecognizerResult, labels: Mapping[str, str]) ->
         source=f"presidio:{source}",
         reason=reason,
     )
-
-
-def make_recognizer(entry: str | Mapping[str, Any], *, language: str) -> EntityRecognizer:
-    """RETURNS (EntityRecognizer): Of an entry in the settings of `PresidioSource`, used for this language, whatever its country.
-    RAISES (PiiError): E842 if there is none, E843 if it would leave this machine, E844 if its settings are not usable."""
-    given = {"name": entry} if isinstance(entry, str) else dict(entry)
-    name = str(given.pop("name", ""))
-    kind = _class_of(name)
-    if kind is None and "patterns" not in given and "deny_list" not in given:
-        known = known_recognizers()
-        like = difflib.get_close_matches(name, known, n=5) or ["IbanRecognizer", "UsSsnRecognizer", f"{len(known) - 2} more"]
-        raise PiiError(Errors.E842, name=name[:60], known=", ".join(like))
-    if kind is not None and not _is_local(kind, given):
-        raise PiiError(Errors.E843, name=name)
-    try:
-        if kind is None:
-            return PatternRecognizer.from_dict({"name": name or "PatternRecognizer", "supported_language": language, **given})
-        return kind(supported_language=language, **given)  # type: ignore[no-any-return]
-    except PiiError:
-        raise
-    except Exception as err:
-        raise PiiError(Errors.E844, name=name[:60], reason=type(err).__name__) from err
-
-
-def _class_of(name: str) -> Any:
-    kind = getattr(predefined_recognizers, name, None)
-    return kind if isinstance(kind, type) and issubclass(kind, EntityRecognizer) else None
-
-
-def _is_local(kind: Any, given: Mapping[str, Any]) -> bool:
-    """RETURNS (bool): Whether a class neither calls a service nor fetches a model, where it has one by name that is no folder."""
-    path = given.get("model_name")
-    fetches = "model_name" in inspect.signature(kind).parameters and not (isinstance(path, str) and Path(path).is_dir())
-    return not issubclass(kind, RemoteRecognizer) and not fetches
-
-
-def known_recognizers() -> list[str]:
-    """RETURNS (list[str]): Names of Presidio's recognizers that neither call a service nor fetch a model."""
-    kinds = {name: _class_of(name) for name in dir(predefined_recognizers)}
-    return sorted(name for name, kind in kinds.items() if kind is not None and _is_local(kind, {}))
 
 
 @Language.factory(
@@ -205,9 +143,14 @@ class PresidioSource(Pipe):
         self.engine  # noqa: B018
 
     @property
-    def engine(self) -> AnalyzerEngine:
+    def engine(self) -> "AnalyzerEngine":
         """RETURNS (AnalyzerEngine): Presidio's engine with the recognizers of the settings. RAISES (PiiError): E002, E840 to E844."""
         if self._engine is None:
+            presidio_needed("presidio_source")
+            from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
+
+            from .source_engine import DocEngine, make_recognizer
+
             check_settings(self.cfg)
             language = self.cfg["language"]
             nlp_engine = DocEngine()
@@ -245,6 +188,8 @@ class PresidioSource(Pipe):
         return merge_found(doc, known, found) if found else known
 
     def _found(self, doc: Doc) -> list[Candidate]:
+        from .engine import artifacts_of
+
         try:
             results = self.engine.analyze(
                 doc.text,

@@ -79,7 +79,7 @@ def test_command_refuses_what_is_not_presidio(command, files):
 
 
 def test_command_writes_what_the_table_shows(command, files, tmp_path, monkeypatch):
-    from tests.presidio.helpers import names_pipeline
+    from tests.presidio.common import names_pipeline
 
     from pii_components.presidio import build_analyzer
 
