@@ -34,6 +34,7 @@ class Candidate:
     reason (str): One short line that a data steward can read.
     roles (tuple[float, ...]): For names, one probability per role in the order of `labels.ROLES`; else empty.
     likely (str): Of a name that is hidden since nobody is sure, the likeliest role; empty if it is the one in the label.
+    person (int | None): Of a name, whose it is: equal numbers are one person of the document; None if nobody has linked it.
     """
 
     start: int
@@ -44,6 +45,7 @@ class Candidate:
     reason: str = ""
     roles: tuple[float, ...] = ()
     likely: str = ""
+    person: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
@@ -68,6 +70,8 @@ def install_extensions() -> None:
     for name in ("pii_source", "pii_role", "pii_reason"):
         if not Span.has_extension(name):
             Span.set_extension(name, default="")
+    if not Span.has_extension("pii_person"):
+        Span.set_extension("pii_person", default=None)
     for name in ("deidentified", "pii_scope"):
         if not Doc.has_extension(name):
             Doc.set_extension(name, default=None)
@@ -118,6 +122,7 @@ def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
             reason=span._.pii_reason,
             roles=tuple(roles[i]) if roles is not None and i < len(roles) else (),
             likely=_likely(span),
+            person=span._.pii_person,
         )
         for i, span in enumerate(group)
     ]
@@ -144,6 +149,7 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
             raise PiiError(Errors.E001, start=cand.start, end=cand.end, length=len(doc))
         span = Span(doc, cand.start, cand.end, label=cand.label)
         span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
+        span._.pii_person = cand.person
         spans.append(span)
     kept = dict(doc.spans[key].attrs) if key in doc.spans else {}  # what a component noted for those after it
     doc.spans[key] = spans

@@ -10,12 +10,12 @@ import pytest
 import spacy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pii_components.context.people import Mention, link, parse_form, same_person
 from spacy.tokens import Doc
 
 from pii_components.context.component import PiiContext, make_pii_context  # noqa: F401  (registers the factory)
 from pii_components.context.cues import compile_cues, load_cues
 from pii_components.context.evidence import figures
-from pii_components.context.people import Mention, link, parse_form, same_person
 from pii_components.context.settings import ContextSettings
 from pii_components.errors import PiiError
 from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, ROLES, is_name, label_for_role

@@ -3,9 +3,9 @@
 import numpy
 import pytest
 import spacy
+from pii_components.context.people import parse_form
 
 from pii_components.context.component import PiiContext
-from pii_components.context.people import parse_form
 from pii_components.context.role_encoder import GIVEN, NAME, PLACES, SURNAME, blind, kinds_of
 from pii_components.context.view import DocView
 from pii_components.labels import NAME_STUDENT

@@ -4,12 +4,12 @@ import math
 from dataclasses import replace
 
 import pytest
+from pii_components.context.people import Mention, link, parse_form
 
 from pii_components.context.component import PiiContext
 from pii_components.context.cues import compile_cues
 from pii_components.context.decide import in_company
 from pii_components.context.evidence import Evidence, People
-from pii_components.context.people import Mention, link, parse_form
 from pii_components.context.settings import ContextSettings
 from pii_components.context.view import DocView
 from pii_components.errors import PiiError

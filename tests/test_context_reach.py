@@ -3,11 +3,11 @@
 import numpy
 import pytest
 import spacy
+from pii_components.context.people import parse_form
 
 from pii_components.context.cues import NOT_NAME
 from pii_components.context.decide import is_many, is_misspelled, is_rare, is_strange, settle
 from pii_components.context.evidence import Evidence, People, Weighed
-from pii_components.context.people import parse_form
 from pii_components.context.settings import ContextSettings
 from pii_components.context.view import DocView
 from pii_components.errors import PiiError

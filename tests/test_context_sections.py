@@ -3,10 +3,10 @@
 import random
 
 import pytest
+from pii_components.context.people import is_near_table, is_slip, parse_form, respell
 
 from pii_components.context.component import PiiContext
 from pii_components.context.component import people as context_spelling
-from pii_components.context.people import is_near_table, is_slip, parse_form, respell
 from pii_components.context.settings import ContextSettings
 from pii_components.context.view import DocView
 from pii_components.labels import NAME_CITED, NAME_STUDENT

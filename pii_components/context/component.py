@@ -262,25 +262,25 @@ class PiiContext(Saved, Pipe):
         # CHARACTER only if anything tells of a story
         roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
         found = []
-        for person, w in zip(seen.people.persons, seen.weighed, strict=True):
+        for n, w in enumerate(seen.weighed):
             role, reason = decide(w.evidence, w.model, roles=roles)
-            found += self._written(seen.people, person, role, reason)
+            found += self._written(seen.people, n, role, reason)
         return found
 
     def _written(
-        self, people: People, person: Sequence[int], role: str, reason: str, score: float = -1.0, likely: str = ""
+        self, people: People, number: int, role: str, reason: str, score: float = -1.0, likely: str = ""
     ) -> list[Candidate]:
         """A person's mentions with a role.
 
         score (float): Takes the place of the detector's, if 0 or more. likely (str): Another role that is likelier; empty if none is.
         """
-        found = []
+        found, person = [], people.persons[number]
         for i in person:
             here = any(e.role == (likely or role) for e in people.evidence[i])
             note = reason if here or len(person) == 1 else f"{reason} (another mention)"
             cand = people.cands[i]
             taken = cand.score if score < 0 else score
-            found.append(replace(cand, label=label_for_role(role), reason=note, score=taken, likely=likely))
+            found.append(replace(cand, label=label_for_role(role), reason=note, score=taken, likely=likely, person=number))
         return found
 
     def _decided_by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
@@ -298,7 +298,7 @@ class PiiContext(Saved, Pipe):
         ]
         alone = [sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in settled]
         chances = in_company(alone, seen.people, self.settings)
-        for n, (person, w, p, private) in enumerate(zip(seen.people.persons, seen.weighed, settled, chances, strict=True)):
+        for n, (w, p, private) in enumerate(zip(seen.weighed, settled, chances, strict=True)):
             if private >= least:
                 roles: Sequence[str] = PRIVATE
             elif p[-1] > p[:-1].max():
@@ -313,7 +313,7 @@ class PiiContext(Saved, Pipe):
             likely = ROLES[int(believed.argmax())] if role in PRIVATE else role
             unsure = likely != role
             reason = reason_for(likely, w.evidence, w.model) + ("; hidden, to be safe" if unsure else "")
-            found += self._written(seen.people, person, role, reason, min(score, 1.0), likely if unsure else "")
+            found += self._written(seen.people, n, role, reason, min(score, 1.0), likely if unsure else "")
         return found
 
 

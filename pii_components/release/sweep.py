@@ -50,7 +50,7 @@ def people_in(text: str, names: Sequence[tuple[int, int]]) -> Iterator[tuple[str
     text (str): A document. names (Sequence[tuple[int, int]]): Start and end of each name, sorted.
     YIELDS (tuple[str, tuple[str, ...]]): A folded surname, and the folded given names beside it.
     """
-    people, _ = link([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b in names])
+    people, *_ = link([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b in names])
     for person in people:
         given = tuple(w for w, kind in zip(person.words, person.kinds, strict=True) if kind == GIVEN and len(w) > 1)
         for word, kind in zip(person.words, person.kinds, strict=True):

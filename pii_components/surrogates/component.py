@@ -523,7 +523,10 @@ class HipsSurrogate(Saved, Pipe):
         text, found, actions = read
         replacements = plan(
             text,
-            [Item(start, end, label, action) for (label, start, end, _), action in zip(found, actions, strict=True)],
+            [
+                Item(start, end, label, action, span._.pii_person if is_name(label) else None)
+                for (label, start, end, span), action in zip(found, actions, strict=True)
+            ],
             profile=self._profile,
             chance=self.chance(doc, text),
             known=self._observed,

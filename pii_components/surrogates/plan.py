@@ -27,7 +27,7 @@ from ..labels import (
     USERNAME,
 )
 from ..names.letters import norm
-from ..names.link import link_words, spell_initials
+from ..names.link import links_of, spell_initials
 from ..names.parse import Mention, read_mention
 from ..names.table import name_table
 from ..offsets import Replacement
@@ -161,9 +161,9 @@ def plan(
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     names = [item for item in items if item.label in _NAMES and item.action in _ANEW]
-    read = [read_mention(text[start:end], before=text[max(0, start - 20) : start]) for start, end, _, _ in names]
+    read = [read_mention(text[start:end], before=text[max(0, start - 20) : start]) for start, end, *_ in names]
     mentions = spell_initials(read)
-    people, owners, places = link_words(mentions)
+    people, owners, places = links_of(mentions, [item.person for item in names])
     table = name_table()
     fixed = fixed_names(people, owners, names, profile)
     forbidden = _forbidden(text, items, read, known, local=local)

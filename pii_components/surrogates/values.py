@@ -115,9 +115,11 @@ class Item(NamedTuple):
     """A span of a document and what shall become of it.
 
     start (int), end (int): Characters, end exclusive. label (str): Its label. action (str): One of `profiles.ACTIONS`.
+    person (int | None): Of a name, whose it is, if that was found out before: equal numbers are one person.
     """
 
     start: int
     end: int
     label: str
     action: str
+    person: int | None = None
