@@ -355,7 +355,7 @@ class _RoleLinker:
         }
         # Those that say most about themselves first, so that the others can follow them.
         for i in sorted(
-            rest, key=lambda i: (not self.mentions[i].form.words, not self.wanted[i], True in self._initials(i), i)
+            rest, key=lambda i: (not self.mentions[i].form.words, not self.wanted[i], True not in self.mentions[i].form.initials, i)
         ):
             self._place(i)
         origin = {n: group[0] for group in self.same for n in group}
@@ -366,9 +366,6 @@ class _RoleLinker:
             for i, o in enumerate(self.owners)
         ]
         return _ordered(self.mentions, self.people, self.owners, places)
-
-    def _initials(self, i: int) -> tuple[bool, ...]:
-        return self.mentions[i].form.initials
 
     def _fits(self, i: int) -> list[int]:
         """RETURNS (list[int]): The people whose name a mention is, as well as it is anybody's."""
