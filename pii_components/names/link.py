@@ -345,7 +345,7 @@ class _RoleLinker:
     def links(self) -> Links:
         rest = []
         for i, mention in enumerate(self.mentions):
-            if mention.form.full and self._fits(i):
+            if mention.form.full and self._is_exact(i):
                 self._give(i, self._nearest(i, self._fits(i)))
             else:
                 rest.append(i)
@@ -372,6 +372,11 @@ class _RoleLinker:
         tried = self.matches[i]
         best = max((match[0] for match in tried if match), default=0)
         return [n for p, match in enumerate(tried) if match and match[0] == best for n in self.same[p]]
+
+    def _is_exact(self, i: int) -> bool:
+        """RETURNS (bool): Whether all words of a mention are words of somebody as they stand: "Will Turner" may be William Turner's brother."""
+        least = 20 * len(self.mentions[i].form.words)
+        return any(match and match[0] >= least for match in self.matches[i])
 
     def _place(self, i: int) -> None:
         wanted, cue, form = self.wanted[i], self.cues[i], self.mentions[i].form

@@ -44,6 +44,8 @@ def test_detection_and_surrogates_see_the_same_people(names, owners):
         (("Ana Lopez", "Lopez"), {0: STUDENT, 1: CITED}, [0, 1]),  # "Lopez (2014)" in an essay signed Ana Lopez
         (("Ana Lopez", "Lopez"), {0: STUDENT, 1: {"CITED": 1.0}}, [0, 0]),
         (("Ana Lopez", "Lopez", "Lopez"), {0: STUDENT, 1: CITED, 2: CITED}, [0, 1, 1]),
+        (("William Turner", "Will Turner"), {0: CITED, 1: {"CONNECTED": 4.0}}, [0, 1]),
+        (("William Turner", "Will Turner"), {0: {"CONNECTED": 4.0}}, [0, 0]),
         (("Ana Lopez", "Ben Lopez", "Lopez"), {0: STUDENT, 1: CITED}, [0, 1, 0]),  # in doubt, who is protected
         (("Ana Lopez", "Ben Lopez", "Lopez"), {0: CITED, 1: STUDENT, 2: CITED}, [0, 1, 0]),
     ],
