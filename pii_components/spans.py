@@ -31,6 +31,7 @@ class Candidate:
     source (str): "model", a rule's id, "roster" or "propagation". reason (str): One short line that a data steward can read.
     roles (tuple[float, ...]): For names, one probability per role in the order of `labels.ROLES`; else empty.
     likely (str): Of a name that is hidden since nobody is sure, the likeliest role; empty if it is the one in the label.
+    person (int | None): Of a name, whose it is: equal numbers are one person of the document; None if nobody has linked it.
     """
 
     start: int
@@ -41,6 +42,7 @@ class Candidate:
     reason: str = ""
     roles: tuple[float, ...] = ()
     likely: str = ""
+    person: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
@@ -65,6 +67,8 @@ def install_extensions() -> None:
     for name in ("pii_source", "pii_role", "pii_reason"):
         if not Span.has_extension(name):
             Span.set_extension(name, default="")
+    if not Span.has_extension("pii_person"):
+        Span.set_extension("pii_person", default=None)
     for name in ("deidentified", "pii_scope"):
         if not Doc.has_extension(name):
             Doc.set_extension(name, default=None)
@@ -104,7 +108,7 @@ def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
         score, role = float(scores[i]) if i < len(scores) else 1.0, span._.pii_role
         likely = role if is_name(span.label_) and role in ROLES and role != role_of(span.label_) else ""
         about = (score, span._.pii_source, span._.pii_reason, tuple(roles[i]) if i < len(roles) else (), likely)
-        found.append(Candidate(span.start, span.end, span.label_, *about))
+        found.append(Candidate(span.start, span.end, span.label_, *about, span._.pii_person))
     return sorted(found, key=lambda c: (c.start, c.end))
 
 
@@ -122,6 +126,7 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
             raise PiiError(Errors.E001, start=cand.start, end=cand.end, length=len(doc))
         span = Span(doc, cand.start, cand.end, label=cand.label)
         span._.pii_source, span._.pii_role, span._.pii_reason = cand.source, cand.role, cand.reason
+        span._.pii_person = cand.person
         spans.append(span)
     attrs = dict(doc.spans[key].attrs) if key in doc.spans else {}  # what a component noted for those after it
     doc.spans[key] = spans

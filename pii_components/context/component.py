@@ -165,9 +165,9 @@ class PiiContext(Pipe):
         # CHARACTER only if anything tells of a story
         roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
         found = []
-        for person, w in zip(seen.people.persons, seen.weighed, strict=True):
+        for n, w in enumerate(seen.weighed):
             role, reason = decide(w.evidence, w.model, roles=roles)
-            found += _written(seen.people, person, role, reason)
+            found += _written(seen.people, n, role, reason)
         return found
 
     def _by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
@@ -184,7 +184,7 @@ class PiiContext(Pipe):
         each = [sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in adjusted]
         chances = isolation_penalty(each, seen.people, self.settings)
         found = []
-        for n, (person, w, p, private) in enumerate(zip(seen.people.persons, seen.weighed, adjusted, chances, strict=True)):
+        for n, (w, p, private) in enumerate(zip(seen.weighed, adjusted, chances, strict=True)):
             if private < least and p[-1] > p[:-1].max():
                 continue
             roles = [role for role in ROLES if (role in PRIVATE) == (private >= least)]
@@ -196,7 +196,7 @@ class PiiContext(Pipe):
             likely = ROLES[int(believed.argmax())] if role in PRIVATE else role
             unsure = likely != role
             reason = reason_for(likely, w.evidence, w.model) + ("; hidden, to be safe" if unsure else "")
-            found += _written(seen.people, person, role, reason, min(score, 1.0), likely if unsure else "")
+            found += _written(seen.people, n, role, reason, min(score, 1.0), likely if unsure else "")
         return found
 
     def _part(self, name: str) -> bytes:
@@ -243,16 +243,16 @@ class PiiContext(Pipe):
 
 
 def _written(
-    people: People, person: Sequence[int], role: str, reason: str, score: float | None = None, likely: str = ""
+    people: People, number: int, role: str, reason: str, score: float | None = None, likely: str = ""
 ) -> list[Candidate]:
     """A person's mentions with a role; score takes the place of the detector's; likely: another role that is likelier."""
-    found = []
+    found, person = [], people.persons[number]
     for i in person:
         here = any(e.role == (likely or role) for e in people.evidence[i])
         note = reason if here or len(person) == 1 else f"{reason} (another mention)"
         cand = people.cands[i]
         taken = cand.score if score is None else score
-        found.append(replace(cand, label=label_for_role(role), reason=note, score=taken, likely=likely))
+        found.append(replace(cand, label=label_for_role(role), reason=note, score=taken, likely=likely, person=number))
     return found
 
 

@@ -12,6 +12,9 @@ from spacy.tokens import Doc
 
 from ..labels import CHARACTER, CONNECTED, ROLES, is_name
 from ..names.letters import fold
+from ..names.link import RoleCues, link_with_roles, spell_initials
+from ..names.parse import Form, read_tokens
+from ..names.spelling import is_near_table, respell
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_initial, story_pattern, words
 from ..spans import PROPAGATION, Candidate
@@ -32,7 +35,6 @@ from .evidence import (
     weigh_header,
 )  # fmt: skip
 from .find import FORM_SOURCES, find_by_cue
-from .people import Form, Mention, is_near_table, link, parse_form, respell
 from .repair import drop_unnamed, repair
 from .settings import ContextSettings
 from .view import DocView, Place
@@ -214,17 +216,22 @@ class Examiner:
     def people(self, view: DocView, cands: Sequence[Candidate], cache: dict[Place, list[Evidence]]) -> People:
         """RETURNS (People): Some names of a document, and whose they are. cache: What cues say of places, kept over several calls."""
         cands = sorted(cands, key=lambda c: c.start)
-        forms = respell([parse_form(view.words[c.start : c.end]) for c in cands])
+        read = [read_tokens(view.words[c.start : c.end]) for c in cands]
+        forms = respell([mention.form for mention in read])
         places = view.places(cands)
         for place in places:
             if place not in cache:
                 cache[place] = mention_evidence(place, self.rules, self.settings)
         evidence = weigh_header(places, [cache[place] for place in places], self.settings)
-        mentions = [
-            Mention(i, c.start, form, own_scores(e), signs=signs(place, e), addressed=is_addressed(e))
-            for i, (c, form, place, e) in enumerate(zip(cands, forms, places, evidence, strict=True))
+        cues = [
+            RoleCues(c.start, own_scores(e), signs=signs(place, e), addressed=is_addressed(e))
+            for c, place, e in zip(cands, places, evidence, strict=True)
         ]
-        persons = link(mentions, margin=self.settings.split_margin, signed=self.settings.split_signed)
+        named = spell_initials([mention._replace(form=form) for mention, form in zip(read, forms, strict=True)])
+        links = link_with_roles(named, cues, margin=self.settings.split_margin, signed=self.settings.split_signed)
+        persons: list[list[int]] = [[] for _ in links.people]
+        for i, owner in enumerate(links.owners):
+            persons[owner].append(i)
         return People(cands, forms, places, evidence, persons)
 
     def _own(self, people: People, i: int) -> float:

@@ -21,11 +21,12 @@ import numpy
 
 from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
 from ..names.letters import fold
+from ..names.parse import Form, read_tokens
+from ..names.spelling import is_near_table
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, words
 from ..spans import PROPAGATION, Candidate
 from .cues import NOT_NAME, CueRules
-from .people import Form, is_near_table, parse_form
 from .settings import ContextSettings
 from .view import DocView, Place
 
@@ -41,13 +42,13 @@ class Figures(NamedTuple):
 
     def of(self, form: Form) -> str:
         """RETURNS (str): The role of the figure with this full name; the empty string if there is none."""
-        return self.full.get(_key(form), "") if len(form.words) + len(form.initials) > 1 else ""
+        return self.full.get(_key(form), "") if len(form.words) + len(form.letters) > 1 else ""
 
 
 def _key(form: Form) -> str:
     words = form.words[1:] + form.words[:1] if form.comma else form.words
     # "Franklin D. Roosevelt" is "Franklin Roosevelt", but of "J. K. Rowling" nothing else is left.
-    return " ".join(words if len(words) > 1 else (*form.initials, *words))
+    return " ".join(words if len(words) > 1 else (*form.letters, *words))
 
 
 @cache
@@ -59,8 +60,8 @@ def figures() -> Figures:
             name = line.partition("#")[0].strip()
             if not name:
                 continue
-            form = parse_form(name.rstrip("*").replace("-", " ").replace(",", "").split())
-            if len(form.words) + len(form.initials) > 1:
+            form = read_tokens(name.rstrip("*").replace("-", " ").replace(",", "").split()).form
+            if len(form.words) + len(form.letters) > 1:
                 found.full.setdefault(_key(form), role)
             if form.surname:
                 found.surname.setdefault(form.surname, role)
@@ -201,7 +202,7 @@ def name_logit(
         total += settings.support_position
     if "beset" in zones:
         total += settings.support_beset
-    several = form.full or (form.words and form.initials)
+    several = form.full or (form.words and form.letters)
     tabled = several and all(in_table(word) or is_near_table(word) for word in form.words)
     if not denied and tabled and not all(map(common, form.words)):
         total += settings.support_table
@@ -354,7 +355,7 @@ def features(
     shares /= shares.sum()
     n, length = len(mine), max(len(view), 1)
     table, lists = name_table(), words()
-    longest = max(forms, key=lambda form: (len(form.words), len(form.initials)))
+    longest = max(forms, key=lambda form: (len(form.words), len(form.letters)))
     first_word, last_word = (longest.given or (longest.words[0] if longest.words else "")), longest.surname
     styles = [case_style(view.words[c.start]) for c in cands]
     values = [
@@ -372,7 +373,7 @@ def features(
         cands[0].start / length,
         cands[-1].start / length,
         any(form.full for form in forms),
-        any(form.initials for form in forms),
+        any(form.letters for form in forms),
         any(form.comma for form in forms),
         bool(first_word) and table.is_given(first_word),
         bool(last_word) and table.is_surname(last_word),

@@ -17,13 +17,13 @@ from spacy.tokens import Doc
 from thinc.api import Model
 
 from ..errors import Errors, PiiError
-from ..names.letters import fold
+from ..names.letters import fold, norm
+from ..names.parse import Form
 from ..names.table import name_table
 from ..names.wordlists import is_initial, words
 from ..ner.layers import build_layout_wordpiece_encoder, window_starts
 from ..ner.onnx import OnnxShim
 from .evidence import People
-from .people import Form
 from .view import DocView
 
 # Kinds of placeholders; NAME where nobody knows whether a lone word is a given name or a surname.
@@ -95,7 +95,7 @@ def kinds_of(tokens: Sequence[str], form: Form, forms: Sequence[Form]) -> list[i
     given = {part for other in forms if other.full for part in (other.words[1:] if other.comma else other.words[:-1])}
     if (word in surnames) != (word in given):
         kinds[n] = SURNAME if word in surnames else GIVEN
-    elif form.initials:
+    elif form.letters:
         kinds[n] = SURNAME
     else:
         table = name_table()
@@ -114,7 +114,7 @@ def _bare(token: str) -> str:
         return ""
     if bare in words().suffixes or bare in words().particles:
         return ""
-    return (word[:-2] if word.endswith("'s") and len(word) > 3 else word).rstrip(".")
+    return norm(word[:-2] if word.endswith("'s") and len(word) > 3 else word)
 
 
 WINDOW, OVERLAP = 512, 64

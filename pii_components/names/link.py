@@ -12,12 +12,13 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from importlib import resources
 from operator import eq
 from typing import NamedTuple
 
+from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
 from .letters import norm
 from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
 from .table import name_table
@@ -91,9 +92,11 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
         if len(places) == len(norms):
             return score, tuple([places[i] for i in range(len(norms))])
     if not lone and len(norms) == len(full) and all(initials):
-        # Initials alone, in the order of the name, whatever kinds they look like: "H.H." is Hoang Hien.
-        in_order = all(whole.startswith(letter) for letter, whole in zip(norms, full, strict=True))
-        return (len(norms), tuple(range(len(norms)))) if in_order else None
+        # Initials alone, in the order of the name, whatever kinds they look like: "H.H." is Hoang Hien, and "E.N." "Nikuze, Esther".
+        for order in _orders(full_kinds):
+            if all(full[p].startswith(letter) for letter, p in zip(norms, order, strict=True)):
+                return len(norms), order
+        return None
     for i, word in enumerate(norms):
         if i not in places and initials[i]:
             options = [p for p in free if full[p].startswith(word)]
@@ -111,9 +114,15 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
                 score += 4
     if len(places) < len(norms):
         return None
-    if not lone and all(initials) and (places[0], places[len(norms) - 1]) != (0, len(full) - 1):
+    if not lone and all(initials) and (places[0], places[len(norms) - 1]) not in [(o[0], o[-1]) for o in _orders(full_kinds)]:
         return None
     return score, tuple([places[i] for i in range(len(norms))])
+
+
+def _orders(kinds: tuple[str, ...]) -> list[tuple[int, ...]]:
+    """RETURNS (list[tuple[int, ...]]): The order of a person's words as they stand, and with the surname last where it stands first."""
+    here = tuple(range(len(kinds)))
+    return [here, (*here[1:], 0)] if kinds[0] == FAMILY != kinds[-1] else [here]
 
 
 def _is_like_one_of(word: str, full: tuple[str, ...]) -> bool:
@@ -164,17 +173,8 @@ def is_known(word: str) -> bool:
     return table.is_given(word) or table.is_surname(word)
 
 
-__all__ = [
-    "FAMILY_FIRST",
-    "Person",
-    "is_typo",
-    "link",
-    "link_words",
-    "nicknames",
-    "nicknames_of",
-    "places_of",
-    "spell_initials",
-]
+# Roles that stay as they are in every shipped profile.
+KEPT = (CITED, CHARACTER)
 
 # Where the family name comes first.
 FAMILY_FIRST = frozenset({"CN", "KR", "VN"})
@@ -197,22 +197,101 @@ class Person(NamedTuple):
         return self.kinds.index(kind) if kind in self.kinds else None
 
 
-def link(mentions: Sequence[Mention]) -> tuple[list[Person], list[int]]:
-    """Link the names of one document to people.
+class Links(NamedTuple):
+    """Whose names the mentions of a document are.
 
-    mentions (Sequence[Mention]): In the order of the text.
-    RETURNS (tuple[list[Person], list[int]]): The people in order of first mention, and for each mention the place of its owner.
+    people (list[Person]): In order of first mention. owners (list[int]): For each mention the place of its person; -1 for none.
+    places (list[tuple[int, ...]]): For each mention, which word of its person each of its words is.
     """
-    people, owners, _ = link_words(mentions)
-    return people, owners
+
+    people: list[Person]
+    owners: list[int]
+    places: list[tuple[int, ...]]
 
 
-def link_words(mentions: Sequence[Mention]) -> tuple[list[Person], list[int], list[tuple[int, ...]]]:
-    """RETURNS (tuple): What `link` does, and for each mention which word of its owner each of its words is."""
+class RoleCues(NamedTuple):
+    """What the words around one mention say of its role.
+
+    position (int): Where it stands. own (Mapping[str, float]): Log-odds per role. signs (bool): Whether it heads or signs the text.
+    addressed (bool): Whether it is thanked or written to, which a teacher may be too, and nothing else connects it.
+    """
+
+    position: int
+    own: Mapping[str, float]
+    signs: bool = False
+    addressed: bool = False
+
+
+def link(mentions: Sequence[Mention]) -> Links:
+    """RETURNS (Links): Who is named, by the names alone. mentions (Sequence[Mention]): In the order of the text."""
     if len(mentions) == 1:
         words = mentions[0].words
         alone = [_person(words, mentions[0].gender)] if words else []
-        return alone, [len(alone) - 1], [places_of(mentions[0], alone[0]) if alone else ()]
+        return Links(alone, [len(alone) - 1], [places_of(mentions[0], alone[0]) if alone else ()])
+    people, matches = _people(mentions)
+    found, places = _assign(mentions, people, matches)
+    return _ordered(mentions, people, found, places)
+
+
+def link_with_roles(
+    mentions: Sequence[Mention], cues: Sequence[RoleCues], *, margin: float, signed: float | None = None
+) -> Links:
+    """Who is named, by the names and by what stands around them: a bare or initialled name whose own cues speak clearly for another role
+    than that person's is somebody else ("Smith (2014)" in an essay signed Ana Smith). Where doubt is left, the protected one is chosen.
+
+    mentions (Sequence[Mention]), cues (Sequence[RoleCues]): In the order of the text.
+    margin (float): Log-odds by which a role has to lead to be clear. signed (float | None): The same, against who signs the text.
+    RETURNS (Links): Every mention has an owner.
+    """
+    people, matches = _people(mentions)
+    return _RoleLinker(mentions, cues, people, matches, margin, margin if signed is None else signed).links()
+
+
+def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Links:
+    """The people of a document whose names were linked before, as `link_with_roles` did.
+
+    mentions (Sequence[Mention]): In the order of the text. persons (Sequence[int | None]): Equal numbers are one person; None for a mention
+        that was not linked: it goes to who has that name.
+    RETURNS (Links): The people with the fullest of their forms.
+    """
+    if all(person is None for person in persons):
+        return link(mentions)
+    fullest: dict[int, Mention] = {}
+    for mention, number in zip(mentions, persons, strict=True):
+        if number is not None and mention.form.norms:
+            best = fullest.get(number)
+            if best is None or _rank(mention.form) < _rank(best.form):
+                fullest[number] = mention
+    places_in = {number: n for n, number in enumerate(fullest)}
+    people = _agree([_person(mention.words) for mention in fullest.values()])
+    owners: list[int] = []
+    for mention, number in zip(mentions, persons, strict=True):
+        owner = places_in.get(number, -1) if number is not None and mention.form.norms else -1
+        if owner < 0 and mention.form.norms:
+            scores = [match[0] if (match := match_form(mention.form, p.words, p.kinds)) else 0 for p in people]
+            owner = scores.index(max(scores)) if any(scores) else len(people)
+            if owner == len(people):
+                people.append(_person(mention.words))
+        owners.append(owner)
+    places = [places_of(m, people[o]) if o >= 0 else () for m, o in zip(mentions, owners, strict=True)]
+    return _ordered(mentions, people, owners, places)
+
+
+def _ordered(
+    mentions: Sequence[Mention], people: Sequence[Person], found: Sequence[int], places: list[tuple[int, ...]]
+) -> Links:
+    """RETURNS (Links): People without a mention left out, the others in the order of the text, with the gender that a title tells."""
+    seen = {old: new for new, old in enumerate(dict.fromkeys([o for o in found if o >= 0]))}
+    owners = [seen[o] if o >= 0 else -1 for o in found]
+    ordered = [people[old] for old in seen]
+    for mention, owner in zip(mentions, owners, strict=True):
+        if mention.gender and owner >= 0 and not ordered[owner].gender:
+            ordered[owner] = ordered[owner]._replace(gender=mention.gender)
+    return Links(ordered, owners, places)
+
+
+def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match | None]]]:
+    """RETURNS (tuple): Who may be named, by the fullest forms, and for each mention what `match_form` says of each of them."""
     # What is written alike belongs to the same people, and is looked at once: forms are asked for by number from here on.
     numbers: dict[Form, int] = {}
     of_mention = [numbers.setdefault(mention.form, len(numbers)) for mention in mentions]
@@ -231,7 +310,7 @@ def link_words(mentions: Sequence[Mention]) -> tuple[list[Person], list[int], li
             if match:
                 break
         else:
-            people.append(_person(mentions[of_mention.index(number)].words))
+            people.append(_person_of(mentions[of_mention.index(number)]))
     before, people = people, _agree(people)
     for form, tried in zip(forms, matches, strict=True):
         if form.norms:
@@ -241,14 +320,144 @@ def link_words(mentions: Sequence[Mention]) -> tuple[list[Person], list[int], li
                         tried[p] = match_form(form, person.words, person.kinds)
             for person in people[len(tried) :]:
                 tried.append(match_form(form, person.words, person.kinds))
-    found, places = _assign(mentions, people, [matches[number] for number in of_mention])
-    seen = {old: new for new, old in enumerate(dict.fromkeys([o for o in found if o >= 0]))}
-    owners = [seen[o] if o >= 0 else -1 for o in found]
-    ordered = [people[old] for old in seen]
-    for mention, owner in zip(mentions, owners, strict=True):
-        if mention.gender and owner >= 0 and not ordered[owner].gender:
-            ordered[owner] = ordered[owner]._replace(gender=mention.gender)
-    return ordered, owners, places
+    return people, [matches[number] for number in of_mention]
+
+
+class _RoleLinker:
+    """The state of `link_with_roles`: persons, their mentions so far, and what their cues say together."""
+
+    def __init__(
+        self,
+        mentions: Sequence[Mention],
+        cues: Sequence[RoleCues],
+        people: list[Person],
+        matches: Sequence[Sequence[Match | None]],
+        margin: float,
+        signed: float,
+    ) -> None:
+        self.mentions, self.cues, self.people, self.matches = mentions, cues, people, matches
+        self.margin, self.signed = margin, signed
+        self.members: list[list[int]] = [[] for _ in people]
+        self.same: list[list[int]] = [[n] for n in range(len(people))]  # a person, and who was split off
+        self.owners = [-1] * len(mentions)
+        self.wanted = [best_role(cue.own, margin) for cue in cues]
+
+    def links(self) -> Links:
+        rest = []
+        for i, mention in enumerate(self.mentions):
+            if mention.form.full and self._is_exact(i):
+                self._give(i, self._nearest(i, self._fits(i)))
+            else:
+                rest.append(i)
+        self.roles = [best_role(_sum(self.cues[i].own for i in group), self.margin) for group in self.members]
+        self.signers = {
+            n for n, group in enumerate(self.members) if self.roles[n] == STUDENT and any(self.cues[i].signs for i in group)
+        }
+        # Those that say most about themselves first, so that the others can follow them.
+        for i in sorted(
+            rest,
+            key=lambda i: (not self.mentions[i].form.words, not self.wanted[i], True not in self.mentions[i].form.initials, i),
+        ):
+            self._place(i)
+        origin = {n: group[0] for group in self.same for n in group}
+        places = [
+            match[1]
+            if origin[o] < len(self.matches[i]) and (match := self.matches[i][origin[o]])
+            else places_of(self.mentions[i], self.people[o])
+            for i, o in enumerate(self.owners)
+        ]
+        return _ordered(self.mentions, self.people, self.owners, places)
+
+    def _fits(self, i: int) -> list[int]:
+        """RETURNS (list[int]): The people whose name a mention is, as well as it is anybody's."""
+        tried = self.matches[i]
+        best = max((match[0] for match in tried if match), default=0)
+        return [n for p, match in enumerate(tried) if match and match[0] == best for n in self.same[p]]
+
+    def _is_exact(self, i: int) -> bool:
+        """RETURNS (bool): Whether all words of a mention are words of somebody as they stand: "Will Turner" may be William Turner's brother."""
+        least = 20 * len(self.mentions[i].form.words)
+        return any(match and match[0] >= least for match in self.matches[i])
+
+    def _place(self, i: int) -> None:
+        wanted, cue, form = self.wanted[i], self.cues[i], self.mentions[i].form
+        clear = wanted not in KEPT or best_role(cue.own, self.signed) == wanted
+        everybody = self._fits(i)
+        fitting = [
+            n
+            for n in everybody
+            if not wanted
+            or not self.roles[n]
+            or self.roles[n] == wanted
+            or (not clear and (n in self.signers or (self.roles[n] not in KEPT and self._called_so(form, n))))
+            or self._addressed_teacher(cue, wanted, n)
+        ]
+        if fitting:
+            number = self._nearest(i, fitting)
+            if not wanted and self.roles[number] in KEPT:
+                protected = [n for n in fitting if self.roles[n] and self.roles[n] not in KEPT]
+                number = self._nearest(i, protected) if protected else number
+            if not self.members[number]:
+                self.roles[number] = wanted
+        else:
+            number = len(self.people)
+            self.people.append(_person_of(self.mentions[i]))
+            self.members.append([])
+            self.roles.append(wanted)
+            if everybody:
+                next(group for group in self.same if everybody[0] in group).append(number)
+            else:
+                self.same.append([number])
+        self._give(i, number)
+
+    def _give(self, i: int, number: int) -> None:
+        self.owners[i] = number
+        self.members[number].append(i)
+
+    def _nearest(self, i: int, numbers: Sequence[int]) -> int:
+        """RETURNS (int): Who was mentioned last before a mention, else first after it; somebody of whom there is a mention."""
+        here = self.cues[i].position
+
+        def key(n: int) -> tuple[int, int]:
+            places = [self.cues[j].position for j in self.members[n]]
+            before = [place for place in places if place < here]
+            return (0, here - max(before)) if before else (1, min(places)) if places else (2, 0)
+
+        return min(numbers, key=key)
+
+    def _called_so(self, form: Form, n: int) -> bool:
+        """RETURNS (bool): Whether somebody is called by this very word elsewhere, or has it for a first name: who is cited is not."""
+        return form.single and any(
+            self.mentions[j].form == form or self.mentions[j].form.given == form.norms[0] for j in self.members[n]
+        )
+
+    def _addressed_teacher(self, cue: RoleCues, wanted: str, n: int) -> bool:
+        """RETURNS (bool): Whether a teacher is thanked or written to: no reason to see two people."""
+        if (wanted, self.roles[n]) == (CONNECTED, INSTRUCTOR):
+            return cue.addressed
+        others = [self.cues[j] for j in self.members[n]]
+        return (wanted, self.roles[n]) == (INSTRUCTOR, CONNECTED) and all(
+            o.addressed or not o.own.get(CONNECTED) for o in others
+        )
+
+
+def best_role(own: Mapping[str, float], margin: float) -> str:
+    """RETURNS (str): The role that leads by at least `margin`; empty if none does."""
+    ranked = sorted(((own.get(role, 0.0), -i) for i, role in enumerate(ROLES)), reverse=True)
+    return ROLES[-ranked[0][1]] if ranked[0][0] - ranked[1][0] >= margin else ""
+
+
+def _sum(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for part in parts:
+        for role, value in part.items():
+            total[role] = total.get(role, 0.0) + value
+    return total
+
+
+def _person_of(mention: Mention) -> Person:
+    """RETURNS (Person): Somebody called so; of a mention that has no words, one without a name."""
+    return _person(mention.words) if mention.words else Person((), (), ())
 
 
 def _rank(form: Form) -> tuple[int, int, int]:

@@ -11,10 +11,12 @@ names and, the last one or the one before a comma, a surname, and most names are
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any, NamedTuple
 
 from .letters import is_letter, norm
+from .memo import per_batch
+from .obfuscated import rejoin
 from .table import name_table
 
 # Patronymics: the name after a father's, between given name and surname. "Ivan Petrovich Sidorov" -> "Boris Antonovich Or
@@ -108,6 +110,45 @@ class Form(NamedTuple):
     kinds: tuple[str, ...]
     initials: tuple[bool, ...]
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): What is written out."""
+        if True not in self.initials:
+            return self.norms
+        return tuple([word for word, initial in zip(self.norms, self.initials, strict=True) if not initial])
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """RETURNS (tuple[str, ...]): The initials."""
+        return tuple([word for word, initial in zip(self.norms, self.initials, strict=True) if initial])
+
+    @property
+    def comma(self) -> bool:
+        """RETURNS (bool): Whether the family name stands first, as in "Lopez, Maria"."""
+        return len(self.norms) > 1 and self.kinds[0] == FAMILY != self.kinds[-1]
+
+    @property
+    def single(self) -> bool:
+        """RETURNS (bool): Whether this is one word and nothing else."""
+        return len(self.norms) == 1 and not self.initials[0]
+
+    @property
+    def full(self) -> bool:
+        """RETURNS (bool): Whether at least two words are written out."""
+        return len(self.norms) - sum(self.initials) >= 2
+
+    @property
+    def surname(self) -> str:
+        """RETURNS (str): The last word, or the first before a comma; empty for initials."""
+        words = self.words
+        return "" if not words else words[0] if self.comma else words[-1]
+
+    @property
+    def given(self) -> str:
+        """RETURNS (str): The first word, or the first after a comma; empty if there is no second word."""
+        words = self.words
+        return "" if len(words) < 2 else words[1] if self.comma else words[0]
+
 
 class Mention(NamedTuple):
     """A name as it stands in a text; `Mention.of` makes one.
@@ -141,7 +182,16 @@ def read_mention(text: str, *, before: str = "") -> Mention:
     return _read(text, _title_before(before) if before else "")
 
 
-@lru_cache(maxsize=2048)
+def read_tokens(tokens: Sequence[str]) -> Mention:
+    """RETURNS (Mention): A name of which the tokens are known, letter by letter or torn over two lines maybe. tokens (Sequence[str]): Its words."""
+    text = ""
+    for token in rejoin(tokens):
+        glued = not text or token[:1] in ",.-'’" or text[-1:] in "-'’_" or token == "_"
+        text += token if glued else f" {token}"
+    return read_mention(" ".join(text.split()))
+
+
+@per_batch(2048)
 def _read(text: str, title: str) -> Mention:
     gender = TITLES.get(title, "")
     if text.isascii():

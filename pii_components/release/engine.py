@@ -84,6 +84,7 @@ class Found:
     source: str
     reason: str
     action: str = ""
+    person: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +154,7 @@ class Engine:
                 self._component.observe([doc])
                 spans = [doc[c.start : c.end] for c in read_spans(doc) if is_name(c.label)]
                 hidden = [s for s in spans if self.profile.action(s.label_, s._.pii_role) != KEEP]
-                self.surnames.add(record.text, [(s.start_char, s.end_char) for s in hidden])
+                self.surnames.add(record.text, [(s.start_char, s.end_char, s._.pii_person) for s in hidden])
                 del doc
 
     def results(self, records: Sequence[Record]) -> list[Result | Skip]:
@@ -237,6 +238,7 @@ class Engine:
                 cand.source,
                 cand.reason,
                 self.profile.action(cand.label, cand.role or span._.pii_role) if self.replace else "",
+                cand.person,
             )
             for cand in read_spans(doc)
             for span in (doc[cand.start : cand.end],)

@@ -259,7 +259,7 @@ class SweepLog(GrowingFile):
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
         names = [span for span in result.spans if is_name(span.label)]
-        hidden = [(s.start_char, s.end_char) for s in names if s.action != KEEP]
+        hidden = [(s.start_char, s.end_char, s.person) for s in names if s.action != KEEP]
         kept = [(s.start_char, s.end_char) for s in names if s.action == KEEP]
         alone, pairs = Surnames(self.token).add(record.text, hidden)
         row: dict[str, Any] = {"a": alone, "p": pairs, "k": sorted(map(self.token, words_of(record.text, kept)))}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from ..labels import NAME_STUDENT, is_name
 from ..names.letters import norm
-from ..names.link import link
+from ..names.link import links_of
 from ..names.parse import FAMILY, GIVEN, read_mention
 from ..names.wordlists import words
 from ..profiles import KEEP, Profile
@@ -44,10 +44,11 @@ class Hit:
     lower: bool = False
 
 
-def people_in(text: str, names: Sequence[tuple[int, int]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """YIELDS (tuple[str, tuple[str, ...]]): Each folded surname of a text with names at these offsets (sorted), and the folded given
-    names of who bears it. The one place where the sweep asks who is who."""
-    people, _ = link([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b in names])
+def people_in(text: str, names: Sequence[tuple[int, int, int | None]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """YIELDS (tuple[str, tuple[str, ...]]): Each folded surname of a text, and the folded given names of who bears it. names: start,
+    end, and whose it is as `span._.pii_person` says; sorted. The one place where the sweep asks who is who."""
+    mentions = [read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, _ in names]
+    people, *_ = links_of(mentions, [person for *_, person in names])
     for person in people:
         given = tuple(w for w, kind in zip(person.words, person.kinds, strict=True) if kind == GIVEN and len(w) > 1)
         for word, kind in zip(person.words, person.kinds, strict=True):
@@ -86,8 +87,8 @@ class Surnames:
     def __len__(self) -> int:
         return len(self.alone) + len(self.pairs)
 
-    def add(self, text: str, names: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
-        """Remember the surnames of a document in which the names at these offsets (sorted) are hidden.
+    def add(self, text: str, names: Sequence[tuple[int, int, int | None]]) -> tuple[list[str], list[str]]:
+        """Remember the surnames of a document in which names are hidden: see `people_in`.
 
         RETURNS (tuple[list[str], list[str]]): What was added to `alone` and to `pairs`.
         """

@@ -346,7 +346,10 @@ class HipsSurrogate(Pipe):
         actions = [self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found]
         replacements = plan(
             text,
-            [Item(start, end, label, action) for (label, start, end, _), action in zip(found, actions, strict=True)],
+            [
+                Item(start, end, label, action, span._.pii_person if is_name(label) else None)
+                for (label, start, end, span), action in zip(found, actions, strict=True)
+            ],
             profile=self._profile,
             chance=self.chance(doc, text),
             known=self._observed,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..labels import EMAIL, PHONE_NUM, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, role_of
-from ..names.link import link, spell_initials
+from ..names.link import links_of, spell_initials
 from ..names.parse import read_mention
 from .handles import People, owner_of
 from .person_names import Named
@@ -44,13 +44,14 @@ _MINE = re.compile(
 _REACH = 60
 
 
-def detail_roles(text: str, spans: Sequence[tuple[int, int, str]]) -> list[str]:
+def detail_roles(text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None] = ()) -> list[str]:
     """Find out whose details they are.
 
     spans (Sequence[tuple[int, int, str]]): Start, end (characters, exclusive) and label; sorted, names and details alike.
+    persons (Sequence[int | None]): For each, whose name it is, if that was found out before.
     RETURNS (list[str]): For each span a role from labels.ROLES, or "" if nothing tells; a name's own role.
     """
-    people = _people(text, spans)
+    people = _people(text, spans, persons or [None] * len(spans))
     roles = [role_of(label) for _, _, label in spans]
     near = list(roles)
     for i, (start, end, label) in enumerate(spans):
@@ -73,7 +74,7 @@ def set_detail_roles(doc: "Doc", key: str = "pii") -> None:
     spans = sorted(doc.spans[key], key=lambda s: (s.start, s.end)) if key in doc.spans else []
     if not any(span.label_ in OWNED and not span._.pii_role for span in spans):
         return
-    found = detail_roles(doc.text, [(s.start_char, s.end_char, s.label_) for s in spans])
+    found = detail_roles(doc.text, [(s.start_char, s.end_char, s.label_) for s in spans], [s._.pii_person for s in spans])
     for span, role in zip(spans, found, strict=True):
         if role and not span._.pii_role and not is_name(span.label_):
             span._.pii_role = role
@@ -84,12 +85,12 @@ def _one_of(roles: set[str]) -> str:
     return STUDENT if STUDENT in roles else next(iter(roles)) if len(roles) == 1 else ""
 
 
-def _people(text: str, spans: Sequence[tuple[int, int, str]]) -> list[tuple[Named, str]]:
-    names = [span for span in spans if is_name(span[2])]
-    mentions = spell_initials([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, _ in names])
-    people, owners = link(mentions)
+def _people(text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None]) -> list[tuple[Named, str]]:
+    names = [(*span, person) for span, person in zip(spans, persons, strict=True) if is_name(span[2])]
+    mentions = spell_initials([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, *_ in names])
+    people, owners, _ = links_of(mentions, [person for *_, person in names])
     roles: list[set[str]] = [set() for _ in people]
-    for (_, _, label), owner in zip(names, owners, strict=True):
+    for (_, _, label, _), owner in zip(names, owners, strict=True):
         if owner >= 0:
             roles[owner].add(role_of(label))
     # A name reads as parts of a handle only where it has a surrogate: here each is its own.

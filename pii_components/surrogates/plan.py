@@ -13,7 +13,7 @@ from typing import NamedTuple
 from .. import labels, profiles
 from ..labels import AGE, DATE, EMAIL, LOCATION, NAME_STUDENT, OTHER, URL_PERSONAL, is_name
 from ..names.letters import norm
-from ..names.link import Person, link_words, spell_initials
+from ..names.link import Person, links_of, spell_initials
 from ..names.parse import Mention, read_mention
 from ..names.table import name_table
 from ..offsets import Replacement
@@ -72,9 +72,9 @@ class Linked(NamedTuple):
 def link_names(text: str, items: Sequence[Item]) -> tuple[list[Person], list[Linked]]:
     """The people of a document and their mentions, among those spans that get another name."""
     names = [item for item in items if item.action in _ANEW and is_name(item.label)]
-    read = [read_mention(text[start:end], before=text[max(0, start - 20) : start]) for start, end, _, _ in names]
+    read = [read_mention(text[start:end], before=text[max(0, start - 20) : start]) for start, end, *_ in names]
     mentions = spell_initials(read)
-    people, owners, places = link_words(mentions)
+    people, owners, places = links_of(mentions, [item.person for item in names])
     return people, [Linked(*row) for row in zip(names, mentions, owners, places, strict=True)]
 
 

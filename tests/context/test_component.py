@@ -14,12 +14,12 @@ from pii_components.context.component import PiiContext
 from pii_components.context.cues import compile_cues, load_cues
 from pii_components.context.evidence import figures
 from pii_components.context.find import FORM_SOURCES
-from pii_components.context.people import parse_form
 from pii_components.context.settings import ContextSettings
 from pii_components.context.view import _shown
 from pii_components.errors import PiiError
 from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, ROLES, is_name
 from pii_components.names.normalize import normalize_token
+from pii_components.names.parse import read_tokens
 from pii_components.names.wordlists import case_style, words
 from pii_components.ruler.merge import SOURCE
 from pii_components.spans import Candidate, read_spans, resolve_overlaps, write_spans
@@ -151,7 +151,7 @@ def test_shipped_cues_compile_and_are_many() -> None:
 def test_figures() -> None:
     assert len(figures().full) >= 400
     people = {"J. K. Rowling": "CITED", "Rowling , J. K.": "CITED", "Sherlock Holmes": "CHARACTER", "Ana Kant": ""}
-    assert {who: figures().of(parse_form(who.split())) for who in people} == people
+    assert {who: figures().of(read_tokens(who.split()).form) for who in people} == people
 
 
 def test_words() -> None:

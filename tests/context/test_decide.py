@@ -9,8 +9,8 @@ import pytest
 from pii_components.context.cues import NOT_NAME
 from pii_components.context.decide import adjust_posterior, is_strange, isolation_penalty
 from pii_components.context.evidence import Evidence, People, Weighed
-from pii_components.context.people import parse_form
 from pii_components.context.settings import ContextSettings
+from pii_components.names.parse import read_tokens
 
 from .marking import NLP, name, view_of
 
@@ -29,7 +29,7 @@ def person(who, *, text=ESSAY, source="model", cue=""):
     doc, at = NLP(text), text.index(who)
     view = view_of(text)
     cand = name(doc.char_span(at, at + len(who)), source)
-    people = People([cand], [parse_form(view.words[cand.start : cand.end])], view.places([cand]), [[]], [[0]])
+    people = People([cand], [read_tokens(view.words[cand.start : cand.end]).form], view.places([cand]), [[]], [[0]])
     evidence = [Evidence(cue, "STUDENT", 2.5, "for a test")] if cue else []
     return view, people, Weighed(evidence, {}, 1.0)
 
@@ -110,7 +110,7 @@ def somebody(count, *, zones=frozenset(("body",)), anchor=False):
     view, cands = view_of("a " * count), [name((i, i + 1)) for i in range(count)]
     places = [replace(p, zones=zones if i == 0 else frozenset(("body",))) for i, p in enumerate(view.places(cands))]
     evidence = [[Evidence("by_line", "STUDENT", 4.0, "for a test", anchor=anchor and i == 0)] for i in range(count)]
-    return People(cands, [parse_form(["a"])] * count, places, evidence, [[i] for i in range(count)])
+    return People(cands, [read_tokens(["a"]).form] * count, places, evidence, [[i] for i in range(count)])
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 import numpy
 import pytest
 
-from pii_components.context.people import parse_form
 from pii_components.context.role_encoder import GIVEN, NAME, PLACES, SURNAME, blind, kinds_of
+from pii_components.names.parse import read_tokens
 
 from .marking import CONTEXT, NLP, name, view_of
 
@@ -66,8 +66,8 @@ def test_nothing_of_a_name_is_left_and_all_else_is():
 ])
 # fmt: on
 def test_what_stands_for_each_word(tokens, others, kinds):
-    form = parse_form(tokens)
-    assert kinds_of(tokens, form, [form, *(parse_form(other) for other in others)]) == kinds
+    form = read_tokens(tokens).form
+    assert kinds_of(tokens, form, [form, *(read_tokens(other).form for other in others)]) == kinds
 
 
 def test_what_shows_nothing_has_no_piece():

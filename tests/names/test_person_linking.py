@@ -92,19 +92,19 @@ def test_link(texts, expected):
 
 
 def test_order_of_the_parts_comes_from_the_table():
-    people, _ = link([read_mention("Nguyen Van Anh"), read_mention("Garcia Maria"), read_mention("Kim Min-jun")])
+    people, *_ = link([read_mention("Nguyen Van Anh"), read_mention("Garcia Maria"), read_mention("Kim Min-jun")])
     assert {p.kinds for p in people} == {("family", "given"), ("family", "given", "given")}
 
 
 @pytest.mark.parametrize("names", [("Diep Chien", "Diep Hoang"), ("Maria Lopez", "Tomas Lopez"), ("Wang Xiaoming", "Wang Jun")])
 def test_a_shared_surname_is_one_in_both(names):
-    people, _ = link([read_mention(name) for name in names])
+    people, *_ = link([read_mention(name) for name in names])
     (shared,) = set(people[0].words) & set(people[1].words)
     assert [dict(zip(p.words, p.kinds, strict=True))[shared] for p in people] == ["family", "family"]
 
 
 def test_lone_surname_is_a_surname():
-    people, _ = link([read_mention("McDonald"), read_mention("Maria")])
+    people, *_ = link([read_mention("McDonald"), read_mention("Maria")])
     assert [p.kinds for p in people] == [("family",), ("given",)]
 
 

@@ -11,7 +11,7 @@ from tests.surrogates.conftest import unmark
 def protected(*marked: str, token=None) -> Surnames:
     surnames = Surnames(token) if token else Surnames()
     for text, spans in map(unmark, marked):
-        surnames.add(text, [(a, b) for a, b, _ in spans])
+        surnames.add(text, [(a, b, None) for a, b, _ in spans])
     return surnames
 
 
@@ -49,7 +49,7 @@ def test_surrogates_and_names_that_stay_do_not_count():
 ])
 def test_surnames(marked, surnames):
     text, spans = unmark(marked)
-    assert [surname for surname, _ in people_in(text, [(a, b) for a, b, _ in spans])] == surnames
+    assert [surname for surname, _ in people_in(text, [(a, b, None) for a, b, _ in spans])] == surnames
 
 
 def test_digests_work_as_words_do():

@@ -79,9 +79,8 @@ def test_command_refuses_what_is_not_presidio(command, files):
 
 
 def test_command_writes_what_the_table_shows(command, files, tmp_path, monkeypatch):
-    from tests.presidio.common import names_pipeline
-
     from pii_components.presidio import build_analyzer
+    from tests.presidio.common import names_pipeline
 
     analyzer = build_analyzer(pipeline=names_pipeline())
     monkeypatch.setattr(presidio_samples, "_analyzers", lambda alone, pipeline: ({"with us": analyzer}, {"with us": {}}))

@@ -50,7 +50,7 @@ SURNAMES = [
 def replace_all(texts: list[str], *, key: bytes = KEY, forbidden: frozenset[str] = frozenset()) -> list[str | None]:
     chance = Chance(key, "corpus")
     mentions = spell_initials([read_mention(t) for t in texts])
-    people, owners = link(mentions)
+    people, owners, _ = link(mentions)
     named = name_people(people, chance, table=name_table(), forbidden=forbidden)
     return [render(m, named[o], chance) for m, o in zip(mentions, owners, strict=True)]
 
@@ -99,14 +99,14 @@ def test_siblings_share_a_surname_and_stay_two():
 
 
 def test_title_tells_gender():
-    people, _ = link([read_mention("Mrs. Qzxwa Zzywq")])
+    people, *_ = link([read_mention("Mrs. Qzxwa Zzywq")])
     named = name_people(people, Chance(KEY), table=name_table(), forbidden=())
     assert "gender" not in named[0].note
     assert name_table().gender(named[0].surrogates[0]) == "F"
 
 
 def test_name_without_a_pool_is_from_elsewhere_and_says_so():
-    people, _ = link([read_mention("Maria Lopez")])
+    people, *_ = link([read_mention("Maria Lopez")])
     spanish = {norm(n) for g in ("F", "M", "") for n in name_table()._given.pools["ES", g][0]}
     named = name_people(people, Chance(KEY), table=name_table(), forbidden=spanish)
     assert named[0].note == "origin not matched"
@@ -114,7 +114,7 @@ def test_name_without_a_pool_is_from_elsewhere_and_says_so():
 
 
 def test_no_surrogate_at_all_is_none():
-    people, owners = link([mention := read_mention("Maria Lopez")])
+    people, owners, _ = link([mention := read_mention("Maria Lopez")])
     everything = {norm(n) for kind in (name_table()._given, name_table()._surnames) for n in kind.names}
     named = name_people(people, Chance(KEY), table=name_table(), forbidden=everything)
     assert render(mention, named[owners[0]], Chance(KEY)) is None
@@ -153,6 +153,6 @@ def test_nothing_of_an_original_is_left(texts, key):
 @settings(max_examples=40, deadline=None)
 @given(st.lists(names, min_size=2, max_size=8, unique=True))
 def test_distinct_people_stay_distinct(texts):
-    people, owners = link([read_mention(t) for t in texts])
+    people, owners, _ = link([read_mention(t) for t in texts])
     results = dict(zip(owners, replace_all(texts), strict=True))
     assert len({norm(r) for r in results.values()}) == len(people)

@@ -45,7 +45,7 @@ def test_every_word_of_a_text_is_forbidden(text):
 
 
 def surrogate(name: str, n: int = 0):
-    people, _ = link([read_mention(name)])
+    people, *_ = link([read_mention(name)])
     return name_people(people, Chance(KEY, str(n)), table=name_table(), forbidden=())[0]
 
 

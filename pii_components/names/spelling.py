@@ -1,0 +1,117 @@
+"""Names that are written wrong: which word of a text is another one with a slip in it, and which is a frequent name with one.
+
+respell(forms)                # "Okaofr" as "Okafor", where that stands in the same text
+is_near_table("marja")        # True
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+from rapidfuzz.distance import OSA
+
+from .memo import per_batch
+from .parse import Form
+from .table import name_table
+from .wordlists import in_table
+from .wordlists import words as word_lists
+
+_LEAST, _WHOLE, _LONG = 4, 5, 8  # letters of the word, of the longer of both, and of one that may have two slips
+_MOST = 30  # letters of a name that is compared with others: each has half the square of that many neighbours
+# Rarity up to which a name of the table is one that somebody may have meant, of short names and of longer ones: any five letters are near some name.
+_SHORT, _FREQUENT_SHORT, _FREQUENT = 5, 6, 8
+
+
+def respell(forms: Sequence[Form]) -> list[Form]:
+    """The forms of a text, doubtful words as what was meant.
+
+    forms (Sequence[Form]): All of a text.
+    RETURNS (list[Form]): The same; a word that is no known name and one slip away from one other word of the names (two, from eight letters
+        on) as that word. Which of two is right is told by the table, then by how often each stands there.
+    """
+    count = Counter(word for form in forms for word in form.words)
+    doubtful = [word for word in count if _is_doubtful(word)]
+    if not doubtful or len(count) < 2:
+        return list(forms)
+    in_full = {word for form in forms if form.full for word in form.words}
+    meant: dict[str, str] = {}
+    # Those that are most likely right first; a word follows one that stands, never one that follows another.
+    order = sorted(count, key=lambda word: (_is_doubtful(word), -count[word], word not in in_full))
+    rank = {word: n for n, word in enumerate(order)}
+    alike = _by_letters_left(word for word in order if _LEAST <= len(word) <= _MOST and _is_name(word))
+    for word in sorted(doubtful, key=lambda word: rank[word]):
+        near = {
+            other
+            for letters in _letters_left(word)
+            for other in alike.get(letters, ())
+            if rank[other] < rank[word]
+            and other not in meant
+            and (other in in_full or in_table(other) or len(word) > _SHORT)
+            and is_slip(word, other)
+        }
+        if len(near) == 1:
+            meant[word] = near.pop()
+    if not meant:
+        return list(forms)
+    return [form._replace(norms=tuple(meant.get(word, word) for word in form.norms)) for form in forms]
+
+
+def _is_doubtful(word: str) -> bool:
+    return _LEAST <= len(word) <= _MOST and word.isalpha() and not in_table(word) and not word_lists().is_common(word)
+
+
+def _is_name(word: str) -> bool:
+    return in_table(word) or not word_lists().is_common(word)
+
+
+def _letters_left(word: str) -> set[str]:
+    """RETURNS (set[str]): A word with as many letters out as it may have slips, or fewer: of two that are that near one of these is the same
+    (the deletions of SymSpell)."""
+    slips = 1 + (len(word) + 2 >= _LONG)
+    return {"".join(kept) for out in range(slips + 1) for kept in combinations(word, len(word) - out)}
+
+
+def _by_letters_left(names: Iterable[str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for letters in _letters_left(name):
+            found.setdefault(letters, []).append(name)
+    return found
+
+
+def is_slip(word: str, other: str) -> bool:
+    """RETURNS (bool): Whether one can be the other with a letter changed, dropped, added or two swapped; with two of these in long ones."""
+    longer = max(len(word), len(other))
+    if min(len(word), len(other)) < _LEAST or longer < _WHOLE or not {word[0], word[1]} & {other[0], other[1]}:
+        return False
+    slips = 1 + (longer >= _LONG)
+    return OSA.distance(word, other, score_cutoff=slips) <= slips
+
+
+@per_batch(4096)
+def is_near_table(word: str) -> bool:
+    """RETURNS (bool): Whether a word, folded, is one slip away from a frequent name and is none itself, and no English word either."""
+    if not _is_doubtful(word):
+        return False
+    return any(len(name) >= _WHOLE and OSA.distance(word, name, score_cutoff=1) <= 1 for name in _names_like(word))
+
+
+def _names_like(word: str) -> Iterable[str]:
+    """RETURNS (Iterable[str]): Frequent names of nearly its length that begin as it does, or with its second letter."""
+    by_start = _by_start()
+    for first in dict.fromkeys(word[:2]):
+        for size in (len(word) - 1, len(word), len(word) + 1):
+            yield from by_start.get((first, size), ())
+
+
+@lru_cache(maxsize=1)
+def _by_start() -> dict[tuple[str, int], list[str]]:
+    table = name_table()
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    for given in (True, False):
+        short, names = set(table.frequent(_FREQUENT_SHORT, given=given)), table.frequent(_FREQUENT, given=given)
+        for name in names:
+            if len(name) > _SHORT or name in short:
+                found.setdefault((name[0], len(name)), {})[name] = None
+    return {key: list(names) for key, names in found.items()}
