@@ -310,11 +310,12 @@ class HipsSurrogate(Pipe):
 
     def _replace(self, docs: Iterable[Doc]) -> list[Doc]:
         """RETURNS (list[Doc]): Those of a batch that did not fail. No word of theirs stays in a cache."""
-        done, missing, texts = [], 0, BatchText()
+        done, missing, words = [], 0, BatchText()
         try:
-            for doc in docs:
+            # First all texts: what one step needs stays in the processor's cache.
+            for doc, text in [(doc, words.text(doc)) for doc in docs]:
                 try:
-                    missing += self.set_annotations(doc, texts.text(doc))
+                    missing += self.set_annotations(doc, text)
                     done.append(doc)
                 except Exception as err:  # noqa: BLE001, PERF203
                     self.get_error_handler()(self.name, self, [doc], err)
@@ -358,9 +359,10 @@ class HipsSurrogate(Pipe):
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
             strategy=self.cfg["strategy"],
         )
-        doc._.deidentified, offsets = apply_replacements(text, replacements)
-        doc._.pii_offsets = offsets
-        doc._.surrogate_spans = [
+        attributes = doc._
+        attributes.deidentified, offsets = apply_replacements(text, replacements)
+        attributes.pii_offsets = offsets
+        attributes.surrogate_spans = [
             {"start_char": start, "end_char": end, "label": rep.label, "action": rep.action, "note": rep.note}
             for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
         ]

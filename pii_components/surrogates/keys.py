@@ -17,7 +17,7 @@ import secrets
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from struct import Struct
 from typing import Any, TypeVar
@@ -87,6 +87,10 @@ class Chance:
 
     key: bytes = field(repr=False)
     scope: str = ""
+    _scoped: bytes = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_scoped", _message((self.scope,)))
 
     def digest(self, *parts: str) -> bytes:
         """HMAC-SHA256 of the parts, each with its length before it, so that no two lists look alike."""
@@ -99,12 +103,8 @@ class Chance:
         attempt (int): Another stream for the same value, when the first one gave something unfit.
         """
         raw = value.encode("utf8", "surrogatepass")
-        message = self._scope + _part(label) + _SIZE(len(raw)) + raw + _part(str(attempt) if attempt else "0")
+        message = self._scoped + _part(label) + _SIZE(len(raw)) + raw + _part(str(attempt) if attempt else "0")
         return Stream(hmac.digest(self.key, message, "sha256"))
-
-    @cached_property
-    def _scope(self) -> bytes:
-        return _message((self.scope,))
 
     def order(self, value: str) -> bytes:
         """A secret place in line: who comes first when two values want the same surrogate."""
