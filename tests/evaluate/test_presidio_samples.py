@@ -101,9 +101,10 @@ def test_command_refuses_what_is_not_presidio(files):
 
 
 def test_command_writes_what_the_table_shows(files, tmp_path, monkeypatch):
+    from tests.presidio.helpers import names_pipeline
+
     from pii_components.presidio import build_analyzer
     from scripts import presidio_samples as evaluate_presidio
-    from tests.presidio.helpers import names_pipeline
 
     analyzer = build_analyzer(pipeline=names_pipeline())
     monkeypatch.setattr(evaluate_presidio, "_analyzers", lambda alone, pipeline: ({"with us": analyzer}, {"with us": {}}))
