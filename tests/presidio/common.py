@@ -27,6 +27,7 @@ from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.names.table import name_table
 from pii_components.spans import Candidate, write_spans
 
+CASES = json.loads((Path(__file__).parents[1] / "data/presidio_cases.json").read_text("utf8"))
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 
 

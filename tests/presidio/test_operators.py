@@ -33,7 +33,7 @@ from pii_components.vault.keys import VaultKey
 from pii_components.vault.vault import Hidden, Release, Vault
 
 from ..surrogates.conftest import unmark
-from .common import KEY, as_doc, as_results, essays
+from .common import CASES, KEY, as_doc, as_results, essays
 
 PARAMS = {"key": KEY.decode()}
 
@@ -52,26 +52,7 @@ def engine():
     return made
 
 
-@pytest.mark.parametrize(
-    ("text", "entity", "pattern"),
-    [
-        ("Ana Lopez", "PERSON", r"[A-Z]\w+ [A-Z]\w+"),
-        ("LOPEZ, Ana", "NAME_STUDENT", r"[A-Z]{2,}, [A-Z]\w+"),
-        ("Ana Lopez's", "PERSON", r"[A-Z]\w+ [A-Z]\w+'s"),
-        ("ana7@stateu.edu", "EMAIL_ADDRESS", r"[\w.]+@example\.edu"),
-        ("(312) 867-5309", "PHONE_NUMBER", r"\(\d{3}\) 555-01\d\d"),
-        ("AB-2047", "ID", r"[A-Z]{2}-\d{4}"),
-        ("536-22-8741", "US_SSN", r"\d{3}-\d\d-\d{4}"),
-        ("Dayton", "LOCATION", r"[A-Z][a-z]+"),
-        ("May 3, 1999", "DATE_TIME", r"[A-Z][a-z]+ \d+, 19\d\d"),
-        ("Hartwell", "NAME_INSTRUCTOR", "Hartwell"),
-        ("Garcia", "CITED_PERSON", "Garcia"),
-        ("Buddhist", "NRP", r"\[OTHER\]"),
-        ("whatever it is", "A_TYPE_OF_OUR_OWN", r"\[OTHER\]"),
-        ("", "PERSON", ""),
-        ("...", "PERSON", r"\[NAME_STUDENT\]"),
-    ],
-)
+@pytest.mark.parametrize(("text", "entity", "pattern"), CASES["a_span_alone"])
 def test_a_span_alone(text, entity, pattern):
     new = hips(text, entity)
     assert re.fullmatch(pattern, new)
@@ -126,24 +107,7 @@ def test_selectable_from_the_body_of_a_request(engine):
     assert set(engine.get_anonymizers()) >= {"hips", "pseudonym", "mask", "replace"}
 
 
-@pytest.mark.parametrize(
-    ("params", "code"),
-    [
-        ({"key": "too short"}, "E402"),
-        ({"key": 12345678901234567890}, "E832"),
-        ({"porfile": "ets"}, "E831"),
-        ({"profile": "none such"}, "E425"),
-        ({"profile": "/etc/passwd"}, "E425"),
-        ({"profile": 7}, "E832"),
-        ({"profile": "ets"}, "E834"),
-        ({"scope": "document"}, "E833"),
-        ({"scope": "thread:"}, "E833"),
-        ({"scope": 3}, "E832"),
-        ({"reserved": 1}, "E832"),
-        ({"labels": {"BADGE": "BADGE_NUMBER"}}, "E002"),
-        ({"document": {"rows": []}}, "E832"),
-    ],
-)
+@pytest.mark.parametrize(("params", "code"), CASES["validate_refuses"])
 def test_validate_refuses(engine, params, code):
     with pytest.raises(InvalidParamError, match=code) as err:
         engine.anonymize("Ana Lopez", [RecognizerResult("PERSON", 0, 9, 1.0)], {"DEFAULT": OperatorConfig("hips", {**PARAMS, **params})})
@@ -206,18 +170,7 @@ def test_reidentify_by_what_stands_there(vault):
     assert back(vault, "Garcia said", 0, 6, missing="keep") == "Garcia said"
 
 
-@pytest.mark.parametrize(
-    ("text", "end", "params", "code"),
-    [
-        ("Ivo Novak", 9, {}, "E837"),
-        ("Garcia", 6, {}, "E837"),
-        ("Ivo Novak", 9, {"id": "9"}, "E837"),
-        ("Ivo Novak", 9, {"id": 9}, "E832"),
-        ("Ivo Novak", 9, {"missing": "maybe"}, "E832"),
-        ("Ivo Novak", 9, {"vault": "some.vault"}, "E836"),
-        ("Ivo Novak", 9, {"key": "x"}, "E831"),
-    ],
-)
+@pytest.mark.parametrize(("text", "end", "params", "code"), CASES["reidentify_refuses"])
 def test_reidentify_refuses(vault, text, end, params, code):
     with pytest.raises(InvalidParamError, match=code) as err:
         back(vault, text, 0, end, **params)
@@ -413,19 +366,7 @@ def test_the_cli_s_vault_opens_here(vault):
     assert PiiEduDeanonymizer(vault=vault).deanonymize(doc._.deidentified, items).text == essay.text
 
 
-@pytest.mark.parametrize(
-    ("kwargs", "results", "code"),
-    [
-        ({"key": "short"}, [("PERSON", 0, 3)], "E402"),
-        ({"profile": "nothing"}, [("PERSON", 0, 3)], "E425"),
-        ({"profile": "../../etc/passwd"}, [("PERSON", 0, 3)], "E425"),
-        ({"profile": {"name": "x", "colour": "red"}}, [("PERSON", 0, 3)], "E423"),
-        ({"scope": "thread"}, [("PERSON", 0, 3)], "E833"),
-        ({"reserved": "yes"}, [("PERSON", 0, 3)], "E832"),
-        ({"labels": {"PERSON": "HERO"}}, [("PERSON", 0, 3)], "E002"),
-        ({}, [("PERSON", 0, 300)], "E838"),
-    ],
-)
+@pytest.mark.parametrize(("kwargs", "results", "code"), CASES["bad_settings_are_coded_errors_without_text"])
 def test_bad_settings_are_coded_errors_without_text(kwargs, results, code):
     engine = PiiEduAnonymizer(**{"key": KEY, **kwargs})
     with pytest.raises(InvalidParamError, match=code) as err:

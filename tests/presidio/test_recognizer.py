@@ -31,7 +31,7 @@ from pii_components.presidio.engine import PiiEduNlpEngine
 from pii_components.presidio.recognizer import StudentPiiRecognizer
 from pii_components.presidio.settings import config_path, read_config
 
-from .common import ESSAY, KNOWN, found, names_pipeline, small_pipeline
+from .common import CASES, ESSAY, KNOWN, found, names_pipeline, small_pipeline
 
 TEXT = "Ana Lopez told Ms. Roe what Buzan wrote of Zed."
 
@@ -321,18 +321,7 @@ def test_recognizer_by_another_name():
     assert (type(recognizer), recognizer.name) == (StudentPiiRecognizer, "Essays")
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        ({"lables": "ours"}, "E803"),
-        ({"threshold": 0.4}, "E803"),
-        ({"labels": "theirs"}, "E801"),
-        ({"return_cited": "sometimes"}, "E801"),
-        ({"pipeline": "en_nowhere"}, "E804"),
-        ({"supported_entities": ["FOO"]}, "E802"),
-        ({"supported_languages": ["en", "es"]}, "E806"),
-    ],
-)
+@pytest.mark.parametrize(("options", "code"), CASES["what_nobody_knows_is_an_error"])
 def test_what_nobody_knows_is_an_error(options, code):
     """Presidio drops unknown keys of other recognizers."""
     with pytest.raises(PiiError) as error:

@@ -32,7 +32,7 @@ from pii_components.presidio.serve.app import Services, create_app
 from pii_components.presidio.serve.run import Configuration, TextlessFormatter, build_services
 from pii_components.presidio.serve.settings import ServeSettings
 
-from .common import PATTERNS, ROOT, SERVE_KEY, SERVE_TEXT, ask, dumps, saved_pipeline, server
+from .common import CASES, PATTERNS, ROOT, SERVE_KEY, SERVE_TEXT, ask, dumps, saved_pipeline, server
 
 ANSWERS = json.loads((Path(__file__).parents[1] / "data/presidio_rest_answers.json").read_text("utf8"))["cases"]
 
@@ -156,15 +156,7 @@ def test_anonymizing_is_presidios_own_to_the_byte(ours, operators, many):
     assert (response.status_code, response.text) == (200, f"[{one}, {result(OTHER, []).to_json()}]" if many else one)
 
 
-@pytest.mark.parametrize(
-    ("operator", "code"),
-    [
-        ({"type": "hips", "key": "short"}, "[E402]"),
-        ({"type": "hips", "profile": "/etc/passwd"}, "[E425]"),
-        ({"type": "hips", "vault": "/etc/passwd"}, "[E831]"),
-        ({"type": "hips", "document": "x"}, "[E832]"),
-    ],
-)
+@pytest.mark.parametrize(("operator", "code"), CASES["no_request_opens_a_file_of_the_server"])
 def test_no_request_opens_a_file_of_the_server(ours, operator, code):
     _, app = ours
     found = [{"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"}]
@@ -281,17 +273,7 @@ def test_full_line_is_503_health_answers_meanwhile():
     assert second.headers["retry-after"] == "1" and second.json()["error"].startswith("[E856]")
 
 
-@pytest.mark.parametrize(
-    ("host", "asked", "status"),
-    [
-        ("127.0.0.1", "localhost", 200),
-        ("127.0.0.1", "127.0.0.1:3000", 200),
-        ("127.0.0.1", "[::1]:3000", 200),
-        ("127.0.0.1", "rebound.example", 400),
-        ("127.0.0.1", "pii.school.example", 200),
-        ("0.0.0.0", "rebound.example", 200),
-    ],
-)
+@pytest.mark.parametrize(("host", "asked", "status"), CASES["on_loopback_only_names_of_this_machine"])
 def test_on_loopback_only_names_of_this_machine(host, asked, status):
     app = app_of(Slowly(0), host=host, allowed_hosts=("pii.school.example",))
     assert ask(app, "GET", "/health", host=asked).status_code == status

@@ -25,7 +25,7 @@ from pii_components.spans import Candidate, resolve_overlaps, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.numbers import scheme_of
 
-from .common import TOKENIZER, small_pipeline
+from .common import CASES, TOKENIZER, small_pipeline
 
 VOCAB = spacy.blank("en").vocab
 
@@ -68,29 +68,7 @@ def test_the_default_ones(source):
     assert doc.spans["pii"].attrs["scores"][1] == 1.0
 
 
-@pytest.mark.parametrize(
-    ("recognizer", "text", "value", "label"),
-    [
-        ("IbanRecognizer", "IBAN GB29NWBK60161331926819 here", "GB29NWBK60161331926819", "ID_NUM"),
-        ("IbanRecognizer", "IBAN GB29NWBK60161331926818 here", None, None),
-        ("CreditCardRecognizer", "card 5555-5555-5555-4444 ok", "5555-5555-5555-4444", "ID_NUM"),
-        ("CreditCardRecognizer", "card 5555-5555-5555-4445 ok", None, None),
-        ("UsSsnRecognizer", "SSN: 536-22-8741.", "536-22-8741", "ID_NUM"),
-        ("UsSsnRecognizer", "SSN: 666-22-8741.", None, None),
-        ("UsSsnRecognizer", "the product 536228741 sells", None, None),
-        ("UsPassportRecognizer", "passport number 912803456", "912803456", "ID_NUM"),
-        ("UsPassportRecognizer", "the number 912803456", None, None),
-        ("InAadhaarRecognizer", "my aadhaar is 312456339216 here", "312456339216", "ID_NUM"),
-        ("InAadhaarRecognizer", "my aadhaar is 312456339217 here", None, None),
-        ("NhsRecognizer", "NHS number 401-023-2137", "401-023-2137", "ID_NUM"),
-        ("EmailRecognizer", "at ana@stateu.edu today", "ana@stateu.edu", "EMAIL"),
-        ("PhoneRecognizer", "call +44 20 7946 0958 now", "+44 20 7946 0958", "PHONE_NUM"),
-        ("UrlRecognizer", "see https://example.org/ana now", "https://example.org/ana", "URL_PERSONAL"),
-        ("DateRecognizer", "on 04/05/2021 we", "04/05/2021", "DATE"),
-        ("IpRecognizer", "from 192.168.17.4 it", "192.168.17.4", "ID_NUM"),
-        ("MacAddressRecognizer", "at 00:1A:2B:3C:4D:5E it", "00:1A:2B:3C:4D:5E", "ID_NUM"),
-    ],
-)
+@pytest.mark.parametrize(("recognizer", "text", "value", "label"), CASES["recognizers_by_name"])
 def test_recognizers_by_name(recognizer, text, value, label):
     doc = pipeline(recognizers=[recognizer])(text)
     assert found(doc) == ([(value, label, f"presidio:{recognizer}")] if value else [])
@@ -129,22 +107,7 @@ def test_threshold_and_context():
     assert not found(pipeline(recognizers=["UsSsnRecognizer"], score_threshold=0.9, context=["ssn"])(text))
 
 
-@pytest.mark.parametrize(
-    ("config", "code"),
-    [
-        ({"recognizers": ["IbanRecogniser"]}, "E842"),
-        ({"recognizers": ["os.system"]}, "E842"),
-        ({"recognizers": ["PREDEFINED_RECOGNIZERS"]}, "E842"),
-        ({"recognizers": []}, "E841"),
-        ({"recognizers": ["AzureAILanguageRecognizer"]}, "E843"),
-        ({"recognizers": ["GLiNERRecognizer"]}, "E843"),
-        ({"recognizers": [{"name": "GLiNERRecognizer", "model_name": "urchade/gliner"}]}, "E843"),
-        ({"recognizers": [{"name": "IbanRecognizer", "colour": "red"}]}, "E844"),
-        ({"recognizers": [{"name": "Mine", "patterns": []}]}, "E844"),
-        ({"labels": {"US_SSN": "SSN"}}, "E002"),
-        ({"score_threshold": 1.5}, "E840"),
-    ],
-)
+@pytest.mark.parametrize(("config", "code"), CASES["wrong_settings"])
 def test_wrong_settings(config, code):
     with pytest.raises(PiiError, match=code):
         pipeline(**config)
