@@ -117,7 +117,6 @@ class PersonModel:
 
 
 def _form() -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What weights must have been fitted for."""
     return {
         "features": list(FEATURES), "classes": list(CLASSES), "left out": list(OF_THE_TEXT), "of the tables": list(OF_THE_TABLES),
         "reader": "roles only",
@@ -209,7 +208,6 @@ def fit(
 
 
 def _empty(rows: numpy.ndarray, trust: float) -> PersonModel:
-    """RETURNS (PersonModel): Without weights, standardised on `rows`."""
     used, k = read_anew(rows)[:, _USED], len(CLASSES)
     weights, bias = numpy.zeros((len(_USED), k)), numpy.zeros(k)
     return PersonModel(used.mean(axis=0), numpy.maximum(used.std(axis=0), 1e-2), weights, bias, numpy.asarray(trust))

@@ -161,7 +161,6 @@ class PiiContext(Pipe):
         return found
 
     def _by_evidence(self, seen: Examined) -> list[Candidate]:
-        """The names with their roles and reasons, by the sums of evidence."""
         # CHARACTER only if anything tells of a story
         roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
         found = []
@@ -171,7 +170,6 @@ class PiiContext(Pipe):
         return found
 
     def _by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
-        """The names with their roles, reasons and calibrated probabilities, by the trained classifier."""
         if not seen.weighed:
             return []
         least = self.settings.protect_at(doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED))
@@ -245,7 +243,6 @@ class PiiContext(Pipe):
 def _written(
     people: People, number: int, role: str, reason: str, score: float | None = None, likely: str = ""
 ) -> list[Candidate]:
-    """A person's mentions with a role; score takes the place of the detector's; likely: another role that is likelier."""
     found, person = [], people.persons[number]
     for i in person:
         here = any(e.role == (likely or role) for e in people.evidence[i])
@@ -261,7 +258,6 @@ def _is_added(c: Candidate) -> bool:
 
 
 def _with_roles(c: Candidate) -> Candidate:
-    """A name without role probabilities (from a roster, a language model) gets its label as a soft reading of its role."""
     if not is_name(c.label) or len(c.roles) == len(ROLES):
         return c
     return replace(c, roles=tuple(0.6 if role == c.role else 0.1 for role in ROLES))

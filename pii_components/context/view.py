@@ -308,7 +308,6 @@ class DocView:
         return self.filled[at] if at >= 0 else -1
 
     def _masked(self, start: int, end: int, spans: list[tuple[int, int]]) -> str:
-        """The text from start to end, each name in it replaced."""
         parts, at = [], start
         first = bisect_right(spans, (start, -1))
         if first and spans[first - 1][1] > start:
@@ -373,7 +372,6 @@ class DocView:
 
 @per_batch(4096)
 def _shown(word: str) -> str:
-    """RETURNS (str): A token as a reader sees it. White space stays, and quotes and dashes do, which patterns tell apart; emoji go."""
     if is_ornament(word):
         return ""
     return word if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word) else normalize_token(word)

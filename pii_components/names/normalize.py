@@ -54,7 +54,6 @@ def is_ornament(text: str) -> bool:
 
 
 def _fold(piece: str) -> str:
-    """One character with its combining marks: composed, compatibility forms resolved, signs made ASCII."""
     if piece.isascii():
         return "'" if piece == "`" else piece
     return _shown(unicodedata.normalize("NFKC", _shown(piece)))
@@ -80,7 +79,6 @@ def _latin_for(word: str) -> str:
 
 
 def _latinize(text: str) -> str:
-    """Replace look-alikes in words that hold Latin letters too; a word all in Cyrillic or Greek stays."""
     if not _FOREIGN.search(text):
         return text
 
@@ -92,12 +90,10 @@ def _latinize(text: str) -> str:
 
 
 def _joins(char: str) -> bool:
-    """Whether the character sits on the one before it: a combining mark, or the rest of a Hangul syllable."""
     return not char.isascii() and (unicodedata.combining(char) > 0 or "\u1161" <= char <= "\u11ff") and not is_invisible(char)
 
 
 def _pieces(text: str) -> list[tuple[int, int]]:
-    """Where each character begins and, with the marks that sit on it, ends. The invisible does not part it from its mark."""
     found: list[tuple[int, int]] = []
     for i, char in enumerate(text):
         if not _joins(char):

@@ -204,7 +204,6 @@ def native_runs(text: str) -> list[tuple[int, int]]:
 
 
 def _named_before(text: str, at: int) -> bool:
-    """Whether a name in Latin letters stands before a bracket: "Ana Lopez (安娜)"."""
     return re.search(r"(?:^|\W)[A-Z][^\W\d_]*(?: [A-Z][^\W\d_]*)* ?\($", text[max(0, at - 60) : at]) is not None
 
 
