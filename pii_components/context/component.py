@@ -48,7 +48,6 @@ _PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a wo
 def make_pii_context(
     nlp: Language, name: str, *, spans_key: str, settings: dict[str, Any], cues: list[dict[str, Any]]
 ) -> "PiiContext":
-    """Make a `pii_context`. See `PiiContext` for the settings."""
     return PiiContext(name, spans_key=spans_key, settings=settings, cues=cues)
 
 
@@ -93,7 +92,6 @@ class PiiContext(Pipe):
         self._examiner = Examiner(self.settings, self.rules, self.roster)
 
     def __call__(self, doc: Doc) -> Doc:
-        """Decide the names of one document."""
         handle = self.get_error_handler()
         try:
             self.set_annotations([doc], [self.find_spans(doc)])
@@ -119,12 +117,10 @@ class PiiContext(Pipe):
             yield from docs
 
     def set_annotations(self, docs: Iterable[Doc], found: Iterable[list[Candidate]]) -> None:
-        """Write what `find_all` returned for some documents."""
         for doc, cands in zip(docs, found, strict=True):
             write_spans(doc, cands, self.cfg["spans_key"])
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """RETURNS (list[Candidate]): As `find_all`, of one document."""
         return self.find_all([doc])[0]
 
     def find_all(self, docs: Sequence[Doc]) -> list[list[Candidate]]:
@@ -144,11 +140,9 @@ class PiiContext(Pipe):
         return self._examiner.examine(doc, self._read(doc))
 
     def people(self, view: DocView, cands: Sequence[Candidate]) -> People:
-        """RETURNS (People): Some names of a document, and whose they are."""
         return self._examiner.people(view, cands, {})
 
     def _read(self, doc: Doc) -> list[Candidate]:
-        """What earlier components found; what an earlier run of this one added is found again, so that running twice changes nothing."""
         return [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
 
     def read(self, docs: Sequence[Doc], seen: Sequence[Examined | None]) -> list[numpy.ndarray | None]:

@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
-from operator import eq
 from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
@@ -55,18 +54,13 @@ def _nicks_by_name() -> dict[str, tuple[str, ...]]:
 
 
 def nicknames_of(name: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Nicknames of a given name, all folded."""
     return _nicks_by_name().get(norm(name), ())
 
 
 def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -> Match | None:
-    """How a mention's words are those of a person.
-
-    form (Form): Of the mention. full (tuple[str, ...]), full_kinds (tuple[str, ...]): The person's words and their kinds.
-    RETURNS (tuple | None): A score, and the place in the person of each word; None if some word is not theirs."""
+    """full (tuple[str, ...]), full_kinds (tuple[str, ...]): A person's words and their kinds. RETURNS (tuple | None): A score,
+    and the place in the person of each word; None if some word is not theirs."""
     norms, kinds, initials = form
-    if norms == full and (len(norms) == 1 or len(set(norms)) == len(norms)) and True not in initials:
-        return 20 * len(norms) + 2 * sum(map(eq, kinds, full_kinds)), tuple(range(len(norms)))
     # Most names are somebody else's: seen at one of their words.
     for word in norms:
         if word not in full and not _is_like_one_of(word, full):
@@ -162,17 +156,13 @@ def _is_slip(word: str, other: str, alone: bool) -> bool:
     return known == 1 if alone else known < 2
 
 
-# Roles that stay as they are in every shipped profile.
-KEPT = (CITED, CHARACTER)
-
-# Where the family name comes first.
-FAMILY_FIRST = frozenset({"CN", "KR", "VN"})
+KEPT = (CITED, CHARACTER)  # roles that stay as they are in every shipped profile
+FAMILY_FIRST = frozenset({"CN", "KR", "VN"})  # regions
 
 
 class Person(NamedTuple):
-    """Somebody, by the fullest form of their name in the document.
-
-    words (tuple[str, ...]): Folded. kinds (tuple[str, ...]): `GIVEN` or `FAMILY`, one for each word.
+    """Somebody, by the fullest form of their name in the document. words (tuple[str, ...]): Folded. kinds (tuple[str, ...]):
+    `GIVEN` or `FAMILY`, one for each word.
     texts (tuple[str, ...]): As first written. gender (str): From a title, or ""."""
 
     words: tuple[str, ...]
@@ -181,14 +171,11 @@ class Person(NamedTuple):
     gender: str = ""
 
     def first(self, kind: str) -> int | None:
-        """RETURNS (int | None): Place of the first word of a kind."""
         return self.kinds.index(kind) if kind in self.kinds else None
 
 
 class Links(NamedTuple):
-    """Whose names the mentions of a document are.
-
-    people (list[Person]): In order of first mention. owners (list[int]): For each mention the place of its person; -1 for none.
+    """Whose names the mentions are. people (list[Person]): In order of first mention. owners (list[int]): Place of each one's person; -1: none.
     places (list[tuple[int, ...]]): For each mention, which word of its person each of its words is."""
 
     people: list[Person]
@@ -197,9 +184,7 @@ class Links(NamedTuple):
 
 
 class RoleCues(NamedTuple):
-    """What the words around one mention say of its role.
-
-    position (int): Where it stands. own (Mapping[str, float]): Log-odds per role. signs (bool): Whether it heads or signs the text.
+    """What stands around one mention. position (int): Where it is. own: Log-odds per role. signs (bool): Whether it heads or signs the text.
     addressed (bool): Whether it is thanked or written to, which a teacher may be too, and nothing else connects it."""
 
     position: int
@@ -210,10 +195,6 @@ class RoleCues(NamedTuple):
 
 def link(mentions: Sequence[Mention]) -> Links:
     """RETURNS (Links): Who is named, by the names alone. mentions (Sequence[Mention]): In the order of the text."""
-    if len(mentions) == 1:
-        words = mentions[0].words
-        alone = [_person(words, mentions[0].gender)] if words else []
-        return Links(alone, [len(alone) - 1], [places_of(mentions[0], alone[0]) if alone else ()])
     people, matches = _people(mentions)
     found, places = _assign(mentions, people, matches)
     return _ordered(mentions, people, found, places)
@@ -292,7 +273,7 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match 
             if match:
                 break
         else:
-            people.append(_person_of(mentions[of_mention.index(number)]))
+            people.append(_person(mentions[of_mention.index(number)].words))
     before, people = people, _agree(people)
     for form, tried in zip(forms, matches, strict=True):
         if form.norms:
@@ -306,8 +287,6 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match 
 
 
 class _RoleLinker:
-    """The state of `link_with_roles`: persons, their mentions so far, and what their cues say together."""
-
     def __init__(
         self,
         mentions: Sequence[Mention],
@@ -356,7 +335,6 @@ class _RoleLinker:
         return [n for p, match in enumerate(tried) if match and match[0] == best for n in self.same[p]]
 
     def _is_exact(self, i: int) -> bool:
-        """RETURNS (bool): Whether all words of a mention are words of somebody as they stand: "Will Turner" may be William Turner's brother."""
         least = 20 * len(self.mentions[i].form.words)
         return any(match and match[0] >= least for match in self.matches[i])
 
@@ -382,7 +360,7 @@ class _RoleLinker:
                 self.roles[number] = wanted
         else:
             number = len(self.people)
-            self.people.append(_person_of(self.mentions[i]))
+            self.people.append(_person(self.mentions[i].words))
             self.members.append([])
             self.roles.append(wanted)
             if everybody:
@@ -433,19 +411,15 @@ def _sum(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return total
 
 
-def _person_of(mention: Mention) -> Person:
-    return _person(mention.words) if mention.words else Person((), (), ())
-
-
 def _rank(form: Form) -> tuple[int, int, int]:
     norms = form.norms
     size = len(norms)
     return (sum(form.initials) if True in form.initials else 0) - size, -size, size - sum([in_table(word) for word in norms])
 
 
-def _person(words: Sequence[Word], gender: str = "") -> Person:
-    _, _, texts, norms, _ = zip(*words, strict=True)
-    return Person(norms, _kinds(words), texts, gender)
+def _person(words: Sequence[Word]) -> Person:
+    kinds = _kinds(words) if words else ()
+    return Person(tuple(w.norm for w in words), kinds, tuple(w.text for w in words))
 
 
 def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:

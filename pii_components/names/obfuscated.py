@@ -80,7 +80,6 @@ class Obfuscated(NamedTuple):
 
     @property
     def key(self) -> str:
-        """RETURNS (str): The words in lower case, joined."""
         return "".join(self.words).lower()
 
 

@@ -32,10 +32,7 @@ def patronymic_gender(word: str) -> str:
 
 
 def patronymic(father: str, gender: str) -> str | None:
-    """The patronymic after a father.
-
-    father (str): His name. gender (str): "M" or "F", the child's.
-    RETURNS (str | None): None for names that make irregular ones."""
+    """RETURNS (str | None): The patronymic after a father, for a child of gender "M" or "F"; None for names that make irregular ones."""
     ending = {"M": "ich", "F": "na"}[gender]
     low = father.lower()
     if not low.isascii() or len(low) < 3:
@@ -80,10 +77,7 @@ _APOSTROPHES = "'’`´ʼ"
 
 
 class Word(NamedTuple):
-    """A part of a mention that says who somebody is.
-
-    start (int), end (int): Characters within the mention.
-    text (str): As written. norm (str): Folded; one letter for an initial.
+    """A part of a mention that says who somebody is. start, end: Characters within it. norm (str): Folded; one letter for an initial.
     kind (str): `GIVEN`, `FAMILY`, or `LONE` if nothing tells."""
 
     start: int
@@ -98,9 +92,7 @@ class Word(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What links a mention to a person, for each word of it: equal forms are one name, whatever stands around them.
-
-    norms (tuple[str, ...]), kinds (tuple[str, ...]): As in `Word`. initials (tuple[bool, ...]): Whether it is one."""
+    """What links a mention to a person, for each word of it, see `Word`: equal forms are one name, whatever stands around them."""
 
     norms: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -108,14 +100,12 @@ class Form(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): What is written out."""
         if True not in self.initials:
             return self.norms
         return tuple([word for word, initial in zip(self.norms, self.initials, strict=True) if not initial])
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): The initials."""
         return tuple([word for word, initial in zip(self.norms, self.initials, strict=True) if initial])
 
     @property
@@ -147,10 +137,7 @@ class Form(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A name as it stands in a text; `Mention.of` makes one.
-
-    text (str): The whole span. words (tuple[Word, ...]): What must change. gender (str): From its title, "F", "M" or "".
-    form (Form): Of its words."""
+    """A name as it stands in a text; `Mention.of` makes one. words (tuple[Word, ...]): What must change. gender (str): From its title."""
 
     text: str
     words: tuple[Word, ...]
@@ -159,7 +146,6 @@ class Mention(NamedTuple):
 
     @classmethod
     def of(cls, text: str, words: Iterable[Word], gender: str = "") -> "Mention":
-        """RETURNS (Mention): With the form of its words."""
         words = tuple(words)
         if not words:
             return cls(text, (), gender, Form((), (), ()))
@@ -169,9 +155,7 @@ class Mention(NamedTuple):
 
 
 def read_mention(text: str, *, before: str = "") -> Mention:
-    """Take a name apart.
-
-    text (str): A span that holds one name, as found. before (str): The text before it, which may end with a title.
+    """Take a name apart. text (str): A span that holds one name, as found. before (str): The text before it, which may end with a title.
     RETURNS (Mention): Its words; titles, suffixes, particles, a possessive and all that is no letter stay out of them."""
     return _read(text, _title_before(before) if before else "")
 

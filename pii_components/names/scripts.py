@@ -206,10 +206,9 @@ def _form_spelt(script: str, words: Sequence[str]) -> int:
 
 
 def name_form(text: str) -> int:
-    """How much a run of one to four words in another script has the form of a name.
-
-    RETURNS (int): 2 family and given name, 1 one of them, 0 it might be one, -1 it is none: a word known for something else, too long,
-        or small letters where names have capitals."""
+    """RETURNS (int): How much one to four words in another script look like a name: 2 family and given name, 1 one of them, 0
+    it might be one, -1 it is none: a word known for something else, too long,
+    or small letters where names have capitals."""
     words = re.split(r"[ ·・-]+", text)
     scripts = {script_of(word) for word in words}
     script = scripts.pop()

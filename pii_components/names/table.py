@@ -78,11 +78,9 @@ class Pool(NamedTuple):
     weights: list[float]
 
     def draw(self, rng: Source) -> str:
-        """RETURNS (str): A name."""
         return self.draw_some(rng, 1)[0]
 
     def draw_some(self, rng: Source, n: int) -> list[str]:
-        """RETURNS (list[str]): As many names, one after the other."""
         # One call of random() each, whose stream Python promises to keep; choices() makes no such promise.
         names, weights, random = self.names, self.weights, rng.random
         total, last = weights[-1], len(weights) - 1
@@ -111,7 +109,6 @@ class _Kind:
                 self.index.setdefault(before.lower(), info)
 
     def look_up(self, name: str) -> "Facts":
-        """RETURNS (Facts): What the table tells; without countries if the name is unknown."""
         return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), _UNKNOWN))
 
     @cached_property
@@ -186,11 +183,9 @@ class NameTable:
         return self._given.look_up(first).regions
 
     def is_given(self, name: str) -> bool:
-        """RETURNS (bool): Whether this is a frequent given name somewhere."""
         return fold(name) in self._given.index
 
     def is_surname(self, name: str) -> bool:
-        """RETURNS (bool): Whether this is a frequent surname somewhere."""
         return fold(name) in self._surnames.index
 
     def leaning(self, name: str) -> str | None:
@@ -221,16 +216,13 @@ class NameTable:
         return len(self._kind(given).pools.get((region or "", gender or ""), _EMPTY).names)
 
     def sample_given(self, rng: Source, gender: str | None = None, region: str | None = None) -> str:
-        """RETURNS (str): A given name; of the whole world where the region has fewer than `MIN_POOL`."""
         return self.pool(given=True, gender=gender or "", region=region or "").draw(rng)
 
     def sample_surname(self, rng: Source, region: str | None = None) -> str:
-        """RETURNS (str): A surname; of the whole world where the region has fewer than `MIN_POOL`."""
         return self.pool(given=False, region=region or "").draw(rng)
 
 
 @cache
 def name_table() -> NameTable:
-    """RETURNS (NameTable): The table that ships, read once."""
     folder = resources.files("pii_components") / "resources" / "names"
     return NameTable((folder / "given.tsv.gz").read_bytes(), (folder / "surnames.tsv.gz").read_bytes())
