@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from pii_components.corpus.people import CULTURES, GENDERS, SURNAMES, write_lists
-from pii_components.names.table import fold
+from pii_components.names.letters import fold
 from scripts.build_name_table import DATA, JUNK, RUDE, SMALL, common_words, display, place_names, read_source
 
 # Names per list: what Fiji, the only country of Oceania in the source, has of both genders; equal for all, so that no group is

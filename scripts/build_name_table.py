@@ -21,7 +21,8 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from pii_components.names.table import REGION_OF, TableRow, fold, write_table
+from pii_components.names.letters import fold
+from pii_components.names.table import REGION_OF, TableRow, write_table
 
 HERE = Path(__file__).parent
 DATA = tomllib.loads((HERE / "build_names.toml").read_text("utf8"))

@@ -24,9 +24,9 @@ from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.report import FORMAT, versions
 from pii_components.labels import EMAIL, NAME_CONNECTED, NAME_STUDENT, URL_PERSONAL, USERNAME
-from pii_components.names.letters import norm
+from pii_components.names.letters import fold, norm
 from pii_components.names.link import FAMILY_FIRST, nicknames, nicknames_of
-from pii_components.names.table import REGIONS, NameTable, fold, name_table
+from pii_components.names.table import REGIONS, NameTable, name_table
 from pii_components.offsets import Edit, Replacement, apply_replacements
 from pii_components.profiles import Profile
 from pii_components.surrogates.handles import letters

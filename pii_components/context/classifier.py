@@ -86,7 +86,6 @@ class PersonModel:
     trust: numpy.ndarray
 
     def inputs(self, rows: numpy.ndarray) -> numpy.ndarray:
-        """RETURNS (numpy.ndarray): Standardised features of `rows`, shape `(n, n_features)`."""
         x = numpy.clip((read_anew(rows)[:, _USED] - self.mean) / self.scale, -5.0, 5.0)
         return numpy.ascontiguousarray(x)  # the order in memory decides the last bits of a product
 
@@ -117,7 +116,6 @@ class PersonModel:
 
 
 def _form() -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What weights must have been fitted for."""
     return {
         "features": list(FEATURES), "classes": list(CLASSES), "left out": list(OF_THE_TEXT), "of the tables": list(OF_THE_TABLES),
         "reader": "roles only",
@@ -125,7 +123,6 @@ def _form() -> dict[str, Any]:
 
 
 def softmax(z: numpy.ndarray) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): Along the last axis, same shape."""
     e = numpy.exp(z - z.max(axis=-1, keepdims=True))
     return e / e.sum(axis=-1, keepdims=True)
 
@@ -141,7 +138,6 @@ def prior(rows: numpy.ndarray) -> numpy.ndarray:
 
 
 def told(rows: numpy.ndarray) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): Whether each person's text tells of a story, shape `(n,)`."""
     return numpy.asarray(rows[:, _TELLS] >= 0.5)
 
 
@@ -209,7 +205,6 @@ def fit(
 
 
 def _empty(rows: numpy.ndarray, trust: float) -> PersonModel:
-    """RETURNS (PersonModel): Without weights, standardised on `rows`."""
     used, k = read_anew(rows)[:, _USED], len(CLASSES)
     weights, bias = numpy.zeros((len(_USED), k)), numpy.zeros(k)
     return PersonModel(used.mean(axis=0), numpy.maximum(used.std(axis=0), 1e-2), weights, bias, numpy.asarray(trust))

@@ -48,7 +48,6 @@ _PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a wo
 def make_pii_context(
     nlp: Language, name: str, *, spans_key: str, settings: dict[str, Any], cues: list[dict[str, Any]]
 ) -> "PiiContext":
-    """Make a `pii_context`. See `PiiContext` for the settings."""
     return PiiContext(name, spans_key=spans_key, settings=settings, cues=cues)
 
 
@@ -93,7 +92,6 @@ class PiiContext(Pipe):
         self._examiner = Examiner(self.settings, self.rules, self.roster)
 
     def __call__(self, doc: Doc) -> Doc:
-        """Decide the names of one document."""
         handle = self.get_error_handler()
         try:
             self.set_annotations([doc], [self.find_spans(doc)])
@@ -119,12 +117,10 @@ class PiiContext(Pipe):
             yield from docs
 
     def set_annotations(self, docs: Iterable[Doc], found: Iterable[list[Candidate]]) -> None:
-        """Write what `find_all` returned for some documents."""
         for doc, cands in zip(docs, found, strict=True):
             write_spans(doc, cands, self.cfg["spans_key"])
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """RETURNS (list[Candidate]): As `find_all`, of one document."""
         return self.find_all([doc])[0]
 
     def find_all(self, docs: Sequence[Doc]) -> list[list[Candidate]]:
@@ -144,11 +140,9 @@ class PiiContext(Pipe):
         return self._examiner.examine(doc, self._read(doc))
 
     def people(self, view: DocView, cands: Sequence[Candidate]) -> People:
-        """RETURNS (People): Some names of a document, and whose they are."""
         return self._examiner.people(view, cands, {})
 
     def _read(self, doc: Doc) -> list[Candidate]:
-        """What earlier components found; what an earlier run of this one added is found again, so that running twice changes nothing."""
         return [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
 
     def read(self, docs: Sequence[Doc], seen: Sequence[Examined | None]) -> list[numpy.ndarray | None]:
@@ -161,7 +155,6 @@ class PiiContext(Pipe):
         return found
 
     def _by_evidence(self, seen: Examined) -> list[Candidate]:
-        """The names with their roles and reasons, by the sums of evidence."""
         # CHARACTER only if anything tells of a story
         roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
         found = []
@@ -171,7 +164,6 @@ class PiiContext(Pipe):
         return found
 
     def _by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
-        """The names with their roles, reasons and calibrated probabilities, by the trained classifier."""
         if not seen.weighed:
             return []
         least = self.settings.protect_at(doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED))
@@ -245,7 +237,6 @@ class PiiContext(Pipe):
 def _written(
     people: People, number: int, role: str, reason: str, score: float | None = None, likely: str = ""
 ) -> list[Candidate]:
-    """A person's mentions with a role; score takes the place of the detector's; likely: another role that is likelier."""
     found, person = [], people.persons[number]
     for i in person:
         here = any(e.role == (likely or role) for e in people.evidence[i])
@@ -261,7 +252,6 @@ def _is_added(c: Candidate) -> bool:
 
 
 def _with_roles(c: Candidate) -> Candidate:
-    """A name without role probabilities (from a roster, a language model) gets its label as a soft reading of its role."""
     if not is_name(c.label) or len(c.roles) == len(ROLES):
         return c
     return replace(c, roles=tuple(0.6 if role == c.role else 0.1 for role in ROLES))

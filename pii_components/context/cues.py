@@ -214,7 +214,6 @@ def read_cues(extra: Iterable[dict[str, Any]] = ()) -> CueRules:
 
 @cache
 def load_cues() -> CueRules:
-    """RETURNS (CueRules): The rules that ship, compiled once."""
     return compile_cues(_read())
 
 

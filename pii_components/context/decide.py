@@ -93,7 +93,6 @@ def propagate(view: DocView, known: Sequence[Known], taken: Sequence[Candidate])
 
 
 def _index(known: Sequence[Known]) -> tuple[dict[str, Forms], dict[str, Known], dict[str, set[str]]]:
-    """First word -> full forms that start with it; word -> who bears it; word -> cases in which it was written."""
     full: dict[str, Forms] = {}
     single: dict[str, Known] = {}
     styles: dict[str, set[str]] = {}
@@ -115,7 +114,6 @@ def _index(known: Sequence[Known]) -> tuple[dict[str, Forms], dict[str, Known], 
 def _full_at(
     view: DocView, folded: list[str], used: list[bool], i: int, forms: Sequence[tuple[tuple[str, ...], Known]]
 ) -> tuple[int, Known | None]:
-    """The end of a full name that starts at token i, and whose it is."""
     for form, k in forms:
         at = i + 1
         for word in form[1:]:
@@ -131,7 +129,6 @@ def _full_at(
 
 
 def _next_word(view: DocView, at: int) -> int:
-    """Steps over one joiner, a comma, or initials between the parts of a name; never over a line break."""
     for _ in range(3):
         if at >= len(view) or "\n" in view.words[at]:
             return len(view)
@@ -143,7 +140,6 @@ def _next_word(view: DocView, at: int) -> int:
 
 
 def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
-    """Whether one word at token i is the name and not something else that is written so."""
     word, lists = view.words[i], words()
     style = case_style(word)
     if style == "other" and word[:1].isascii():
@@ -235,12 +231,10 @@ class Examiner:
         return People(cands, forms, places, evidence, persons)
 
     def _own(self, people: People, i: int) -> float:
-        """The log-odds that a mention by itself is a name."""
         parts = people.cands[i], people.forms[i], people.places[i], people.evidence[i]
         return name_logit(*parts, settings=self.settings, roster=self.roster)
 
     def _accepted(self, people: People) -> list[bool]:
-        """Whether each name is kept: strong enough by itself, or by the link to a mention that is."""
         own = [self._own(people, i) >= self._limit for i in range(len(people.cands))]
         kept = list(own)
         for person in people.persons:

@@ -53,7 +53,6 @@ def _key(form: Form) -> str:
 
 @cache
 def figures() -> Figures:
-    """RETURNS (Figures): The lists that ship, read once."""
     found = Figures({}, {}, set())
     for file, role in FILES:
         for line in (resources.files("pii_components") / "resources" / "cues" / file).read_text("utf8").splitlines():
@@ -151,7 +150,6 @@ def _is_writer(evidence: Sequence[Evidence]) -> bool:
 
 
 def own_scores(evidence: Sequence[Evidence]) -> dict[str, float]:
-    """RETURNS (dict[str, float]): The sum of weights per role, `NOT_NAME` left out."""
     total: dict[str, float] = {}
     for e in evidence:
         if e.role != NOT_NAME:
@@ -275,7 +273,6 @@ def decide(evidence: Sequence[Evidence], model: Mapping[str, float], *, roles: S
 
 
 def reason_for(role: str, evidence: Sequence[Evidence], model: Mapping[str, float]) -> str:
-    """RETURNS (str): What speaks most for a role, for a reader: "cited: year in brackets follows"."""
     best = max((e for e in evidence if e.role == role and e.weight > 0), key=lambda e: e.weight, default=None)
     if best is None or (best.weight < 0.75 * model.get(role, 0.0) and best.weight < 1.5):
         reason = "reads like it, to the model"
@@ -394,7 +391,6 @@ def features(
 
 
 def roles_of(read: numpy.ndarray) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): Probabilities of the roles among themselves, shape `(n, 5)`. read (numpy.ndarray): Log-probabilities, `(n, 6)`."""
     chances = numpy.exp(read[:, : len(ROLES)].astype("f8"))
     return numpy.asarray(chances / chances.sum(axis=1, keepdims=True))
 

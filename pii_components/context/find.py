@@ -63,7 +63,6 @@ def find_by_cue(view: DocView, cands: Sequence[Candidate], rules: CueRules) -> l
 
 
 def _spans_of(view: DocView, n: int, cue: Cue, line: str) -> Iterator[Span]:
-    """Names that a cue shows in a line."""
     low, high = view.said_from(n), view.lines[n][1]
     english = cue.english and _SMALL_WORD.search(line) is not None
     starts = _ends_of(cue, line.lower()) if cue.before is not None else [len(line) - len(line.lstrip(" \t-–—~*>•(\"“'"))]
@@ -81,7 +80,6 @@ def _spans_of(view: DocView, n: int, cue: Cue, line: str) -> Iterator[Span]:
 
 
 def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """Lines at the top and at the end that hold a given name and a surname of the name table and nothing else."""
     table, lists = name_table(), words()
     found = []
     lines = [n for n in view.filled[:_TOP] if n in view.header] + [n for n in view.filled[-_END:] if n in view.signoff]
@@ -103,7 +101,6 @@ def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """Words that stand letter by letter or torn over two lines, and are names when read."""
     lists = words()
     found = []
     keys = Counter(piece.key for piece in view.obfuscated)
@@ -125,12 +122,10 @@ def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidat
 
 
 def _find_native(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """Names in a script of their own."""
     return [_added(span, "name_native", "a name in a script of its own") for span in view.native if free_of(cands, *span)]
 
 
 def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """Names with digits for letters; neighbours are one name."""
     spans: list[Span] = []
     for i in view.leet:
         if spans and i == spans[-1][1] and view.gap(i - 1) == " ":
@@ -141,7 +136,6 @@ def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
-    """Names in names of files: "Essay_AnaLopez_final.docx"."""
     found: list[Candidate] = []
     for match in _FILE_NAME.finditer(view.text) if "_" in view.text else ():
         first, last = bisect_left(view.starts, match.start()), bisect_left(view.starts, match.start(1) - 1)
@@ -159,7 +153,6 @@ def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candi
 
 
 def _added(span: Span, rule: str, reason: str, *, role: str = "", score: float = _FOUND_SCORE) -> Candidate:
-    """A new name; of one that its form shows, others must say whose it is."""
     roles = tuple(float(r == role) for r in ROLES) if role else (1 / len(ROLES),) * len(ROLES)
     return Candidate(*span, label_for_role(role or STUDENT), score, f"cue:{rule}", reason, roles)
 
@@ -169,7 +162,6 @@ def _place(view: DocView, span: Span) -> Place:
 
 
 def _ends_of(cue: Cue, lower: str) -> list[int]:
-    """Where in a line a pattern for "before a name" ends at the start of a word."""
     assert cue.before is not None
     # The pattern is anchored at its end; without the anchor it finds the places, with it they are checked.
     ends = [match.end() for match in _unanchored(cue.before.pattern).finditer(lower)]
@@ -193,7 +185,6 @@ def _zone_fits(view: DocView, cue: Cue, span: Span) -> bool:
 
 
 def _name_at(view: DocView, char: int, high: int, *, strict: bool, english: bool = False) -> Span | None:
-    """The tokens of a name that starts at a character; None if what stands there does not look like one."""
     lists = words()
     start = bisect_left(view.starts, char)
     while start < len(view) and not view.words[start]:  # what shows nothing begins where the word after it does
@@ -220,7 +211,6 @@ def _name_at(view: DocView, char: int, high: int, *, strict: bool, english: bool
 
 
 def _read_name(view: DocView, start: int, high: int) -> tuple[int, int, int, str]:
-    """RETURNS (tuple[int, int, int, str]): Where words that may be a name end, how many they are, how many are known, and their case."""
     lists = words()
     end, count, known, style = start, 0, 0, ""
     while end < len(view) and view.starts[end] < high and count < _FOUND_MOST + 1:

@@ -61,7 +61,6 @@ def repair(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _split_lines(view: DocView, c: Candidate) -> list[Candidate]:
-    """A name that runs over a line break, the end of a sentence or the "n" of a chat is two."""
     parts, start, chat = [], c.start, False
     for i in range(c.start, c.end):
         parted = _is_and(view, c, i)
@@ -116,7 +115,6 @@ def _whole(view: DocView, names: list[Candidate]) -> list[Candidate]:
 
 
 def _shrink(view: DocView, c: Candidate) -> Candidate | None:
-    """Headings, titles, possessives and stray signs off; None if nothing is left that can be a name."""
     start, end = c.start, c.end
     while start < end and (step := _off_left(view, start, end)):
         start += step
@@ -130,12 +128,10 @@ def _spanning(c: Candidate, start: int, end: int) -> Candidate:
 
 
 def _core(view: DocView, start: int, end: int) -> int:
-    """RETURNS (int): Words that are no headings."""
     return sum(is_word(word) and not words().is_heading(word) for word in view.words[start:end])
 
 
 def _off_left(view: DocView, start: int, end: int) -> int:
-    """RETURNS (int): How many tokens at the beginning are no part of the name."""
     lists, word, several = words(), view.words[start], end - start > 1
     if _is_unit(view, start, end):
         return 1 if word.endswith(".") else 2
@@ -192,7 +188,6 @@ def _is_foreign(view: DocView, start: int, end: int) -> bool:
 
 
 def _merge(view: DocView, names: Sequence[Candidate]) -> list[Candidate]:
-    """Given name and surname that were found apart become one: neighbours of one word each, or joined by a hyphen or "_"."""
     found: list[Candidate] = []
     for c in names:
         if found and _is_one_name(view, found[-1], c):
@@ -222,7 +217,6 @@ def _is_one_name(view: DocView, last: Candidate, c: Candidate) -> bool:
 
 
 def _follows_initial(view: DocView, last: Candidate, c: Candidate, gap: str) -> bool:
-    """Whether a surname stands behind a name that ends in an initial, two spaces between them, as typists put them after a full stop."""
     end = last.end - (view.words[last.end - 1] == ".")
     initial = end - 1 > last.start and is_initial(view.words[end - 1]) and view.text[view.ends[last.end - 1] - 1] == "."
     if not initial or gap not in (" ", "  ") or c.end - c.start != 1:
@@ -242,7 +236,6 @@ def _is_turned(view: DocView, start: int, end: int) -> bool:
 
 
 def _grow(view: DocView, c: Candidate, taken: list[bool]) -> Candidate:
-    """Take in the neighbouring words that belong to the name."""
     start, end = c.start, _past_parent(view, c, taken)
     while end - start < _MOST and (step := _right(view, start, end, taken)):
         end += step
@@ -273,7 +266,6 @@ def _past_parent(view: DocView, c: Candidate, taken: list[bool]) -> int:
 
 
 def _right(view: DocView, start: int, end: int, taken: list[bool]) -> int:
-    """RETURNS (int): How many tokens to take in on the right; 0 for none."""
     if end >= len(view) or taken[end]:
         return 0
     lists, table = words(), name_table()
@@ -321,7 +313,6 @@ def _is_rest_of_field(view: DocView, start: int, end: int) -> bool:
 
 
 def _left(view: DocView, start: int, end: int, taken: list[bool]) -> int:
-    """RETURNS (int): How many tokens to take in on the left; 0 for none."""
     if start == 0 or taken[start - 1]:
         return 0
     lists, table = words(), name_table()

@@ -184,7 +184,6 @@ class PersonReader:
         return cast(numpy.ndarray, shifted - numpy.log(numpy.exp(shifted).sum(axis=1, keepdims=True)))
 
     def to_bytes(self) -> bytes:
-        """RETURNS (bytes): Graph, vocabulary and head."""
         buffer = BytesIO()
         arrays: dict[str, Any] = {name: numpy.asarray(getattr(self.head, name), dtype="f2") for name in HEAD}
         numpy.savez_compressed(buffer, **arrays)
@@ -204,7 +203,6 @@ class PersonReader:
 
 
 def pieces_of(vocabulary: Sequence[str]) -> Model:
-    """RETURNS (Model): A piece encoder, uncased. vocabulary (Sequence[str]): Its pieces."""
     from curated_tokenizers import WordPieceProcessor
 
     pieces: Model = build_layout_wordpiece_encoder()

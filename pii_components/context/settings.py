@@ -80,7 +80,6 @@ class ContextSettings:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ContextSettings":
-        """RETURNS (ContextSettings): Of a config; what is missing has its default. RAISES (PiiError): E302 for a name that is no setting."""
         known = {field.name for field in fields(cls)}
         for name in values:
             if name not in known:
@@ -88,5 +87,4 @@ class ContextSettings:
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
-        """RETURNS (dict[str, Any]): Name to value, all of them."""
         return asdict(self)

@@ -167,8 +167,6 @@ class Place:
 
 
 class DocView:
-    """Words and lines of a document. settings (ContextSettings): For the lengths of header and sign-off."""
-
     def __init__(self, doc: Doc, settings: ContextSettings) -> None:
         self.settings = settings
         self.text = doc.text
@@ -203,11 +201,9 @@ class DocView:
 
     @cached_property
     def turns(self) -> dict[int, tuple[int, bool]]:
-        """RETURNS (dict[int, tuple[int, bool]]): Turns of a conversation, see `find_turns`."""
         return find_turns(self.text, {n: self.lines[n] for n in self.filled})
 
     def said_from(self, n: int) -> int:
-        """RETURNS (int): Where a line begins, or in a conversation what is said in it."""
         return self.turns[n][0] if n in self.turns else self.lines[n][0]
 
     @cached_property
@@ -234,26 +230,21 @@ class DocView:
         return found
 
     def marked(self, cands: Iterable[Candidate]) -> list[bool]:
-        """RETURNS (list[bool]): Whether each token lies in one of the candidates."""
         inside = [False] * len(self)
         for c in cands:
             inside[c.start : c.end] = [True] * (c.end - c.start)
         return inside
 
     def is_space(self, i: int) -> bool:
-        """RETURNS (bool): Whether a token is white space, or shows nothing at all."""
         return not self.words[i] or self.words[i].isspace()
 
     def line_of(self, char: int) -> int:
-        """RETURNS (int): The number of the line that a character lies in."""
         return max(bisect_right(self.line_starts, char) - 1, 0)
 
     def line(self, n: int) -> str:
-        """RETURNS (str): The text of a line."""
         return self.text[slice(*self.lines[n])]
 
     def line_to(self, i: int) -> str:
-        """RETURNS (str): The line of token i, up to that token."""
         return self.text[self.lines[self.line_of(self.starts[i])][0] : self.starts[i]]
 
     def gap(self, i: int) -> str:
@@ -262,7 +253,6 @@ class DocView:
 
     @cached_property
     def filled(self) -> list[int]:
-        """RETURNS (list[int]): Numbers of the lines that are not blank."""
         return [n for n, (start, end) in enumerate(self.lines) if self.text[start:end].strip()]
 
     @cached_property
@@ -274,7 +264,6 @@ class DocView:
 
     @cached_property
     def signoff(self) -> frozenset[int]:
-        """RETURNS (frozenset[int]): The short lines at the end."""
         most = reversed(self.filled[-self.settings.signoff_lines :])
         found = frozenset(takewhile(lambda n: not is_running(self.line(n)), most))
         return found - (self.header if len(self.filled) > 3 else frozenset())
@@ -308,7 +297,6 @@ class DocView:
         return self.filled[at] if at >= 0 else -1
 
     def _masked(self, start: int, end: int, spans: list[tuple[int, int]]) -> str:
-        """The text from start to end, each name in it replaced."""
         parts, at = [], start
         first = bisect_right(spans, (start, -1))
         if first and spans[first - 1][1] > start:
@@ -373,7 +361,6 @@ class DocView:
 
 @per_batch(4096)
 def _shown(word: str) -> str:
-    """RETURNS (str): A token as a reader sees it. White space stays, and quotes and dashes do, which patterns tell apart; emoji go."""
     if is_ornament(word):
         return ""
     return word if word.isspace() or len(word) == 1 and not word.isalnum() and not is_invisible(word) else normalize_token(word)

@@ -27,9 +27,9 @@ from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, open_binary, reason_of, show_fields
 from ..files.sources import JSON_SUFFIXES, TABLE_SUFFIXES, decode_text, open_source
 from ..labels import DATE, EDUCATION, EMPLOYER, LABELS, LOCATION, ROLES, is_name, label_for_role
+from ..names.letters import fold
 from ..names.link import nicknames_of
 from ..names.table import Source as Source_keys
-from ..names.table import fold
 from ..surrogates.keys import Chance, pick
 from .people import GROUPS, MONTHS, check_group, given_names, invent_detail, surnames
 from .templates import DETAILS

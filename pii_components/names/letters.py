@@ -59,12 +59,10 @@ def _norm(word: str) -> str:
 
 
 def has_letter(text: str) -> bool:
-    """RETURNS (bool): Whether there is a letter in a text."""
     return text[:1].isalpha() or any(map(str.isalpha, text))
 
 
 def has_sign(text: str) -> bool:
-    """RETURNS (bool): Whether there is a letter or a digit in a text."""
     return text[:1].isalnum() or any(map(str.isalnum, text))
 
 

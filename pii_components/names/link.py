@@ -13,17 +13,18 @@ and Jane Smith stay two people whose surrogates share a surname. Where several p
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
-from operator import eq
 from typing import NamedTuple
+
+from rapidfuzz.distance import OSA
 
 from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
 from .letters import norm
+from .memo import per_batch
 from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
 from .table import name_table
-
-# Whether a mention's words are those of a person: as they are, as initials, as nicknames or with a slip of the pen.
+from .wordlists import in_table
 
 # A score, and the place in a person of each word of a mention.
 Match = tuple[int, tuple[int, ...]]
@@ -53,19 +54,13 @@ def _nicks_by_name() -> dict[str, tuple[str, ...]]:
 
 
 def nicknames_of(name: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Nicknames of a given name, all folded."""
     return _nicks_by_name().get(norm(name), ())
 
 
 def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -> Match | None:
-    """How a mention's words are those of a person.
-
-    form (Form): Of the mention. full (tuple[str, ...]), full_kinds (tuple[str, ...]): The person's words and their kinds.
-    RETURNS (tuple | None): A score, and the place in the person of each word; None if some word is not theirs.
-    """
+    """full (tuple[str, ...]), full_kinds (tuple[str, ...]): A person's words and their kinds. RETURNS (tuple | None): A score,
+    and the place in the person of each word; None if some word is not theirs."""
     norms, kinds, initials = form
-    if norms == full and (len(norms) == 1 or len(set(norms)) == len(norms)) and True not in initials:
-        return 20 * len(norms) + 2 * sum(map(eq, kinds, full_kinds)), tuple(range(len(norms)))
     # Most names are somebody else's: seen at one of their words.
     for word in norms:
         if word not in full and not _is_like_one_of(word, full):
@@ -120,13 +115,11 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
 
 
 def _orders(kinds: tuple[str, ...]) -> list[tuple[int, ...]]:
-    """RETURNS (list[tuple[int, ...]]): The order of a person's words as they stand, and with the surname last where it stands first."""
     here = tuple(range(len(kinds)))
     return [here, (*here[1:], 0)] if kinds[0] == FAMILY != kinds[-1] else [here]
 
 
 def _is_like_one_of(word: str, full: tuple[str, ...]) -> bool:
-    """RETURNS (bool): Whether a word may stand for one of a person's: its beginning, a nickname, a slip."""
     nicks, size = nicknames(), len(word)
     stands_for = nicks.get(word, ())
     for other in full:
@@ -138,7 +131,6 @@ def _is_like_one_of(word: str, full: tuple[str, ...]) -> bool:
 
 
 def _is_nick(word: str, full: str, *, lone: bool) -> bool:
-    """RETURNS (bool): Whether a word is a nickname of a given name; alone, also its beginning ("Nat" for Nathaniel)."""
     nicks = nicknames()
     if full in nicks.get(word, ()) or word in nicks.get(full, ()):
         return True
@@ -156,36 +148,22 @@ def is_typo(word: str, other: str, *, alone: bool = False) -> bool:
     return _is_slip(word, other, alone)
 
 
-@lru_cache(maxsize=4096)
+@per_batch(4096)
 def _is_slip(word: str, other: str, alone: bool) -> bool:
-    from rapidfuzz.distance import OSA
-
     if OSA.distance(word, other, score_cutoff=1) != 1:
         return False
-    known = is_known(word) + is_known(other)
+    known = in_table(word) + in_table(other)
     return known == 1 if alone else known < 2
 
 
-@lru_cache(maxsize=4096)
-def is_known(word: str) -> bool:
-    """RETURNS (bool): Whether the table has a word, as a given name or a surname."""
-    table = name_table()
-    return table.is_given(word) or table.is_surname(word)
-
-
-# Roles that stay as they are in every shipped profile.
-KEPT = (CITED, CHARACTER)
-
-# Where the family name comes first.
-FAMILY_FIRST = frozenset({"CN", "KR", "VN"})
+KEPT = (CITED, CHARACTER)  # roles that stay as they are in every shipped profile
+FAMILY_FIRST = frozenset({"CN", "KR", "VN"})  # regions
 
 
 class Person(NamedTuple):
-    """Somebody, by the fullest form of their name in the document.
-
-    words (tuple[str, ...]): Folded. kinds (tuple[str, ...]): `GIVEN` or `FAMILY`, one for each word.
-    texts (tuple[str, ...]): As first written. gender (str): From a title, or "".
-    """
+    """Somebody, by the fullest form of their name in the document. words (tuple[str, ...]): Folded. kinds (tuple[str, ...]):
+    `GIVEN` or `FAMILY`, one for each word.
+    texts (tuple[str, ...]): As first written. gender (str): From a title, or ""."""
 
     words: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -193,16 +171,12 @@ class Person(NamedTuple):
     gender: str = ""
 
     def first(self, kind: str) -> int | None:
-        """RETURNS (int | None): Place of the first word of a kind."""
         return self.kinds.index(kind) if kind in self.kinds else None
 
 
 class Links(NamedTuple):
-    """Whose names the mentions of a document are.
-
-    people (list[Person]): In order of first mention. owners (list[int]): For each mention the place of its person; -1 for none.
-    places (list[tuple[int, ...]]): For each mention, which word of its person each of its words is.
-    """
+    """Whose names the mentions are. people (list[Person]): In order of first mention. owners (list[int]): Place of each one's person; -1: none.
+    places (list[tuple[int, ...]]): For each mention, which word of its person each of its words is."""
 
     people: list[Person]
     owners: list[int]
@@ -210,11 +184,8 @@ class Links(NamedTuple):
 
 
 class RoleCues(NamedTuple):
-    """What the words around one mention say of its role.
-
-    position (int): Where it stands. own (Mapping[str, float]): Log-odds per role. signs (bool): Whether it heads or signs the text.
-    addressed (bool): Whether it is thanked or written to, which a teacher may be too, and nothing else connects it.
-    """
+    """What stands around one mention. position (int): Where it is. own: Log-odds per role. signs (bool): Whether it heads or signs the text.
+    addressed (bool): Whether it is thanked or written to, which a teacher may be too, and nothing else connects it."""
 
     position: int
     own: Mapping[str, float]
@@ -224,10 +195,6 @@ class RoleCues(NamedTuple):
 
 def link(mentions: Sequence[Mention]) -> Links:
     """RETURNS (Links): Who is named, by the names alone. mentions (Sequence[Mention]): In the order of the text."""
-    if len(mentions) == 1:
-        words = mentions[0].words
-        alone = [_person(words, mentions[0].gender)] if words else []
-        return Links(alone, [len(alone) - 1], [places_of(mentions[0], alone[0]) if alone else ()])
     people, matches = _people(mentions)
     found, places = _assign(mentions, people, matches)
     return _ordered(mentions, people, found, places)
@@ -241,8 +208,7 @@ def link_with_roles(
 
     mentions (Sequence[Mention]), cues (Sequence[RoleCues]): In the order of the text.
     margin (float): Log-odds by which a role has to lead to be clear. signed (float | None): The same, against who signs the text.
-    RETURNS (Links): Every mention has an owner.
-    """
+    RETURNS (Links): Every mention has an owner."""
     people, matches = _people(mentions)
     return _RoleLinker(mentions, cues, people, matches, margin, margin if signed is None else signed).links()
 
@@ -252,8 +218,7 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
 
     mentions (Sequence[Mention]): In the order of the text. persons (Sequence[int | None]): Equal numbers are one person; None for a mention
         that was not linked: it goes to who has that name.
-    RETURNS (Links): The people with the fullest of their forms.
-    """
+    RETURNS (Links): The people with the fullest of their forms."""
     if all(person is None for person in persons):
         return link(mentions)
     fullest: dict[int, Mention] = {}
@@ -280,7 +245,6 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
 def _ordered(
     mentions: Sequence[Mention], people: Sequence[Person], found: Sequence[int], places: list[tuple[int, ...]]
 ) -> Links:
-    """RETURNS (Links): People without a mention left out, the others in the order of the text, with the gender that a title tells."""
     seen = {old: new for new, old in enumerate(dict.fromkeys([o for o in found if o >= 0]))}
     owners = [seen[o] if o >= 0 else -1 for o in found]
     ordered = [people[old] for old in seen]
@@ -291,7 +255,6 @@ def _ordered(
 
 
 def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match | None]]]:
-    """RETURNS (tuple): Who may be named, by the fullest forms, and for each mention what `match_form` says of each of them."""
     # What is written alike belongs to the same people, and is looked at once: forms are asked for by number from here on.
     numbers: dict[Form, int] = {}
     of_mention = [numbers.setdefault(mention.form, len(numbers)) for mention in mentions]
@@ -310,7 +273,7 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match 
             if match:
                 break
         else:
-            people.append(_person_of(mentions[of_mention.index(number)]))
+            people.append(_person(mentions[of_mention.index(number)].words))
     before, people = people, _agree(people)
     for form, tried in zip(forms, matches, strict=True):
         if form.norms:
@@ -324,8 +287,6 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match 
 
 
 class _RoleLinker:
-    """The state of `link_with_roles`: persons, their mentions so far, and what their cues say together."""
-
     def __init__(
         self,
         mentions: Sequence[Mention],
@@ -369,13 +330,11 @@ class _RoleLinker:
         return _ordered(self.mentions, self.people, self.owners, places)
 
     def _fits(self, i: int) -> list[int]:
-        """RETURNS (list[int]): The people whose name a mention is, as well as it is anybody's."""
         tried = self.matches[i]
         best = max((match[0] for match in tried if match), default=0)
         return [n for p, match in enumerate(tried) if match and match[0] == best for n in self.same[p]]
 
     def _is_exact(self, i: int) -> bool:
-        """RETURNS (bool): Whether all words of a mention are words of somebody as they stand: "Will Turner" may be William Turner's brother."""
         least = 20 * len(self.mentions[i].form.words)
         return any(match and match[0] >= least for match in self.matches[i])
 
@@ -401,7 +360,7 @@ class _RoleLinker:
                 self.roles[number] = wanted
         else:
             number = len(self.people)
-            self.people.append(_person_of(self.mentions[i]))
+            self.people.append(_person(self.mentions[i].words))
             self.members.append([])
             self.roles.append(wanted)
             if everybody:
@@ -415,7 +374,6 @@ class _RoleLinker:
         self.members[number].append(i)
 
     def _nearest(self, i: int, numbers: Sequence[int]) -> int:
-        """RETURNS (int): Who was mentioned last before a mention, else first after it; somebody of whom there is a mention."""
         here = self.cues[i].position
 
         def key(n: int) -> tuple[int, int]:
@@ -426,13 +384,11 @@ class _RoleLinker:
         return min(numbers, key=key)
 
     def _called_so(self, form: Form, n: int) -> bool:
-        """RETURNS (bool): Whether somebody is called by this very word elsewhere, or has it for a first name: who is cited is not."""
         return form.single and any(
             self.mentions[j].form == form or self.mentions[j].form.given == form.norms[0] for j in self.members[n]
         )
 
     def _addressed_teacher(self, cue: RoleCues, wanted: str, n: int) -> bool:
-        """RETURNS (bool): Whether a teacher is thanked or written to: no reason to see two people."""
         if (wanted, self.roles[n]) == (CONNECTED, INSTRUCTOR):
             return cue.addressed
         others = [self.cues[j] for j in self.members[n]]
@@ -455,22 +411,15 @@ def _sum(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
     return total
 
 
-def _person_of(mention: Mention) -> Person:
-    """RETURNS (Person): Somebody called so; of a mention that has no words, one without a name."""
-    return _person(mention.words) if mention.words else Person((), (), ())
-
-
 def _rank(form: Form) -> tuple[int, int, int]:
-    """RETURNS (tuple[int, int, int]): Smallest for the fullest form."""
     norms = form.norms
     size = len(norms)
-    return (sum(form.initials) if True in form.initials else 0) - size, -size, size - sum([is_known(word) for word in norms])
+    return (sum(form.initials) if True in form.initials else 0) - size, -size, size - sum([in_table(word) for word in norms])
 
 
-def _person(words: Sequence[Word], gender: str = "") -> Person:
-    """RETURNS (Person): Somebody of whom this is the fullest form. gender (str): From a title."""
-    _, _, texts, norms, _ = zip(*words, strict=True)
-    return Person(norms, _kinds(words), texts, gender)
+def _person(words: Sequence[Word]) -> Person:
+    kinds = _kinds(words) if words else ()
+    return Person(tuple(w.norm for w in words), kinds, tuple(w.text for w in words))
 
 
 def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:
@@ -490,7 +439,6 @@ def spell_initials(mentions: Sequence[Mention]) -> list[Mention]:
 
 
 def _kinds(words: Sequence[Word]) -> tuple[str, ...]:
-    """The kinds of a person's words. A word alone, and two in the order "Garcia Maria", are what the table says."""
     table = name_table()
     if len(words) == 1 and words[0].kind == LONE:
         return (FAMILY if table.leaning(words[0].norm) == "surname" else GIVEN,)
@@ -508,8 +456,7 @@ def _kinds(words: Sequence[Word]) -> tuple[str, ...]:
 
 def _agree(people: list[Person]) -> list[Person]:
     """The people, with a surname that two of them share as a surname in both, where the table alone would tell it from one only:
-    "Diep Chien" and "Diep Hoang" are brothers.
-    """
+    "Diep Chien" and "Diep Hoang" are brothers."""
     if len(people) < 2:
         return people
     counts = Counter([word for p in people for word, kind in zip(p.words, p.kinds, strict=True) if kind == FAMILY])
@@ -526,11 +473,6 @@ def _agree(people: list[Person]) -> list[Person]:
 def _assign(
     mentions: Sequence[Mention], people: Sequence[Person], matches: Sequence[Sequence[Match | None]]
 ) -> tuple[list[int], list[tuple[int, ...]]]:
-    """The owner of each mention: the best match; among equals the one last mentioned, else the one mentioned next.
-
-    matches (Sequence[Sequence[Match | None]]): For each mention what `matching.match_form` says of each of the people.
-    RETURNS (tuple[list[int], list[tuple[int, ...]]]): The place of the owner, and the places of the words in the owner's name.
-    """
     options: list[list[int]] = []
     for mention, tried in zip(mentions, matches, strict=True):
         best = 0
@@ -554,7 +496,6 @@ def _assign(
 
 
 def _wrong_gender(mention: Mention, person: Person) -> bool:
-    """RETURNS (bool): Whether "Mr." cannot be this person, by the usual gender of the given name."""
     place = person.first(GIVEN)
     gender = name_table().gender(person.words[place]) if place is not None else None
     return bool(mention.gender and gender and gender != mention.gender)

@@ -24,6 +24,10 @@ _SIGNS = {
     **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\ufe63\uff0d", "-"),
     **dict.fromkeys("\u00a0\u2007\u202f\u3000", " "),
 }
+# One table of what shows nothing. Part of a set of a pattern: soft hyphen, zero-width spaces and joiners, direction marks, byte order mark.
+INVISIBLE = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
+FILLERS = r"\u115f\u3164"  # Hangul fillers, which detectors of hidden details look for, too
+INSIDE_WORD = "\u00ad\u200c\u200d"  # soft hyphen and joiners, which a writer may have put into a word
 # What shows nothing and is not of category Cf: grapheme joiner, Hangul and Khmer fillers, Mongolian selectors.
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\u2065")
 # Letters of other scripts drawn like a Latin one (Unicode TR39 confusables, the letters among them).
@@ -54,7 +58,6 @@ def is_ornament(text: str) -> bool:
 
 
 def _fold(piece: str) -> str:
-    """One character with its combining marks: composed, compatibility forms resolved, signs made ASCII."""
     if piece.isascii():
         return "'" if piece == "`" else piece
     return _shown(unicodedata.normalize("NFKC", _shown(piece)))
@@ -80,7 +83,6 @@ def _latin_for(word: str) -> str:
 
 
 def _latinize(text: str) -> str:
-    """Replace look-alikes in words that hold Latin letters too; a word all in Cyrillic or Greek stays."""
     if not _FOREIGN.search(text):
         return text
 
@@ -92,12 +94,10 @@ def _latinize(text: str) -> str:
 
 
 def _joins(char: str) -> bool:
-    """Whether the character sits on the one before it: a combining mark, or the rest of a Hangul syllable."""
     return not char.isascii() and (unicodedata.combining(char) > 0 or "\u1161" <= char <= "\u11ff") and not is_invisible(char)
 
 
 def _pieces(text: str) -> list[tuple[int, int]]:
-    """Where each character begins and, with the marks that sit on it, ends. The invisible does not part it from its mark."""
     found: list[tuple[int, int]] = []
     for i, char in enumerate(text):
         if not _joins(char):

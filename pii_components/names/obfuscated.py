@@ -80,7 +80,6 @@ class Obfuscated(NamedTuple):
 
     @property
     def key(self) -> str:
-        """RETURNS (str): The words in lower case, joined."""
         return "".join(self.words).lower()
 
 
@@ -204,7 +203,6 @@ def native_runs(text: str) -> list[tuple[int, int]]:
 
 
 def _named_before(text: str, at: int) -> bool:
-    """Whether a name in Latin letters stands before a bracket: "Ana Lopez (安娜)"."""
     return re.search(r"(?:^|\W)[A-Z][^\W\d_]*(?: [A-Z][^\W\d_]*)* ?\($", text[max(0, at - 60) : at]) is not None
 
 

@@ -19,8 +19,7 @@ from .memo import per_batch
 from .obfuscated import rejoin
 from .table import name_table
 
-# Patronymics: the name after a father's, between given name and surname. "Ivan Petrovich Sidorov" -> "Boris Antonovich Or
-
+# Patronymics: the name after a father's, between given name and surname ("Ivan Petrovich Sidorov").
 _ENDING = re.compile(r"[^\W\d_]{3,}(?:ov|ev)(?:ich|na)|(?:nikit|il|fom|luk|kuzm)(?:ich|yich|ichna|inichna|yinichna)")
 _VOWELS = "aeiouy"
 
@@ -33,11 +32,7 @@ def patronymic_gender(word: str) -> str:
 
 
 def patronymic(father: str, gender: str) -> str | None:
-    """The patronymic after a father.
-
-    father (str): His name. gender (str): "M" or "F", the child's.
-    RETURNS (str | None): None for names that make irregular ones.
-    """
+    """RETURNS (str | None): The patronymic after a father, for a child of gender "M" or "F"; None for names that make irregular ones."""
     ending = {"M": "ich", "F": "na"}[gender]
     low = father.lower()
     if not low.isascii() or len(low) < 3:
@@ -50,7 +45,6 @@ def patronymic(father: str, gender: str) -> str | None:
 
 
 GIVEN, FAMILY, LONE = "given", "family", "lone"
-_FIRST_LAST = (GIVEN, FAMILY)
 _GENDER_OF_TITLES = {
     "M": "mr sir herr md mister",
     "F": "mrs ms miss madam mme mlle frau sra",
@@ -78,16 +72,13 @@ _PLAIN = re.compile(
 _PLAIN_WORD = re.compile(rf"{_LATIN}+(?:'{_LATIN}+)*")
 _SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
 _ASCII_WORD = re.compile("[A-Za-z](?:[A-Za-z]|['`](?=[A-Za-z]))*")
+_LAST_WORD = re.compile(r"(?<![^\W_])(?<!_)([^\W\d_]+)\.?\Z")
 _APOSTROPHES = "'’`´ʼ"
 
 
 class Word(NamedTuple):
-    """A part of a mention that says who somebody is.
-
-    start (int), end (int): Characters within the mention.
-    text (str): As written. norm (str): Folded; one letter for an initial.
-    kind (str): `GIVEN`, `FAMILY`, or `LONE` if nothing tells.
-    """
+    """A part of a mention that says who somebody is. start, end: Characters within it. norm (str): Folded; one letter for an initial.
+    kind (str): `GIVEN`, `FAMILY`, or `LONE` if nothing tells."""
 
     start: int
     end: int
@@ -101,10 +92,7 @@ class Word(NamedTuple):
 
 
 class Form(NamedTuple):
-    """What links a mention to a person, for each word of it: equal forms are one name, whatever stands around them.
-
-    norms (tuple[str, ...]), kinds (tuple[str, ...]): As in `Word`. initials (tuple[bool, ...]): Whether it is one.
-    """
+    """What links a mention to a person, for each word of it, see `Word`: equal forms are one name, whatever stands around them."""
 
     norms: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -112,14 +100,12 @@ class Form(NamedTuple):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): What is written out."""
         if True not in self.initials:
             return self.norms
         return tuple([word for word, initial in zip(self.norms, self.initials, strict=True) if not initial])
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """RETURNS (tuple[str, ...]): The initials."""
         return tuple([word for word, initial in zip(self.norms, self.initials, strict=True) if initial])
 
     @property
@@ -151,11 +137,7 @@ class Form(NamedTuple):
 
 
 class Mention(NamedTuple):
-    """A name as it stands in a text; `Mention.of` makes one.
-
-    text (str): The whole span. words (tuple[Word, ...]): What must change. gender (str): From its title, "F", "M" or "".
-    form (Form): Of its words.
-    """
+    """A name as it stands in a text; `Mention.of` makes one. words (tuple[Word, ...]): What must change. gender (str): From its title."""
 
     text: str
     words: tuple[Word, ...]
@@ -164,7 +146,6 @@ class Mention(NamedTuple):
 
     @classmethod
     def of(cls, text: str, words: Iterable[Word], gender: str = "") -> "Mention":
-        """RETURNS (Mention): With the form of its words."""
         words = tuple(words)
         if not words:
             return cls(text, (), gender, Form((), (), ()))
@@ -174,11 +155,8 @@ class Mention(NamedTuple):
 
 
 def read_mention(text: str, *, before: str = "") -> Mention:
-    """Take a name apart.
-
-    text (str): A span that holds one name, as found. before (str): The text before it, which may end with a title.
-    RETURNS (Mention): Its words; titles, suffixes, particles, a possessive and all that is no letter stay out of them.
-    """
+    """Take a name apart. text (str): A span that holds one name, as found. before (str): The text before it, which may end with a title.
+    RETURNS (Mention): Its words; titles, suffixes, particles, a possessive and all that is no letter stay out of them."""
     return _read(text, _title_before(before) if before else "")
 
 
@@ -193,75 +171,21 @@ def read_tokens(tokens: Sequence[str]) -> Mention:
 
 @per_batch(2048)
 def _read(text: str, title: str) -> Mention:
-    gender = TITLES.get(title, "")
-    if text.isascii():
-        if text.isalpha() and len(text) > 1:
-            word = text.lower()
-            if word not in _vocabulary():
-                kind = FAMILY if title else LONE
-                return Mention(text, (Word(0, len(text), text, word, kind),), gender, Form((word,), (kind,), (False,)))
-        else:
-            first, space, second = text.partition(" ")
-            if space and first.isalpha() and second.isalpha() and len(first) > 1 < len(second):
-                one, two, vocabulary = first.lower(), second.lower(), _vocabulary()
-                if one not in vocabulary and two not in vocabulary:
-                    size = len(first)
-                    both = Word(0, size, first, one, GIVEN), Word(size + 1, len(text), second, two, FAMILY)
-                    return Mention(text, both, gender, Form((one, two), _FIRST_LAST, (False, False)))
-    plain = _ascii_words(text) or _plain_words(text)
+    plain = _plain_words(text)
     words, of_title, titled = (plain, "", False) if plain else _words(text)
     if len(words) == 1:
         start, end, written, word, _ = words[0]
         words = [Word(start, end, written, word, FAMILY if titled or title else LONE)]
-    return Mention.of(text, words, of_title or gender)
+    return Mention.of(text, words, of_title or TITLES.get(title, ""))
 
 
 def _title_before(before: str) -> str:
-    """RETURNS (str): The title that a text ends with, folded; else the empty string."""
-    tail = before[-20:].rstrip().removesuffix(".")
-    last = tail.rpartition(" ")[2]
-    if last.isascii() and last.isalpha():
-        word = last.lower()
-        return word if word in TITLES else ""
-    start = len(tail)
-    while start and tail[start - 1].isalpha():
-        start -= 1
-    word = norm(tail[start:]) if start < len(tail) else ""
-    alone = not start or not (tail[start - 1].isalnum() or tail[start - 1] == "_")
-    return word if alone and word in TITLES else ""
-
-
-def _ascii_words(text: str) -> list[Word] | None:
-    """RETURNS (list[Word] | None): What `_plain_words` gives, for words and initials of ASCII letters, as most names are; None for others."""
-    family, comma, _ = text.partition(", ")
-    if not text.isascii() or (comma and (not family.isalpha() or "_" in text)):
-        return None
-    pieces = text.replace(", ", " ", 1).split(" ") if comma else text.replace("_", " ").split(" ")
-    if not len(comma) < len(pieces) <= (4 if comma else 5):
-        return None
-    vocabulary = _vocabulary()
-    given, last = (1, -1) if comma else (0, len(pieces) - 1)
-    words: list[Word] = []
-    start = 0
-    for part, piece in enumerate(pieces):
-        size = len(piece)
-        if size == 2 and piece[1] == "." and piece[0].isupper() and part >= given:
-            written, word = piece[0], piece[0].lower()
-        elif size > 1 and piece.isalpha() and (word := piece.lower()) not in vocabulary:
-            written = piece
-        else:
-            return None
-        if part < given or part == last > 0:
-            kind = FAMILY
-        else:
-            kind = GIVEN if part == given else _middle_kind(word)
-        words.append(Word(start, start + len(written), written, word, kind))
-        start += size + (2 if part < given else 1)
-    return words
+    last = _LAST_WORD.search(before[-20:].rstrip())
+    word = norm(last[1]) if last else ""
+    return word if word in TITLES else ""
 
 
 def _plain_words(text: str) -> list[Word] | None:
-    """RETURNS (list[Word] | None): What `_words` gives, for plain words that mean nothing to it or to nameparser; None for others."""
     if not _PLAIN.fullmatch(text):
         return None
     vocabulary = _vocabulary()
@@ -304,7 +228,6 @@ def _plain_words(text: str) -> list[Word] | None:
 
 @cache
 def _vocabulary() -> frozenset[str]:
-    """RETURNS (frozenset[str]): Folded words that nameparser or this module reads as something else than a name."""
     from nameparser import Lexicon
 
     def strings(value: Any) -> Iterator[str]:
@@ -322,20 +245,17 @@ def _vocabulary() -> frozenset[str]:
 
 
 def _with_kind(word: Word, role: str) -> Word:
-    """RETURNS (Word): With its kind. role (str): As nameparser calls it."""
     kind = FAMILY if role in ("family", "maiden", "suffix") else _middle_kind(word.norm) if role == "middle" else GIVEN
     return Word(word.start, word.end, word.text, word.norm, kind)
 
 
 def _middle_kind(word: str) -> str:
-    """RETURNS (str): What a word between others is: a surname if it is nothing else. word (str): Folded."""
     if len(word) > 1 and name_table().is_surname(word) and not name_table().is_given(word):
         return GIVEN if patronymic_gender(word) else FAMILY
     return GIVEN
 
 
 def _words(text: str) -> tuple[list[Word], str, bool]:
-    """RETURNS (tuple[list[Word], str, bool]): Words, the gender that a title tells, and whether there is a title."""
     from nameparser import parse
 
     end = len(text)
@@ -364,7 +284,6 @@ def _words(text: str) -> tuple[list[Word], str, bool]:
 
 
 def _pieces(text: str) -> list[tuple[int, int]]:
-    """The words of a name: letters, with apostrophes inside; hyphenated names in halves, if the table lacks the whole."""
     if _SPACED.fullmatch(text.strip()) and not re.search(r"\.\w\.", text):
         # Letter-spaced capitals, "M A R I A": one word that has spaces in it.
         lead = len(text) - len(text.lstrip())
@@ -390,7 +309,6 @@ def _pieces(text: str) -> list[tuple[int, int]]:
 
 
 def _merged(text: str, pieces: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): Words, those joined by a hyphen as one if the table knows them as one given name."""
     merged: list[tuple[int, int]] = []
     for start, stop in pieces:
         if merged and text[merged[-1][1] : start] == "-" and name_table().is_given(text[merged[-1][0] : stop]):

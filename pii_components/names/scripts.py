@@ -150,7 +150,6 @@ def script_of(text: str) -> str:
 
 
 def _east_asian(words: Sequence[str], families: frozenset[str], givens: frozenset[str], most: int) -> int:
-    """How much a Chinese or Korean form looks like a name: 2 a family name and a given one, 1 one of them, 0 nothing."""
     if len(words) == 2:
         return 2 if words[0] in families and len(words[1]) <= most else 1 if words[1] in givens or words[0] in givens else 0
     if len(words) > 2:
@@ -171,7 +170,6 @@ def _form_hangul(words: Sequence[str]) -> int:
 
 
 def _form_han(words: Sequence[str]) -> int:
-    """Chinese or Japanese."""
     chinese, japanese = _tables()["Han"], _tables()["Japanese"]
     if sum(map(len, words)) > 8 or len(words) > 2:
         return -1
@@ -194,7 +192,6 @@ def _form_han(words: Sequence[str]) -> int:
 
 
 def _form_spelt(script: str, words: Sequence[str]) -> int:
-    """For scripts with spaces: by given names, family names and their endings."""
     table = _tables().get(script)
     if table is None or len(words) > 4 or any(len(word) < 2 for word in words):
         return -1
@@ -209,10 +206,9 @@ def _form_spelt(script: str, words: Sequence[str]) -> int:
 
 
 def name_form(text: str) -> int:
-    """How much a run of one to four words in another script has the form of a name.
-
-    RETURNS (int): 2 family and given name, 1 one of them, 0 it might be one, -1 it is none: a word known for something else, too long,
-        or small letters where names have capitals."""
+    """RETURNS (int): How much one to four words in another script look like a name: 2 family and given name, 1 one of them, 0
+    it might be one, -1 it is none: a word known for something else, too long,
+    or small letters where names have capitals."""
     words = re.split(r"[ ·・-]+", text)
     scripts = {script_of(word) for word in words}
     script = scripts.pop()
@@ -250,7 +246,6 @@ def _is_native(text: str) -> bool:
 
 
 def _part_of(run: str, name: str) -> bool:
-    """Whether a run is a name that was found, or its given or family name."""
     return (
         run == name
         or run in name.split()

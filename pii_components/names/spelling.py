@@ -24,12 +24,9 @@ _SHORT, _FREQUENT_SHORT, _FREQUENT = 5, 6, 8
 
 
 def respell(forms: Sequence[Form]) -> list[Form]:
-    """The forms of a text, doubtful words as what was meant.
-
-    forms (Sequence[Form]): All of a text.
-    RETURNS (list[Form]): The same; a word that is no known name and one slip away from one other word of the names (two, from eight letters
-        on) as that word. Which of two is right is told by the table, then by how often each stands there.
-    """
+    """RETURNS (list[Form]): All forms of a text; a word that is no known name and one slip away from one other word of the
+    names (two, from eight letters
+    on) as that word. Which of two is right is told by the table, then by how often each stands there."""
     count = Counter(word for form in forms for word in form.words)
     doubtful = [word for word in count if _is_doubtful(word)]
     if not doubtful or len(count) < 2:
@@ -98,7 +95,6 @@ def is_near_table(word: str) -> bool:
 
 
 def _names_like(word: str) -> Iterable[str]:
-    """RETURNS (Iterable[str]): Frequent names of nearly its length that begin as it does, or with its second letter."""
     by_start = _by_start()
     for first in dict.fromkeys(word[:2]):
         for size in (len(word) - 1, len(word), len(word) + 1):

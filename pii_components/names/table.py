@@ -5,7 +5,7 @@
     >>> table = name_table()
     >>> table.gender("Maria"), table.regions("Rossi")
     ('F', ('IT',))
-    >>> given, surname = table.sample_person(random.Random(0), gender="F", region="IT")
+    >>> given, surname = table.sample_given(random.Random(0), "F", "IT"), table.sample_surname(random.Random(0), "IT")
 
 CRAPII chose its surrogates by the gender of the first and the nationality of the last name (seeds/crapii_paper.txt,
 section 2.3.5). A country alone is too narrow (Garcia is as Mexican as it is Spanish) and a diaspora too wide, so names are
@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from .letters import fold  # noqa: F401  (imported from here, too)
+from .letters import fold
 
 # Region -> countries. A region is a pool: its names can stand for each other without a reader stopping at them.
 REGIONS: dict[str, str] = {
@@ -78,11 +78,9 @@ class Pool(NamedTuple):
     weights: list[float]
 
     def draw(self, rng: Source) -> str:
-        """RETURNS (str): A name."""
         return self.draw_some(rng, 1)[0]
 
     def draw_some(self, rng: Source, n: int) -> list[str]:
-        """RETURNS (list[str]): As many names, one after the other."""
         # One call of random() each, whose stream Python promises to keep; choices() makes no such promise.
         names, weights, random = self.names, self.weights, rng.random
         total, last = weights[-1], len(weights) - 1
@@ -111,7 +109,6 @@ class _Kind:
                 self.index.setdefault(before.lower(), info)
 
     def look_up(self, name: str) -> "Facts":
-        """RETURNS (Facts): What the table tells; without countries if the name is unknown."""
         return _read_info(self.index.get(name.lower()) or self.index.get(fold(name), _UNKNOWN))
 
     @cached_property
@@ -186,11 +183,9 @@ class NameTable:
         return self._given.look_up(first).regions
 
     def is_given(self, name: str) -> bool:
-        """RETURNS (bool): Whether this is a frequent given name somewhere."""
         return fold(name) in self._given.index
 
     def is_surname(self, name: str) -> bool:
-        """RETURNS (bool): Whether this is a frequent surname somewhere."""
         return fold(name) in self._surnames.index
 
     def leaning(self, name: str) -> str | None:
@@ -220,28 +215,14 @@ class NameTable:
         """RETURNS (int): How many surrogates there are for this gender and region."""
         return len(self._kind(given).pools.get((region or "", gender or ""), _EMPTY).names)
 
-    def is_small(self, *, given: bool, gender: str | None = None, region: str | None = None) -> bool:
-        """RETURNS (bool): Whether a pool is too small to hide in, so that samples come from the whole world."""
-        return self.pool_size(given=given, gender=gender, region=region) < MIN_POOL
-
     def sample_given(self, rng: Source, gender: str | None = None, region: str | None = None) -> str:
-        """RETURNS (str): A given name; of the whole world where the region has fewer than `MIN_POOL`."""
         return self.pool(given=True, gender=gender or "", region=region or "").draw(rng)
 
     def sample_surname(self, rng: Source, region: str | None = None) -> str:
-        """RETURNS (str): A surname; of the whole world where the region has fewer than `MIN_POOL`."""
         return self.pool(given=False, region=region or "").draw(rng)
-
-    def sample_person(self, rng: Source, gender: str | None = None, region: str | None = None) -> tuple[str, str]:
-        """RETURNS (tuple[str, str]): A given name and a surname that go together."""
-        if region is None:
-            regions = sorted(r for r in REGIONS if self.pool_size(given=True, region=r) >= MIN_POOL)
-            region = regions[int(rng.random() * len(regions))]
-        return self.sample_given(rng, gender, region), self.sample_surname(rng, region)
 
 
 @cache
 def name_table() -> NameTable:
-    """RETURNS (NameTable): The table that ships, read once."""
     folder = resources.files("pii_components") / "resources" / "names"
     return NameTable((folder / "given.tsv.gz").read_bytes(), (folder / "surnames.tsv.gz").read_bytes())

@@ -36,7 +36,6 @@ class Words:
     story_signs: frozenset[str]
 
     def is_title(self, word: str) -> bool:
-        """RETURNS (bool): Whether this stands before a name ("Dr.", "Uncle")."""
         return fold(word).rstrip(".") in self.titles
 
     def is_credential(self, word: str) -> bool:
@@ -44,15 +43,12 @@ class Words:
         return fold(word).replace(".", "") in self.credentials
 
     def is_heading(self, word: str) -> bool:
-        """RETURNS (bool): Whether this belongs to a heading or a header ("Reflection", "Name")."""
         return fold(word) in self.headings
 
     def is_greeting(self, word: str) -> bool:
-        """RETURNS (bool): Whether this greets who is named behind it ("Hey", "Dear")."""
         return fold(word) in self.greetings
 
     def is_brand(self, word: str) -> bool:
-        """RETURNS (bool): Whether this is a product or a firm that nobody is named after ("WhatsApp")."""
         return fold(word) in self.brands
 
     def is_common(self, word: str) -> bool:
@@ -61,7 +57,6 @@ class Words:
         return folded in self.common or folded in self.headings or folded in self.ambiguous
 
     def is_particle(self, word: str) -> bool:
-        """RETURNS (bool): Whether this may stand within a name in lower case ("de", "van")."""
         return fold(word) in self.particles
 
 
@@ -74,7 +69,6 @@ def story_pattern() -> re.Pattern[str]:
 
 @cache
 def words() -> Words:
-    """RETURNS (Words): The lists that ship, read once."""
     text = (resources.files("pii_components") / "resources" / "cues" / "words.toml").read_text("utf8")
     return Words(**{name: frozenset(value.split()) for name, value in tomllib.loads(text).items()})
 
@@ -85,12 +79,10 @@ def is_word(word: str) -> bool:
 
 
 def is_initial(word: str) -> bool:
-    """RETURNS (bool): Whether this is a single letter, with or without a full stop."""
     return _INITIAL.match(word) is not None
 
 
 def in_table(word: str) -> bool:
-    """RETURNS (bool): Whether this is a frequent given name or surname somewhere."""
     table = name_table()
     return table.is_given(word) or table.is_surname(word)
 

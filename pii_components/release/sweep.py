@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from ..labels import NAME_STUDENT, is_name
 from ..names.letters import norm
 from ..names.link import links_of
+from ..names.normalize import INSIDE_WORD
 from ..names.parse import FAMILY, GIVEN, read_mention
 from ..names.wordlists import words
 from ..profiles import KEEP, Profile
@@ -26,7 +27,7 @@ from ..surrogates.style import words as word_set
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-_WORD = re.compile(r"[^\W\d_]+(?:['’´`ʼ\u00ad\u200c\u200d][^\W\d_]+)*")
+_WORD = re.compile(rf"[^\W\d_]+(?:['’´`ʼ{INSIDE_WORD}][^\W\d_]+)*")
 # What may stand between the parts of a name: "Ana Lopez", "LOPEZ, ANA", "ana_lopez", "ana.lopez".
 _JOINT = re.compile(r"\s{1,2}|,\s?|[._-]")
 _POSSESSIVE = re.compile(r"['’´`ʼ][sS]$")

@@ -13,11 +13,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
+from ..names.normalize import FILLERS, INVISIBLE
 from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
 from .merge import Intervals, Page, whole_tokens
 from .patterns import RegexRule
-from .tokenizer import INVISIBLE
 from .validators import VALIDATORS, Context, Hit, count_digits, is_amount, is_date, is_publication, is_years
 
 SOURCE = "username-contact-line"
@@ -111,7 +111,7 @@ def _value_in(part: str, *, dense: bool) -> tuple[int, int, str]:
 # Details that were hidden from programs on purpose: nothing that shows between all their letters, or full-width digits.
 
 SOURCE_HIDDEN = "hidden"
-_NOTHING = INVISIBLE + r"\u115f\u3164"
+_NOTHING = INVISIBLE + FILLERS
 # Nothing between all characters, four in a row at least.
 _BETWEEN = re.compile(rf"[^\s{_NOTHING}](?:[{_NOTHING}]{{1,3}}[^{_NOTHING}]){{4,}}")
 _WIDE = re.compile(r"[\uff01-\uff5e](?:\u3000?[\uff01-\uff5e]){3,40}")

@@ -28,11 +28,10 @@ from spacy.language import Language
 from spacy.tokenizer import Tokenizer
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, registry
 
-from ..names.normalize import is_invisible
+from ..names.normalize import INVISIBLE, is_invisible
 
-# Characters that show nothing: soft hyphen, zero-width spaces and joiners, direction marks, byte order mark. Inside a word they
-# belong to it (the encoder sees the word without them); after a small letter and before a capital, and beside signs, they part two words.
-INVISIBLE = r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff"
+# What shows nothing belongs to the word that it is in (the encoder sees the word without it); after a small letter and before a capital, and
+# beside signs, it parts two words.
 LOWER = ALPHA_LOWER + r"\uff41-\uff5a\ufb00-\ufb06\u0300-\u036f"
 UPPER = ALPHA_UPPER + r"\uff21-\uff3a"
 LETTER = LOWER + UPPER

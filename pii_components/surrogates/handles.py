@@ -17,10 +17,10 @@ from importlib import resources
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from ..names.letters import has_sign, plain
+from ..names.letters import fold, has_sign, plain
 from ..names.link import nicknames_of
 from ..names.memo import per_batch
-from ..names.table import NameTable, Source, fold
+from ..names.table import NameTable, Source
 from .keys import pick
 from .numbers import other_number
 from .person_names import Named

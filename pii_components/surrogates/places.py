@@ -15,9 +15,9 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from ..names.letters import has_letter, has_sign, like, norm, plain
+from ..names.letters import fold, has_letter, has_sign, like, norm, plain
 from ..names.parse import PARTICLES
-from ..names.table import Source, fold
+from ..names.table import Source
 from .keys import pick
 from .style import ordinal, other_chars, word_list, words
 from .values import Context

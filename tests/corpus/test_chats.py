@@ -33,7 +33,7 @@ from pii_components.corpus.chats import (
 from pii_components.corpus.people import CULTURES, GENDERS, GROUPS, given_names, surnames
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS
-from pii_components.names.table import fold
+from pii_components.names.letters import fold
 
 ASSETS = Path(__file__).parents[2] / "assets" / "chats"
 TALK = """teacher: Hi there <STUDENT>, I'm <TEACHER FULL NAME>. Is that <STUDENT SPELLED>?

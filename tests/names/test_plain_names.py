@@ -24,32 +24,17 @@ def invented(rng: random.Random) -> str:
     return " ".join(words[:cut]) + ", " + " ".join(words[cut:]) if cut else rng.choice("   _").join(words)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_plain_names_are_read_as_nameparser_reads_them(seed):
-    rng = random.Random(seed)
-    names = [invented(rng) for _ in range(120)]
-    plain = [name for name in names if _plain_words(name) is not None]
-    assert len(plain) > 80
-    assert [name for name in plain if (_plain_words(name), "", False) != _words(name)] == []
+PARTICLES = ["", "bin", "da", "de", "de la", "del", "di", "dos", "du", "van", "van der", "von", "von der"]
 
 
-@pytest.mark.parametrize(
-    "particles", ["bin", "da", "de", "de la", "del", "di", "dos", "du", "van", "van der", "von", "von der"]
-)
-def test_particles_are_read_as_nameparser_reads_them(particles):
+@pytest.mark.parametrize("particles", PARTICLES)
+def test_plain_names_are_read_as_nameparser_reads_them(particles):
     rng = random.Random(particles)
-    names = [f"{invented(rng)} {particles} {name_table().sample_surname(rng)}" for _ in range(80)]
-    names += [name.replace(" ", "_") for name in names[:10]]
+    names = [f"{invented(rng)} {particles} {name_table().sample_surname(rng)}" if particles else invented(rng) for _ in range(200)]
+    names += [name.replace(" ", "_") for name in names[:20]]
     plain = [name for name in names if _plain_words(name) is not None]
-    assert len(plain) > 15
+    assert len(plain) > 30
     assert [name for name in plain if (_plain_words(name), "", False) != _words(name)] == []
-
-
-@pytest.mark.parametrize(
-    "name", ["Nguyen van Anh", "Ana De La Cruz", "van der Berg", "Ana de Lopez Ruiz", "Ana van", "Anne-Lou de Roo"]
-)
-def test_particles_that_may_be_names_are_left_to_nameparser(name):
-    assert _plain_words(name) is None
 
 
 def as_nameparser_reads(name: str, title: str) -> Mention:
@@ -61,23 +46,16 @@ def as_nameparser_reads(name: str, title: str) -> Mention:
 @pytest.mark.parametrize("title", ["", "Mr."])
 def test_names_of_one_or_two_words_are_read_as_nameparser_reads_them(title):
     rng = random.Random(5)
-    names = [invented(rng) for _ in range(300)] + [
-        "Dean",
-        "Ana",
-        "Ana King",
-        "a b",
-        "An",
-        "Bo Li",
-        "Ana  Lopez",
-        " Ana",
-        "Zo\u00eb Lim",
-    ]
+    names = [invented(rng) for _ in range(300)]
+    names += ["Dean", "Ana", "Ana King", "a b", "An", "Bo Li", "Ana  Lopez", " Ana", "Zo\u00eb Lim"]
     read = [read_mention(name, before=f"the words of {title} ") for name in names]
     assert read == [as_nameparser_reads(name, title) for name in names]
 
 
-@pytest.mark.parametrize(
-    "name", ["Lopez Baker, JD", "Juan y Cruz", "Dr. Lopez", "Tom Baker Jr.", "Lopez Baker, V.", "M A R I A", "T0m Baker"]
-)
+NOT_PLAIN = """Lopez Baker, JD;Juan y Cruz;Dr. Lopez;Tom Baker Jr.;Lopez Baker, V.;M A R I A;T0m Baker;Nguyen van Anh;Ana De La Cruz;van der Berg
+Ana de Lopez Ruiz;Ana van;Anne-Lou de Roo"""
+
+
+@pytest.mark.parametrize("name", NOT_PLAIN.replace("\n", ";").split(";"))
 def test_other_names_are_left_to_nameparser(name):
     assert _plain_words(name) is None
