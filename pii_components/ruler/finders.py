@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
+from . import word_list
 from .merge import Intervals, Page, whole_tokens
 from .patterns import RegexRule
 from .tokenizer import INVISIBLE
@@ -37,14 +38,7 @@ _NUMBERED = re.compile(
     r"\s?\.?\s{0,2}[:=#]?\s{0,2}(?P<value>(?=\S*\d|\S*[a-z][A-Z]|\S*[A-Z]{2}[a-z])[A-Za-z\d][\w.,:/-]{1,24}\w(?:\s\d{3,10})?)"
 )
 _DENSE = 2  # details beside each other from which a part needs less of a form
-_COUNTED = frozenset((
-    "ap", "apt", "assignment", "autumn", "block", "box", "building", "cell", "ch", "chapter", "class", "course", "covid", "day",
-    "draft", "essay", "ext", "fall", "fax", "fl", "flat", "floor", "form", "grade", "group", "home", "html", "lab", "lesson",
-    "level", "lot", "mob", "mobile", "module", "mp", "no", "number", "page", "paper", "part", "period", "ph", "phone", "python",
-    "question", "quiz", "rm", "room", "route", "seat", "section", "sem", "semester", "session", "spring", "st", "suite",
-    "summer", "task", "team", "tel", "term", "test", "tower", "u", "unit", "ver", "version", "vol", "web", "week", "winter",
-    "work", "year", "yr",
-))  # fmt: skip
+_COUNTED = word_list("ruler/words", "counted")
 
 
 def in_contact_lines(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
