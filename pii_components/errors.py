@@ -16,6 +16,7 @@ class _Codes(type):
         return f"[{name}] {value}" if len(name) == 4 and name[1:].isdigit() else value
 
 
+# fmt: off
 class Errors(metaclass=_Codes):
     # 0 core
     E001 = "Span [{start}, {end}) does not lie within the document of {length} tokens."
@@ -26,12 +27,8 @@ class Errors(metaclass=_Codes):
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
     # 1 pii_ner
     E101 = "Threshold for '{label}' is {value}; use a number from 0 to 1."
-    E102 = (
-        'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
-    )
-    E103 = (
-        "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
-    )
+    E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
+    E103 = "Labels of pii_ner are fixed once its model has {n} outputs; got a new label '{label}'. Initialize again to add labels."
     E104 = "Class weight for '{label}' is {value}; use a number above 0."
     E105 = "Windows of {window} pieces with overlap {overlap} in batches of {batch_size}: overlap must be 0 to window / 2, the batch 1 or more."
     E107 = "There is no operating point '{point}'; use one of {allowed}."
@@ -50,7 +47,6 @@ class Errors(metaclass=_Codes):
     E302 = "pii_context has no setting '{name}'; use one of {allowed}."
     E303 = "Cue '{id}' is not usable: {problem}; see pii_components/resources/cues/README.md."
     E304 = "The classifier of pii_context cannot be used: {reason}. Train it again with `pii-edu evaluate crossval`."
-    E305 = "pii_context got {got} numbers for a person and its classifier reads {wanted}; the encoder is not the one that it was trained on."
     E306 = "There is no person to train pii_context's classifier on; give essays with labelled names."
     E307 = "The reader of pii_context cannot be used: its file is broken or its pieces lack placeholders. Train one: `weasel run train-reader`."
     E309 = "Detectors can be averaged only if there are some, and all have the same components and models of one form: go on from one to get another."
@@ -203,9 +199,7 @@ class Errors(metaclass=_Codes):
     E689 = "Chat {chat} names {people} people, and the group {gender}, {culture} has no names left for them that do not stand in its text."
     E690 = "{where} has no column for {what}; it has: {fields}. Name it with {option}."
     E691 = "{where}: {problem}"
-    E692 = (
-        "Chat {chat}: the front matter must hold the file's name as id and end with a line '---'; see assets/chats/README.md."
-    )
+    E692 = "Chat {chat}: the front matter must hold the file's name as id and end with a line '---'; see assets/chats/README.md."
     # 7 measuring
     E701 = "Span [{start}, {end}) of document {document} is empty, turned round or before the text."
     E702 = "Two documents have the id {document}; ids must differ, or their results would be mixed."
@@ -213,8 +207,6 @@ class Errors(metaclass=_Codes):
     E704 = "Splits {got} hold no documents; the gold file has: {allowed}."
     E705 = "Stored predictions {file} are not for this gold file ({reason}); run the system again."
     E706 = "Pipeline {pipeline} has no {component}, which this command needs; it has: {pipes}."
-    E707 = "{n} folds cannot be made of {documents} documents; use 2 folds up to the number of documents."
-    E708 = "'{got}' is not of the form NAME=FILE; name the system and the file of its stored predictions."
     E709 = "Two systems are named {name}; give the stored predictions another name."
     E720 = "Predictions name {n} documents that the gold lacks; the first: {document}. Give predictions for the same documents."
     E721 = "{n} documents of the gold have no predictions; the first: {document}. Give predictions for the same documents."
@@ -229,9 +221,6 @@ class Errors(metaclass=_Codes):
     E731 = "Row {number} of {file} cannot be used ({reason}); the tables would not be those of the paper."
     E732 = "{file} names {n} documents outside of the paper's test part; are the numbers those of CRAPII?"
     E733 = "'{value}' is no source of names; use one of: {allowed}."
-    E734 = "Row {number} of the price table {file} is not of the form; it needs {needed}, and a kind out of: {kinds}."
-    E735 = "There is no price for {kind} of '{service}'; the price table has: {known}."
-    E736 = "A cost per million tokens needs tokens; got {tokens}."
     E737 = "'{got}' is not of the form OLD=NEW, with a NEW out of: {allowed}."
     E740 = "System '{got}' is unknown; use one of: {known}; or the path of a spaCy pipeline, or the name of an installed one."
     E741 = "System '{name}' needs the spaCy pipeline {package}; install it with: {how}; or give its path: {name}:PATH"
@@ -318,14 +307,14 @@ class Warnings(metaclass=_Codes):
         "For the same ones again, keep a secret in a file (key_file) or in the environment variable {env}."
     )
     W402 = "{n} values in this batch got their tag, because no surrogate could be made for them."
-    W450 = (
-        "The last record of vault {path} was cut off in the middle and is dropped; {documents} documents before it are whole."
-    )
+    W450 = "The last record of vault {path} was cut off in the middle and is dropped; {documents} documents before it are whole."
     W451 = "Vault {path} was not closed: a run was broken off, or its end was removed. It holds {documents} documents."
     # 6 corpus
     W620 = "{n} gold labels in {docs} documents cannot be used; the stretches they may stand in are masked. Pass a Tally to see where."
 
 
+
+# fmt: on
 class PiiError(ValueError):
     """An error with a code. values: What the template (one of `Errors`) names; numbers, labels, file names; no text of a person."""
 

@@ -21,11 +21,9 @@ DETAIL_LABELS = EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS
 )  # fmt: skip
 # CRAPII's direct identifiers; what its Kaggle task scores, with instructors beside it.
 DIRECT_LABELS: tuple[str, ...] = (NAME_STUDENT, NAME_INSTRUCTOR, *DETAIL_LABELS)
-
 INDIRECT_LABELS = AGE, DATE, LOCATION, EDUCATION, EMPLOYER, OTHER = (
     "AGE", "DATE", "LOCATION", "EDUCATION", "EMPLOYER", "OTHER",
 )  # fmt: skip
-
 LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS, *INDIRECT_LABELS)
 # What the token classifier that ships predicts; the order is the order of its output columns.
 MODEL_LABELS: tuple[str, ...] = (*NAME_LABELS, *DETAIL_LABELS)

@@ -59,8 +59,7 @@ def pseudonym(label: str, ident: str | int) -> str:
 def legacy_sha256(text: str) -> str:
     """RETURNS (str): The unsalted SHA-256 of a value in hexadecimal, the paper's "reversible encryption" (two_layer_framework, algorithm 1).
 
-    For comparison only. It has no key: whoever has a list of names, or can count through all phone numbers, hashes them and
-    looks the values up (a dictionary attack). No profile that ships uses it; "pseudonym" is the keyed form.
+    For comparison only: it has no key, so whoever has a list of names, or counts through all phone numbers, looks the values up.
     """
     return hashlib.sha256(text.encode("utf8", "surrogatepass")).hexdigest()
 
@@ -77,12 +76,11 @@ def generic(noun: str | Sequence[str], *, before: str = "", original: str = "") 
     if not isinstance(noun, str):
         fit = [n for n in noun if re.search(rf"\b{re.escape(_LEADING.sub('', n))}\b", original, re.IGNORECASE)]
         noun = max(fit, key=len) if fit else noun[0]
-    own = _LEADING.match(original)
+    own, ending = _LEADING.match(original), _POSSESSIVE.search(original)
     if _DETERMINER.search(before[-20:]) and not own:
         noun = _LEADING.sub("", noun)
     elif own and own.group().strip().lower() not in ("the", "a", "an"):
         noun = own.group().lower() + _LEADING.sub("", noun)
-    ending = _POSSESSIVE.search(original)
     noun += ending.group() if ending else ""
     return noun[:1].upper() + noun[1:] if _SENTENCE_START.search(before[-20:]) else noun
 
@@ -163,17 +161,15 @@ class Profile:
                 raise PiiError(Errors.E430, setting=setting, value=number, profile=self.name, least=least, most=most)
         if not all(isinstance(v, str) and v and v.casefold() != k.casefold() for k, v in self.other.items()):
             raise PiiError(Errors.E431, profile=self.name)
-        for label, nouns in self.generic.items():
-            if not _is_texts(nouns):
-                raise PiiError(Errors.E432, label=label, profile=self.name)
+        if label := next((label for label, nouns in self.generic.items() if not _is_texts(nouns)), ""):
+            raise PiiError(Errors.E432, label=label, profile=self.name)
         for label, fixed in self.pseudonyms.items():
             if label not in PSEUDONYM_KEYS or not _is_texts(fixed):
                 raise PiiError(Errors.E424, label=label, profile=self.name, allowed=", ".join(PSEUDONYM_KEYS))
 
     def action(self, label: str, role: str = "") -> str:
         """RETURNS (str): What to do with a label; "tag" if the profile does not name it. role (str): Whose detail it is, if known."""
-        of_role = self.actions.get(f"{label}/{role}") if role else None
-        return of_role or self.actions.get(label, TAG)
+        return self.actions.get(f"{label}/{role}") or self.actions.get(label, TAG)
 
     @property
     def by_role(self) -> bool:
@@ -186,8 +182,8 @@ class Profile:
 
     def to_dict(self, *, private: bool = True) -> dict[str, Any]:
         """RETURNS (dict): Plain data. private (bool): Whether with `other`, which holds originals; not for a saved pipeline."""
-        data = {key: dict(value) if isinstance(value, Mapping) else value for key, value in asdict(self).items()}
-        return data if private else {key: value for key, value in data.items() if key != "other"}
+        data = asdict(self).items()
+        return {key: dict(value) if isinstance(value, Mapping) else value for key, value in data if private or key != "other"}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], *, where: str = "") -> "Profile":

@@ -64,15 +64,12 @@ class Candidate:
 
 def install_extensions() -> None:
     """Install the custom attributes of Doc and Span. Safe to call again; worker processes need it too."""
-    for name in ("pii_source", "pii_role", "pii_reason"):
+    for name, default in {"pii_source": "", "pii_role": "", "pii_reason": "", "pii_person": None}.items():
         if not Span.has_extension(name):
-            Span.set_extension(name, default="")
-    if not Span.has_extension("pii_person"):
-        Span.set_extension("pii_person", default=None)
-    for name in ("deidentified", "pii_scope"):
-        if not Doc.has_extension(name):
-            Doc.set_extension(name, default=None)
-    if not Doc.has_extension("pii_offsets"):
+            Span.set_extension(name, default=default)
+    if not Doc.has_extension("surrogate_spans"):
+        Doc.set_extension("deidentified", default=None)
+        Doc.set_extension("pii_scope", default=None)
         Doc.set_extension("pii_offsets", getter=_get_offsets, setter=_set_offsets)
         Doc.set_extension("surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans)
 

@@ -76,15 +76,13 @@ def make_pii_ner(
 def score_pii(
     examples: Iterable[Example], *, spans_key: str = SPANS_KEY, labels: Sequence[str] = (), **kwargs: Any
 ) -> dict[str, Any]:
-    """Precision, recall, F1 and F5 of spans by position and label.
+    """RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` (beta 5, as CRAPII's task weighs recall), `pii_per_type` of spans by
+    position and label; None where nothing was annotated.
 
     labels (Sequence[str]): The labels that count, for gold that holds more than a model was made for; empty for all.
-    RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` (beta 5, as CRAPII's task weighs recall), `pii_per_type`; None
-        where nothing was annotated.
     """
-    examples = list(examples)
     scores = Scorer.score_spans(
-        examples,
+        list(examples),
         attr=f"spans_{spans_key}",
         getter=lambda doc, _: [span for span in doc.spans.get(spans_key, []) if not labels or span.label_ in labels],
         has_annotation=lambda doc: spans_key in doc.spans,
@@ -99,7 +97,6 @@ def score_pii(
 
 
 def make_pii_scorer() -> Callable:
-    """RETURNS (Callable): The scorer registered as `pii_edu.pii_scorer.v1`."""
     return score_pii
 
 
@@ -156,10 +153,7 @@ class PiiTokenClassifier(TrainablePipe):
         return self.cfg["thresholds"]
 
     def add_label(self, label: str) -> int:
-        """Add one of `labels.LABELS` before the model is initialized.
-
-        RETURNS (int): 1 if it is new, 0 if not. RAISES (PiiError): E002 for an unknown label, E103 once the model has its outputs.
-        """
+        """RETURNS (int): 1 if the label is new, 0 if not. RAISES (PiiError): E002, if it is unknown; E103 once the model has its outputs."""
         if label not in LABELS:
             raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
         if label in self.cfg["labels"]:
@@ -174,15 +168,10 @@ class PiiTokenClassifier(TrainablePipe):
     def initialize(
         self, get_examples: Callable[[], Iterable[Example]], *, nlp: Language | None = None, labels: list[str] | None = None
     ) -> None:
-        """Set the labels and the model's shapes.
-
-        labels (list[str] | None): Labels in the order of the columns; read from the gold examples if missing.
-        RAISES (PiiError): E102, if there is none.
-        """
+        """Set the model's shapes and labels, in the order of its columns; of the gold examples if None. RAISES (PiiError): E102 without any."""
         validate_get_examples(get_examples, "PiiTokenClassifier.initialize")
         if labels is None:
-            key = self.cfg["spans_key"]
-            held = {s.label_ for eg in get_examples() if key in eg.reference.spans for s in eg.reference.spans[key]}
+            held = {s.label_ for eg in get_examples() for s in eg.reference.spans.get(self.cfg["spans_key"], ())}
             labels = [label for label in LABELS if label in held]
         for label in labels:
             self.add_label(label)
@@ -215,11 +204,7 @@ class PiiTokenClassifier(TrainablePipe):
             forget()
 
     def get_loss(self, examples: Iterable[Example], scores: list[Floats2d]) -> tuple[float, list[Floats2d]]:
-        """Weighted cross entropy, the mean over the batch's weights.
-
-        scores (list[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per example.
-        RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect to the softmax's input.
-        """
+        """RETURNS (tuple[float, list[Floats2d]]): See `loss.weighted_loss`. scores (list[Floats2d]): What `predict` returned."""
         weights, key = self.cfg["class_weights"], self.cfg["spans_key"]
         golds = [targets(eg.predicted, eg.reference, self.labels, class_weights=weights, spans_key=key) for eg in examples]
         return weighted_loss(self.model.ops.xp, scores, golds)

@@ -9,7 +9,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 class FusedAttention(nn.Module):
-    """torch's own attention in the place of the curated transformers' module; without dropout. Tensors of shape `(batch, heads, seq, width)`."""
+    """torch's own attention, without dropout, of tensors `(batch, heads, seq, width)`."""
 
     def forward(self, k: Tensor, q: Tensor, v: Tensor, attn_mask: Any) -> Tensor:
         mask = attn_mask.bool_mask.view(q.shape[0], 1, 1, -1)

@@ -34,12 +34,10 @@ def group_of(label: str) -> str:
 
 
 def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Mapping[str, float]) -> list[Candidate]:
-    """Spans of one document.
+    """RETURNS (list[Candidate]): Spans of one document, sorted, without overlaps; `score` is the mean over the span's words.
 
-    probs (numpy.ndarray): Probabilities, shape `(n_tokens, 1 + 2 * n_labels)`, columns as in `output_labels`.
-    labels (Sequence[str]): Entity labels, in the order of the model.
+    probs (numpy.ndarray): Probabilities, shape `(n_tokens, 1 + 2 * n_labels)`, columns as in `output_labels` of the model's labels.
     thresholds (Mapping[str, float]): Least summed probability of a group (`NAME`, `EMAIL`, ...), 0 to 1.
-    RETURNS (list[Candidate]): Sorted, without overlaps; `score` is the mean over the span's words.
     """
     if len(doc) == 0:
         return []
@@ -139,11 +137,9 @@ _ODDS = {RECALL: 0.25, PRECISION: 4.0}
 
 
 def thresholds_at(point: str, thresholds: Mapping[str, float]) -> dict[str, float]:
-    """Thresholds of `pii_ner` at an operating point.
+    """RETURNS (dict[str, float]): Those of `balanced`, 0 to 1, at a point: a quarter of the odds for `recall`, four times for `precision`.
 
-    thresholds (Mapping[str, float]): Those of `balanced`, 0 to 1.
-    RETURNS (dict[str, float]): A quarter of the odds for `recall`, four times the odds for `precision`; 0 and 1 stay. Names keep theirs:
-        who is private is for `pii_context` to decide, and a name that it never sees it cannot weigh.
+    Names keep theirs: who is private is for `pii_context` to decide, and a name that it never sees it cannot weigh.
 
     >>> round(thresholds_at("recall", {"EMAIL": 0.5})["EMAIL"], 3)
     0.2

@@ -49,13 +49,10 @@ def _register_vocabulary() -> None:
     from curated_tokenizers import WordPieceProcessor
     from thinc.api import deserialize_attr, serialize_attr
 
-    def serialize(_: Any, value: Any, name: str, model: Any) -> bytes:
-        return "\n".join(value.to_list()).encode("utf8")
-
     def deserialize(_: Any, value: bytes, name: str, model: Any) -> Any:
         return WordPieceProcessor(value.decode("utf8").split("\n"))
 
-    serialize_attr.register(WordPieceProcessor, serialize)
+    serialize_attr.register(WordPieceProcessor, lambda _, value, name, model: "\n".join(value.to_list()).encode("utf8"))
     deserialize_attr.register(WordPieceProcessor, deserialize)
 
 
@@ -67,11 +64,10 @@ UNSEEN = -1
 
 
 def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
-    """A WordPiece encoder in which each token, white space too, has at least one piece.
+    """A WordPiece encoder in which each token has a piece: a run of white space, which BERT's own drops, becomes one of three.
 
-    BERT's own encoder drops white space; here a run of it becomes one of three pieces, so that title blocks keep their lines and a
-    document of white space is not empty. Tokens are read through `normalize_token`, so look-alike and invisible characters do not
-    hide a name. Load a vocabulary with `spacy-curated-transformers.WordpieceLoader.v1`.
+    Tokens are read through `normalize_token`, so look-alike and invisible characters do not hide a name. Load a vocabulary with
+    `spacy-curated-transformers.WordpieceLoader.v1`.
 
     RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
         [SEP] around it. A token that shows nothing is one piece `UNSEEN`, which `pii_edu.WithWindows.v1` keeps from the encoder.
@@ -118,32 +114,26 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
 
 
 def window_starts(length: int, *, window: int, overlap: int) -> list[int]:
-    """Where windows start that cover `length` pieces, neighbours sharing `overlap` pieces or more.
+    """RETURNS (list[int]): Where windows start that cover `length` pieces, neighbours sharing `overlap` pieces or more.
 
-    RETURNS (list[int]): The last window ends with the document, so that a signature is read with what stands before it; a document
-        no longer than a window has one.
+    The last one ends with the document, so that a signature is read with what stands before it.
 
         0        stride                length
         |--------- window ---------|
                  |--------- window ---------|
                              |--------- window ---------|   (moved back to end with the document)
     """
-    if length <= window:
-        return [0]
-    stride = window - overlap
-    return [*range(0, length - window, stride), length - window]
+    return [*range(0, length - window, window - overlap), max(0, length - window)]
 
 
 def build_with_windows(*, window: int = 256, overlap: int = 64, batch_size: int = 64) -> Callable[[Model], Model]:
-    """Run an encoder over overlapping windows and average what they say of the same piece.
+    """RETURNS (Callable[[Model], Model]): Wraps an encoder, as `with_spans` of the curated transformers asks, to read overlapping windows.
 
-    A piece near the edge of a window is read with little context, so its weight falls linearly towards the edge. Pieces `UNSEEN` are not
-    read; their vector is that of the piece before.
+    What they say of the same piece is averaged. Near the edge of a window it is read with little context, so its weight falls linearly
+    towards the edge. Pieces `UNSEEN` are not read; their vector is that of the piece before.
 
     window (int): Pieces in a window; the encoder's number of positions at most. overlap (int): The least number of pieces that neighbours
-        share; from 0 to window / 2. batch_size (int): Windows in one call of the encoder.
-    RETURNS (Callable[[Model], Model]): Wraps an encoder, as `with_spans` of the curated transformers asks.
-    RAISES (PiiError): E105, if the numbers do not fit together.
+        share; from 0 to window / 2. batch_size (int): Windows in one call of the encoder. RAISES (PiiError): E105, if they do not fit.
     """
     if not 0 <= overlap <= window // 2 or batch_size < 1:
         raise PiiError(Errors.E105, window=window, overlap=overlap, batch_size=batch_size)
@@ -179,9 +169,8 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
     for x in X:
         seen = x.dataXd != UNSEEN
         read = x.dataXd[seen]
-        length = read.shape[0]
-        starts = window_starts(length, window=window, overlap=overlap)
-        plans.append((seen, starts, _window_weights(xp, starts, length, window)))
+        starts = window_starts(len(read), window=window, overlap=overlap)
+        plans.append((seen, starts, _window_weights(xp, starts, len(read), window)))
         pieces.extend(read[s : s + window] for s in starts)
 
     outputs: list[list[Floats2d]] = []
@@ -223,13 +212,11 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
 def build_token_classifier(
     tok2vec: Model[list[Doc], list[Floats2d]], features: Model[list[Doc], list[Floats2d]] | None = None, nO: int | None = None
 ) -> Model[list[Doc], list[Floats2d]]:
-    """A linear softmax per token over encoder vectors, with cheap features beside them.
+    """A linear softmax per token: probabilities, one `(n_tokens, n_outputs)` array per document.
 
     tok2vec (Model): Vectors of the encoder, one `(n_tokens, width)` array per document: a transformer listener.
-    features (Model | None): Other vectors per token, such as `spacy.Tok2Vec.v2` over SHAPE: an uncased encoder does not see that a
-        word is capitalised.
+    features (Model | None): Other vectors per token, such as `spacy.Tok2Vec.v2` over SHAPE: an uncased encoder does not see capitals.
     nO (int | None): Number of outputs; set by `pii_ner` from its labels.
-    RETURNS (Model[list[Doc], list[Floats2d]]): Probabilities, one `(n_tokens, n_outputs)` array per document.
     """
     vectors = tok2vec if features is None else concatenate(tok2vec, features)
     with Model.define_operators({">>": chain}):
@@ -241,12 +228,10 @@ def build_token_classifier(
 
 
 def make_freeze_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callable[[Any], None]:
-    """A callback for `[initialize.after_init]` that keeps the encoder's embeddings and lowest layers as they were pre-trained.
+    """RETURNS (Callable[[Language], None]): For `[initialize.after_init]`; keeps embeddings and lowest layers as they were pre-trained.
 
     On a CPU a step of training gets a third quicker with two of six layers frozen; what they hold is general.
-
     layers (int): Number of lowest layers; 0 freezes the embeddings only. pipe (str): Name of the transformer component.
-    RETURNS (Callable[[Language], None]): Takes the pipeline.
     """
 
     def freeze(nlp: Any) -> None:

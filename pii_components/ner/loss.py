@@ -67,12 +67,10 @@ class Target:
 def targets(
     doc: Doc, reference: Doc, labels: Sequence[str], *, class_weights: Mapping[str, float], spans_key: str = SPANS_KEY
 ) -> Target:
-    """Gold column and weight per token of the predicted document.
+    """RETURNS (Target): Of the predicted document; what does not align has weight 0, what has a label that is none of the model's is outside.
 
     labels (Sequence[str]): The model's, in the order of its columns. class_weights (Mapping[str, float]): Factor per label or group, and `O`.
-    RETURNS (Target): What does not align has weight 0; what has a label that is none of the model's is outside for it.
-    RAISES (PiiError): E002, if the gold says that it was annotated for a label that does not exist; E310, if its soft targets are of other
-        tokens or labels.
+    RAISES (PiiError): E002 for gold annotated for a label that does not exist; E310 for soft targets of other tokens or labels.
     """
     column = {label: 1 + 2 * i for i, label in enumerate(labels)}
     gold = numpy.zeros(len(doc), dtype="i8")
@@ -97,15 +95,13 @@ def targets(
     if unknown := [label for label in (*annotated, *chain.from_iterable(annotated.values())) if label not in LABELS]:
         raise PiiError(Errors.E002, label=unknown[0], allowed=", ".join(LABELS))
     wanted = numpy.ones((len(doc), len(output_labels(labels))), dtype="f4")
-    for label in annotated:
-        if label in column:
-            wanted[:, column[label] : column[label] + 2] = 0.0
+    for at in (column[label] for label in annotated if label in column):
+        wanted[:, at : at + 2] = 0.0
     for start, end, label in held:
         wanted[start:end] = 0.0
-        for other in annotated.get(label, (label,)):
-            if other in column:
-                wanted[start + 1 : end, column[other] + 1] = 1.0
-                wanted[start, column[other]] = 1.0
+        for at in (column[other] for other in annotated.get(label, (label,)) if other in column):
+            wanted[start + 1 : end, at + 1] = 1.0
+            wanted[start, at] = 1.0
     return Target(gold, weights, wanted, taught)
 
 
@@ -114,10 +110,7 @@ def _weight(class_weights: Mapping[str, float], label: str) -> float:
 
 
 def as_taught(probabilities: numpy.ndarray, labels: Sequence[str], *, alpha: float, temperature: float) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Soft targets as gold keeps them, for `attrs["taught"]` of the span group.
-
-    probabilities (numpy.ndarray): Shape `(n_tokens, n_outputs)`. labels (Sequence[str]): In the order of their columns.
-    """
+    """RETURNS (dict[str, Any]): Soft targets, from `(n_tokens, n_outputs)` probabilities, as gold keeps them in `attrs["taught"]`."""
     logits = numpy.log(numpy.maximum(probabilities, 1e-7)).astype("<f2")
     return {"labels": list(labels), "logits": logits.tobytes(), "alpha": alpha, "temperature": temperature}
 
@@ -133,10 +126,10 @@ def _taught(kept: Mapping[str, Any], n_tokens: int, labels: Sequence[str], class
 
 
 def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) -> tuple[float, list[Floats2d]]:
-    """Weighted cross entropy, the mean over the batch's weights; where there are soft targets, with the divergence from them.
+    """RETURNS (tuple[float, list[Floats2d]]): Weighted cross entropy, the mean over the batch's weights, with the divergence from soft
+    targets where there are any; and its gradient with respect to the softmax's input, shapes as `scores`.
 
     xp (module): numpy or cupy. scores (Sequence[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per document of `golds`.
-    RETURNS (tuple[float, list[Floats2d]]): The loss, and its gradient with respect to the softmax's input, shapes as `scores`.
     """
     total = max(sum(float(target.weights.sum()) for target in golds), 1e-6)
     total_taught = max(sum(float(target.taught.weights.sum()) for target in golds if target.taught), 1e-6)

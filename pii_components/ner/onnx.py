@@ -103,12 +103,10 @@ def build_onnx_encoder(
     hidden_width: int = 384,
     threads: int = 0,
 ) -> Model[list[Doc], list[Floats2d]]:
-    """An encoder that onnxruntime runs.
+    """An encoder that onnxruntime runs: vectors, one `(n_tokens, hidden_width)` array per document.
 
     piece_encoder (Model): Documents to piece ids, with one piece before and one after the text. with_spans (Callable): The windows.
-    pooling (Model): From a token's pieces to its vector. hidden_width (int): Width of a vector.
-    threads (int): Windows that run at the same time; 0 for OMP_NUM_THREADS or, where that is not set, the processors at hand.
-    RETURNS (Model[list[Doc], list[Floats2d]]): Vectors, one `(n_tokens, hidden_width)` array per document.
+    pooling (Model): From a token's pieces to its vector. threads (int): Windows that run at the same time; 0 for `threads_at_hand`.
     """
     runner: Model = Model("onnx", _run_forward, shims=[OnnxShim(threads=threads)], dims={"nO": hidden_width})
     return Model(
@@ -138,11 +136,7 @@ def _encoder_forward(model: Model, X: list[Doc], is_train: bool) -> tuple[list[F
 
 
 def build_encoder_vectors(*, width: int, upstream: str = "transformer") -> Model[list[Doc], list[Floats2d]]:
-    """What an encoder left in `doc.tensor`, for `pii_edu.TokenClassifier.v1`.
-
-    upstream (str): Name of the encoder's component, for the message when it has not run.
-    RETURNS (Model[list[Doc], list[Floats2d]]): Vectors, one `(n_tokens, width)` array per document; E108 if there are none.
-    """
+    """What an encoder (upstream: its component's name) left in `doc.tensor`: `(n_tokens, width)` per document; E108 if there is nothing."""
     return Model("encoder_vectors", _vectors_forward, dims={"nO": width}, attrs={"upstream": upstream})
 
 

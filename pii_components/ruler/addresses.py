@@ -8,15 +8,13 @@ or behind words such as "I live at" and "home address:". What the model found of
 """
 
 import re
-import tomllib
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
-from importlib import resources
 
 from ..labels import EMAIL, ID_NUM, NAME_CITED, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
 from ..spans import Candidate
+from . import word_list
 from .merge import Page
 
 SOURCE = "address-form"
@@ -43,10 +41,8 @@ _SIGNS = frozenset(", : . # º ° n n. no no. nr nr. num num.".split())  # noqa:
 Token = tuple[int, int, str]  # characters of the normalised text, end exclusive, and the word
 
 
-@cache
 def _words(key: str) -> frozenset[str]:
-    file = resources.files("pii_components") / "resources" / "addresses" / "streets.toml"
-    return frozenset(tomllib.loads(file.read_text("utf8"))[key].split())
+    return word_list("addresses/streets", key)
 
 
 def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:

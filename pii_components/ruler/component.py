@@ -45,14 +45,9 @@ _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     nlp: Language, name: str, spans_key: str, phone_regions: list[str], shipped: bool, validate: bool, native_names: bool
 ) -> "PiiRuler":
-    """Make a `pii_ruler`. See `PiiRuler` for the settings."""
-    settings: dict[str, Any] = {
-        "spans_key": spans_key,
-        "phone_regions": phone_regions,
-        "shipped": shipped,
-        "validate": validate,
-    }
-    return PiiRuler(nlp, name, **settings, native_names=native_names)
+    """RETURNS (PiiRuler): See there for the settings."""
+    settings: dict[str, Any] = {"spans_key": spans_key, "phone_regions": phone_regions, "native_names": native_names}
+    return PiiRuler(nlp, name, **settings, shipped=shipped, validate=validate)
 
 
 class PiiRuler(SpanRuler):
@@ -69,9 +64,7 @@ class PiiRuler(SpanRuler):
         validate: bool = False,
         native_names: bool = False,
     ) -> None:
-        """
-        nlp (Language): Gives the vocabulary and turns phrases into Docs. name (str): Its name in the pipeline.
-        spans_key (str): Key of `doc.spans` to read and write.
+        """spans_key (str): Key of `doc.spans` to read and write.
         phone_regions (Sequence[str]): Countries, as two letters, whose national numbers count where no word says that a number is one.
         shipped (bool): Whether to start with the patterns that ship. validate (bool): Whether spaCy checks token patterns.
         native_names (bool): Whether names in scripts of their own are looked for, too (names/scripts.py).
@@ -105,11 +98,7 @@ class PiiRuler(SpanRuler):
         yield from (doc for doc in map(self, stream) if doc is not None)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """What `doc.spans[spans_key]` should hold. Changes nothing.
-
-        doc (Doc): The document, with what the model proposed.
-        RETURNS (list[Candidate]): Sorted, without overlaps: names as they were, other labels corrected and completed.
-        """
+        """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold: names as they were, other labels corrected and completed."""
         regions = self.cfg["phone_regions"]
         proposals = read_spans(doc, self.cfg["spans_key"])
         if not len(doc):
@@ -135,8 +124,7 @@ class PiiRuler(SpanRuler):
         """Every web address of the document, personal or not."""
         names = [page.hit(c).value for c in proposals if is_name(c.label) and c.label != NAME_CITED]
         hits = (hit for rule in self.rules.regexes if rule.validate == "url" for hit in rule.hits(page.view.text, Context()))
-        verdicts = (judge_url(hit, self.rules, names) for hit in hits)
-        return [verdict for verdict in verdicts if verdict is not None]
+        return [verdict for hit in hits if (verdict := judge_url(hit, self.rules, names)) is not None]
 
     def _match_regexes(self, page: Page, proposals: Sequence[Candidate], verdicts: Sequence[Verdict]) -> list[Candidate]:
         """What the expressions find, validated, as candidates."""
@@ -145,9 +133,8 @@ class PiiRuler(SpanRuler):
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
         blocked = Intervals([*((v.hit.start, v.hit.end) for v in verdicts), *(m.span() for m in _PUBLISHED.finditer(text))])
         found = []
-        for verdict in verdicts:
-            if verdict.personal == "yes":
-                hit, about = verdict.hit, (verdict.score, verdict.source, verdict.reason)
+        for hit, personal, *about in verdicts:
+            if personal == "yes":
                 found += page.found(hit.start, hit.end, URL_PERSONAL, *about)
         for rule in self.rules.regexes:
             for hit in rule.hits(text, context) if rule.validate != "url" else ():
@@ -160,21 +147,17 @@ class PiiRuler(SpanRuler):
         if not len(self.matcher) and not len(self.phrase_matcher):
             return []
         entries: dict[tuple[str, str], Any] = {(str(e["label"]), str(e.get("id", ""))): e for e in self._patterns}
-        found = [(span, entries[span.label_, span.id_]) for span in self.match(doc)]
-        return [
-            Candidate(span.start, span.end, span.label_, float(entry.get("score", 1.0)), span.id_ or self.name,
-                      entry.get("reason", "") or f"pattern {span.id_}".strip())
-            for span, entry in found
-        ]  # fmt: skip
+        found = []
+        for span in self.match(doc):
+            entry = entries[span.label_, span.id_]
+            about = (span.id_ or self.name, entry.get("reason", "") or f"pattern {span.id_}".strip())
+            found.append(Candidate(span.start, span.end, span.label_, float(entry.get("score", 1.0)), *about))
+        return found
 
     # --- patterns ---
 
     def add_patterns(self, patterns: Iterable[Pattern]) -> None:  # type: ignore[override]
-        """Add patterns; see patterns.py for the kinds. All are checked before one is added.
-
-        patterns (Iterable[Pattern]): Dictionaries with `label` and one of `pattern`, `regex`, `host`, `near`.
-        RAISES (PiiError): E002, E201 to E205.
-        """
+        """Add patterns; see patterns.py. All are checked before one is added. RAISES (PiiError): E002, E201 to E205."""
         entries = list(patterns)
         own = [entry for entry in entries if kind_of(entry) != "pattern"]
         compile_patterns(own)
@@ -183,7 +166,6 @@ class PiiRuler(SpanRuler):
         self._compiled = None
 
     def clear(self) -> None:
-        """Remove all patterns, the shipped ones too."""
         super().clear()
         self._match_label_id_map = {}
         self._compiled = None
@@ -214,7 +196,7 @@ class PiiRuler(SpanRuler):
         nlp: Language | None = None,
         patterns: Sequence[Pattern] | None = None,
     ) -> None:
-        """Set the patterns for training: those that ship, then the given ones, which stand before them. The rest is not used."""
+        """Set the patterns for training: those that ship, then the given ones, which stand before them."""
         self._set_patterns([*shipped_patterns(), *(patterns or [])])
 
     # --- to disk and back; `exclude` may hold "cfg" and "patterns" ---

@@ -16,7 +16,8 @@ from ..labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USE
 from ..names.normalize import FILLERS, INVISIBLE
 from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
-from .merge import Intervals, Page, whole_tokens
+from . import word_list
+from .merge import Intervals, Page, at_tokens
 from .patterns import RegexRule
 from .validators import VALIDATORS, Context, Hit, count_digits, is_amount, is_date, is_publication, is_years
 
@@ -37,22 +38,11 @@ _NUMBERED = re.compile(
     r"\s?\.?\s{0,2}[:=#]?\s{0,2}(?P<value>(?=\S*\d|\S*[a-z][A-Z]|\S*[A-Z]{2}[a-z])[A-Za-z\d][\w.,:/-]{1,24}\w(?:\s\d{3,10})?)"
 )
 _DENSE = 2  # details beside each other from which a part needs less of a form
-_COUNTED = frozenset((
-    "ap", "apt", "assignment", "autumn", "block", "box", "building", "cell", "ch", "chapter", "class", "course", "covid", "day",
-    "draft", "essay", "ext", "fall", "fax", "fl", "flat", "floor", "form", "grade", "group", "home", "html", "lab", "lesson",
-    "level", "lot", "mob", "mobile", "module", "mp", "no", "number", "page", "paper", "part", "period", "ph", "phone", "python",
-    "question", "quiz", "rm", "room", "route", "seat", "section", "sem", "semester", "session", "spring", "st", "suite",
-    "summer", "task", "team", "tel", "term", "test", "tower", "u", "unit", "ver", "version", "vol", "web", "week", "winter",
-    "work", "year", "yr",
-))  # fmt: skip
+_COUNTED = word_list("ruler/words", "counted")
 
 
 def in_contact_lines(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
-    """User names and ID numbers that only their place shows.
-
-    known (Sequence[Candidate]): What rules and the model have found, of every label.
-    RETURNS (list[Candidate]): Of what none of these touches.
-    """
+    """RETURNS (list[Candidate]): User names and ID numbers that only their place shows, and that nothing known (of every label) touches."""
     text = page.view.text
     spans = [(*page.chars(c.start, c.end), c.label) for c in known]
     details = sorted(start for start, _, label in spans if label in _DETAILS)
@@ -122,27 +112,22 @@ _KNOWN = (EMAIL, URL_PERSONAL, PHONE_NUM, ID_NUM, STREET_ADDRESS, USERNAME)
 
 
 def with_hidden(page: Page, candidates: Sequence[Candidate], regions: Sequence[str] = ()) -> list[Candidate]:
-    """Make one detail of each stretch that was hidden on purpose.
+    """RETURNS (list[Candidate]): What was found, with one detail for what lay inside of each stretch that was hidden on purpose.
 
-    candidates (Sequence[Candidate]): What was found, sorted, without overlaps. regions (Sequence[str]): Countries whose national numbers count.
-    RETURNS (list[Candidate]): The same, where what lies inside of a stretch gave way to the stretch; what reaches beyond it stays.
+    What reaches beyond a stretch stays. regions (Sequence[str]): Countries whose national numbers count.
     """
     out = list(candidates)
     if page.doc.text.isascii():
         return out
     for low, high in _stretches(page.doc.text):
-        span = whole_tokens(page.doc, low, high)
-        if span is None:
+        span, touched = at_tokens(page.doc, out, low, high)
+        whole = (span.start, span.end) if span is not None else (0, 0)
+        if span is None or any(c.start < whole[0] or c.end > whole[1] or (c.start, c.end) == whole for c in touched):
             continue
-        touched = [c for c in out if c.start < span.end and span.start < c.end]
-        if any(c.start < span.start or c.end > span.end or (c.start, c.end) == (span.start, span.end) for c in touched):
-            continue
-        start, end = page.view.from_original(low, high)
-        label = _label(Hit(page.view.text, start, end), touched, regions)
+        label = _label(Hit(page.view.text, *page.view.from_original(low, high)), touched, regions)
         if label:
-            score = max([_SCORE, *(c.score for c in touched)])
-            new = Candidate(span.start, span.end, label, score, SOURCE_HIDDEN, "written so that no program shall read it")
-            out = [c for c in out if c not in touched] + [new]
+            about = (max([_SCORE, *(c.score for c in touched)]), SOURCE_HIDDEN, "written so that no program shall read it")
+            out = [c for c in out if c not in touched] + [Candidate(*whole, label, *about)]
     return sorted(out, key=lambda c: c.start)
 
 
@@ -158,8 +143,7 @@ def _stretches(text: str) -> Iterator[tuple[int, int]]:
 
 def _label(hit: Hit, touched: Sequence[Candidate], regions: Sequence[str]) -> str:
     """What a stretch is; empty for what may be a name, or anything."""
-    value = hit.value
-    digits = count_digits(value)
+    value, digits = hit.value, count_digits(hit.value)
     best = max((c for c in touched if c.label in _KNOWN), key=lambda c: (c.end - c.start, c.score), default=None)
     if best is not None:
         return best.label
@@ -206,16 +190,14 @@ _FORMS = ("phone-international", "phone-american", "email-plain", "id-beside-nam
 def find_torn(
     page: Page, rules: Sequence[RegexRule], proposals: Sequence[Candidate] = (), *, regions: Sequence[str] = ()
 ) -> list[Candidate]:
-    """Values that lie on two lines.
+    """RETURNS (list[Candidate]): EMAIL, PHONE_NUM, ID_NUM on two lines: what a rule finds over a line end, or the model on one side of it.
 
     rules (Sequence[RegexRule]): Those with a word for what the value is, and a few forms, are used.
     proposals (Sequence[Candidate]): Of the model: names, beside which a number may stand, and halves of numbers.
-    RETURNS (list[Candidate]): What a rule finds over a line end, or the model on one side of it, of the labels EMAIL, PHONE_NUM and ID_NUM.
     """
     text = page.view.text
     found: list[Candidate] = []
-    breaks = list(_breaks(text))
-    if not breaks:
+    if not (breaks := list(_breaks(text))):
         return found
     chosen = [rule for rule in rules if rule.label in (EMAIL, PHONE_NUM, ID_NUM) and (rule.cue or rule.id in _FORMS)]
     names = [page.chars(c.start, c.end) for c in proposals if is_name(c.label)]
@@ -231,13 +213,10 @@ def find_torn(
             for hit in rule.hits(line, context):
                 more = _MORE.match(line, hit.end) if rule.label == ID_NUM else None
                 hit = hit.cut(0, more.end() - hit.start) if more else hit  # "880-817" and "-Q"
-                if not hit.start < joint < hit.end - len(blank):
-                    continue
-                if _is_whole(rule, line[:joint], hit.start, context) or not _is_rest(rule, line, joint + len(blank), hit):
-                    continue
-                reason = f"{rule.reason}, torn at the end of a line"
-                end = to + hit.end - joint - len(blank)
-                found += page.found(low + hit.start, end, rule.label, hit.score, rule.id, reason)
+                lies_over = hit.start < joint < hit.end - len(blank) and not _is_whole(rule, line[:joint], hit.start, context)
+                if lies_over and _is_rest(rule, line, joint + len(blank), hit):
+                    end, reason = to + hit.end - joint - len(blank), f"{rule.reason}, torn at the end of a line"
+                    found += page.found(low + hit.start, end, rule.label, hit.score, rule.id, reason)
         half = next((c for c, start, end in halves if low <= start and (end == at or start == to)), None)
         head, rest = _HEAD.search(text[low:at]), _REST.match(text, to, high)
         if half is not None and head and rest and len(found) == before and _is_number(text, head.group(), rest):

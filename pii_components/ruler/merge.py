@@ -52,11 +52,12 @@ class Page:
         return [Candidate(*tokens, label, score, source, reason)] if tokens else []
 
 
-def whole_tokens(doc: Doc, start: int, end: int) -> Span | None:
-    """RETURNS (Span | None): The tokens of these characters of the document; None, if letters or digits of a token lie outside."""
+def at_tokens(doc: Doc, candidates: Iterable[Candidate], start: int, end: int) -> tuple[Span | None, list[Candidate]]:
+    """RETURNS: The tokens of these characters, None if letters or digits of one lie outside; and the candidates that touch them."""
     span = doc.char_span(start, end, alignment_mode="expand")
-    beside = "" if span is None else doc.text[span.start_char : start] + doc.text[end : span.end_char]
-    return None if any(char.isalnum() for char in beside) else span
+    if span is None or any(char.isalnum() for char in doc.text[span.start_char : start] + doc.text[end : span.end_char]):
+        return None, []
+    return span, [c for c in candidates if c.start < span.end and span.start < c.end]
 
 
 class Intervals:
@@ -96,11 +97,10 @@ _ENDS = frozenset('!?;|:"“”')
 
 
 def join_pieces(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
-    """Put together what the model saw in pieces.
+    """Put together what the model saw in pieces: numbers of one kind with a line break between them, and pieces of an address.
 
-    Numbers of one kind with a line break between them are one number that was torn. Pieces of an address with short gaps between them, without
-    words in small letters and with at most one line end, are one ("[Bramble Cott]., The Street, [Little Wenham] GL99"); a name that was seen
-    in the gap is given up.
+    Those have short gaps between them, without words in small letters and with at most one line end ("[Bramble Cott]., The Street, [Little
+    Wenham] GL99"); a name that was seen in the gap is given up.
     """
     found: list[Candidate] = []
     for cand in proposals:
@@ -158,16 +158,10 @@ _REPEATED = (EMAIL, PHONE_NUM, ID_NUM, USERNAME)
 
 def trim(doc: Doc, candidate: Candidate, keep: str = "") -> Candidate | None:
     """RETURNS (Candidate | None): Without white space and punctuation at both ends; None, if nothing is left. keep (str): What may start it."""
-
-    def idle(i: int, kept: str = "") -> bool:
-        text = doc[i].text
-        return not any(char.isalnum() for char in text) and not (text and text[0] in kept)
-
-    start, end = candidate.start, candidate.end
-    while start < end and idle(start, keep):
-        start += 1
-    while end > start and idle(end - 1, ")" if keep else ""):
-        end -= 1
+    tokens = range(candidate.start, candidate.end)
+    worth = {i for i in tokens if any(char.isalnum() for char in doc[i].text)}
+    start = next((i for i in tokens if i in worth or doc[i].text[0] in keep), candidate.end)
+    end = next((i + 1 for i in reversed(tokens) if i in worth or (keep and doc[i].text[0] == ")")), 0)
     return replace(candidate, start=start, end=end) if start < end else None
 
 
@@ -215,43 +209,32 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
     if found is None:
         return None
     # Words before the number ("Student ID No") are no part of it, unless they are joined to it ("AB-1234").
-    start = next((i for i in range(found.start, found.end) if any(c.isdigit() for c in page.doc[i].text)), None)
+    start = next((i for i in range(found.start, found.end) if any(c.isdigit() for c in doc[i].text)), None)
     if start is None:
         return None
-    while (
-        start > found.start
-        and not page.doc[start - 1].whitespace_
-        and _JOINED.fullmatch(normalize_token(page.doc[start - 1].text))
-    ):
+    while start > found.start and not doc[start - 1].whitespace_ and _JOINED.fullmatch(normalize_token(doc[start - 1].text)):
         start -= 1
-    # "AB1-234" + "-56"
     end = found.end
-    while (
-        end + 1 < len(page.doc)
-        and not (page.doc[end - 1].whitespace_ or page.doc[end].whitespace_)
-        and page.doc[end].text in "-/"
-        and page.doc[end + 1].text.isdigit()
-    ):
-        end += 2
-    if end > found.end and is_date(page.doc[start:end].text):
+    while end + 1 < len(doc) and not (doc[end - 1].whitespace_ or doc[end].whitespace_):
+        if doc[end].text not in "-/" or not doc[end + 1].text.isdigit():
+            break
+        end += 2  # "AB1-234" + "-56"
+    if end > found.end and is_date(doc[start:end].text):
         end = found.end
-    found = trim(page.doc, replace(found, start=start, end=end))
+    found = trim(doc, replace(found, start=start, end=end))
     if found is None:
         return None
-    if start and page.doc[start - 1].text == "(" and ")" in (text := page.doc[start : found.end].text) and "(" not in text:
+    if start and doc[start - 1].text == "(" and ")" in (text := doc[start : found.end].text) and "(" not in text:
         found = replace(found, start=start - 1)  # "(11) 98765-4321"
     hit = page.hit(found)
-    if count_digits(hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit):
-        return None
-    return found
+    wrong = count_digits(hit.value) < 3 or is_years(hit.value) or is_publication(hit) or is_dated(hit)
+    return None if wrong else found
 
 
 def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
-    """Correct the ends of one proposal of the model, or drop it.
+    """Correct the ends of one proposal of the model; None, if it lacks the shape that its label demands.
 
-    candidate (Candidate): The proposal; one without a rule of its own only loses white space and punctuation at its ends.
     verdicts (Sequence[Verdict]): All web addresses of the document.
-    RETURNS (Candidate | None): None, if it lacks the shape that its label demands.
     """
     if is_name(candidate.label):
         return candidate
@@ -298,16 +281,13 @@ def cut_names(doc: Doc, candidates: Iterable[Candidate], details: Sequence[Candi
 def merge(
     page: Page, model: Iterable[Candidate], found: Sequence[Candidate], cued: frozenset[str] = frozenset()
 ) -> list[Candidate]:
-    """Names and cleaned proposals of the model together with what the rules found.
+    """RETURNS (list[Candidate]): Names and cleaned proposals of the model with what the rules found, sorted, without overlaps.
 
-    model (Iterable[Candidate]): Cleaned proposals, names among them. found (Sequence[Candidate]): What the rules found.
     cued (frozenset[str]): Ids of rules that had a word for what the value is: they stand against a mere shape.
-    RETURNS (list[Candidate]): Sorted, without overlaps.
     """
-    proposals = list(model)
+    proposals, rules = list(model), _resolve_cued(found, cued)
     names = [c for c in proposals if is_name(c.label)]
     details = [c for c in proposals if not is_name(c.label)]
-    rules = _resolve_cued(found, cued)
     at = {token: i for i, rule in enumerate(rules) for token in range(rule.start, rule.end)}
     kept: list[Candidate] = []
     for cand in details:
@@ -352,10 +332,9 @@ def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Cand
 
 
 def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None) -> list[Candidate]:
-    """The same values elsewhere in the document.
+    """RETURNS (list[Candidate]): The same values elsewhere in the document, of 5 characters or more.
 
-    found (Sequence[Candidate]): What rules found. blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
-    RETURNS (list[Candidate]): More candidates; values of fewer than 5 characters are not followed.
+    blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
     """
     more: list[Candidate] = []
     taken = {token for c in found for token in range(c.start, c.end)}
@@ -366,8 +345,7 @@ def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | Non
         for match in re.finditer(rf"(?<![^\W_]){re.escape(value)}(?![^\W_])", page.view.text):
             if blocked is not None and blocked.cover(*match.span()):
                 continue
-            reason = f"same value as elsewhere: {first.reason}"
-            again = page.found(*match.span(), label, first.score, PROPAGATION, reason)
+            again = page.found(*match.span(), label, first.score, PROPAGATION, f"same value as elsewhere: {first.reason}")
             more += [c for c in again if taken.isdisjoint(range(c.start, c.end))]
     return more
 
@@ -379,33 +357,28 @@ _DOUBT = 0.4
 
 
 def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Add names in scripts of their own to what was found (sorted, without overlaps).
+    """RETURNS (list[Candidate]): What was found, with each name in a script of its own in the place of what lay inside of it.
 
-    RETURNS (list[Candidate]): The same, where a run of another script is a name with that name in the place of what lay inside of it; what
-        reaches beyond the name, as "Ana 김지민" does, keeps its ends.
+    What reaches beyond such a name, as "Ana 김지민" does, keeps its ends. candidates (Sequence[Candidate]): Sorted, without overlaps.
     """
-    text = doc.text
+    text, out = doc.text, list(candidates)
     if text.isascii():
-        return list(candidates)
-    seen = [(doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in candidates if is_name(c.label)]
-    out = list(candidates)
+        return out
+    seen = [(doc[c.start : c.end].start_char, doc[c.start : c.end].end_char) for c in candidates if is_name(c.label)]
+    flat = (1 / len(ROLES),) * len(ROLES)
     for found in native_names(text, seen=seen):
-        span = whole_tokens(doc, found.start, found.end)
-        if span is None:
-            continue
-        touched = [c for c in out if c.start < span.end and c.end > span.start]
-        names = [c for c in touched if is_name(c.label)]
-        handle = text[span.start_char] == "@"
+        span, touched = at_tokens(doc, out, found.start, found.end)
+        handle = span is not None and text[span.start_char] == "@"
         # A detail that a rule found, or a handle, is no name.
-        if any(c.label != USERNAME or c.source != "model" or handle for c in touched if not is_name(c.label)):
+        if span is None or any(c.label != USERNAME or c.source != "model" or handle for c in touched if not is_name(c.label)):
             continue
+        names = [c for c in touched if is_name(c.label)]
         best = max(names, key=lambda c: c.score, default=None)
-        flat = (1 / len(ROLES),) * len(ROLES)
         read = best.roles if best is not None and len(best.roles) == len(ROLES) else flat
         roles = tuple((1 - _DOUBT) * role + _DOUBT * even for role, even in zip(read, flat, strict=True))
         label = best.label if best is not None else label_for_role(STUDENT)
         start, end = min([span.start, *(c.start for c in names)]), max([span.end, *(c.end for c in names)])
-        score = max([_SCORE, *(c.score for c in names)])
-        new = Candidate(start, end, label, score, SOURCE, f"a name in a script of its own: {found.reason}", roles)
+        about = (max([_SCORE, *(c.score for c in names)]), SOURCE, f"a name in a script of its own: {found.reason}")
+        new = Candidate(start, end, label, *about, roles)
         out = [c for c in out if c not in touched] + [new]
     return sorted(out, key=lambda c: c.start)

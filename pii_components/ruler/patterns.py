@@ -12,21 +12,19 @@ it finds, and a reason that a data steward can read.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
-from importlib import resources
 from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS
+from . import table
 from .validators import VALIDATORS, Context, Hit
 
 Pattern = dict[str, Any]
 KINDS = ("pattern", "regex", "host", "near")
 PERSONAL = ("yes", "maybe", "cue", "no")
 MEANS = ("own", "cited")
-PATTERN_FILES = ("email.toml", "phone.toml", "id_num.toml", "username.toml", "url.toml")
+PATTERN_FILES = ("email", "phone", "id_num", "username", "url")
 
 
 class RegexRule(NamedTuple):
@@ -164,12 +162,6 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
     return RuleSet(tuple(regexes), tuple(sorted(sites, key=lambda s: s.rank, reverse=True)), tuple(nears))
 
 
-@cache
-def _read_shipped() -> tuple[Pattern, ...]:
-    folder = resources.files("pii_components") / "resources" / "patterns"
-    return tuple(entry for name in PATTERN_FILES for entry in tomllib.loads((folder / name).read_text("utf-8"))["patterns"])
-
-
 def shipped_patterns() -> list[Pattern]:
     """RETURNS (list[Pattern]): A fresh copy of the patterns that ship, in the order of `PATTERN_FILES`."""
-    return [dict(entry) for entry in _read_shipped()]
+    return [dict(entry) for name in PATTERN_FILES for entry in table(f"patterns/{name}")["patterns"]]

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from ..names.wordlists import in_table, is_glued
+from . import word_list
 from .patterns import RuleSet
 from .tokenizer import SURE_TLD
 from .validators import Hit, split_host
@@ -30,10 +31,7 @@ _PUBLISHED = re.compile(
 )
 _LAST_ADDRESS = re.compile(r"(?s:.*)(?:https?://|www\.)\S+(?P<between>[^\n]*(?:\n[^\n]*)?)\Z")
 _LISTED = re.compile(r"\W*(?:(?:and|or|also|plus)\W+)?\W*", re.IGNORECASE)
-# Parts of a host that an organisation has.
-_OF_A_SITE = frozenset((
-    "docs", "doc", "support", "help", "developer", "developers", "learn", "news", "wiki", "forum", "community", "status", "careers", "press", "en",
-))  # fmt: skip
+_OF_A_SITE = word_list("ruler/words", "parts_of_a_site")
 _OWN_ENDINGS = frozenset(("me", "name", "blog", "page", "bio", "tel"))
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 from ..names.table import name_table
 from ..names.wordlists import words
+from . import word_list
 
 _PUBLICATION = re.compile(
     r"(?i)(?:isbn|issn|doi|arxiv|pmid|pmcid|asin|ean|issue|vol(?:ume)?|pp?\.)[\s:.#(-]*(?:1[03])?[\s:()-]*$"
@@ -160,11 +161,7 @@ def email_spaced(hit: Hit, _: Context) -> Hit | None:
 
 _WORDED_AT = re.compile(r"(?i)\s*[\[({<]\s?(?:at|@)\s?[\])}>]\s*|\s+at\s+|_at_")
 _WORDED_DOT = re.compile(r"(?i)\s?[\[({<]\s?(?:dot|\.)\s?[\])}>]\s?|\sdot\s|_dot_")
-# Where many people have their address, without endings; beside MAIL_HOSTS.
-_PROVIDERS = frozenset((
-    "aol", "comcast", "gmx", "live", "libero", "mail", "mailru", "msn", "naver", "orange", "outlook", "proton", "qq", "rediffmail",
-    "tutanota", "uol", "ukr", "verizon", "web", "wp", "yandex", "zoho",
-))  # fmt: skip
+_PROVIDERS = word_list("ruler/words", "mail_providers")
 
 
 def _is_handle(local: str, hit: Hit, context: Context) -> bool:
@@ -348,11 +345,7 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
     return hit if called and len(digits) >= 6 else None
 
 
-_NO_USERNAME = frozenset((
-    "a", "an", "and", "as", "at", "but", "by", "for", "from", "here", "how", "i", "if", "in", "is", "it", "my", "name", "none", "not",
-    "of", "on", "or", "our", "password", "that", "the", "their", "there", "this", "to", "unique", "user", "username", "we", "what",
-    "which", "who", "will", "with", "you", "your", "email", "e-mail", "mail", "id",
-))  # fmt: skip
+_NO_USERNAME = word_list("ruler/words", "no_username")
 
 
 def _username(hit: Hit, _: Context) -> Hit | None:
