@@ -133,9 +133,9 @@ class PiiRuler(SpanRuler):
         context = Context(regions=tuple(self.cfg["phone_regions"]), names=names)
         blocked = Intervals([*((v.hit.start, v.hit.end) for v in verdicts), *(m.span() for m in _PUBLISHED.finditer(text))])
         found = []
-        for hit, personal, *about in verdicts:
-            if personal == "yes":
-                found += page.found(hit.start, hit.end, URL_PERSONAL, *about)
+        for v in verdicts:
+            if v.personal == "yes":
+                found += page.found(v.hit.start, v.hit.end, URL_PERSONAL, v.score, v.source, v.reason)
         for rule in self.rules.regexes:
             for hit in rule.hits(text, context) if rule.validate != "url" else ():
                 if rule.label == EMAIL or not blocked.cover(hit.start, hit.end):

@@ -126,8 +126,9 @@ def with_hidden(page: Page, candidates: Sequence[Candidate], regions: Sequence[s
             continue
         label = _label(Hit(page.view.text, *page.view.from_original(low, high)), touched, regions)
         if label:
-            about = (max([_SCORE, *(c.score for c in touched)]), SOURCE_HIDDEN, "written so that no program shall read it")
-            out = [c for c in out if c not in touched] + [Candidate(*whole, label, *about)]
+            score = max([_SCORE, *(c.score for c in touched)])
+            cand = Candidate(*whole, label, score, SOURCE_HIDDEN, "written so that no program shall read it")
+            out = [c for c in out if c not in touched] + [cand]
     return sorted(out, key=lambda c: c.start)
 
 
