@@ -79,7 +79,8 @@ class Pool(NamedTuple):
 
     def draw(self, rng: Source) -> str:
         """RETURNS (str): A name."""
-        return self.draw_some(rng, 1)[0]
+        weights = self.weights
+        return self.names[min(bisect(weights, rng.random() * weights[-1]), len(weights) - 1)]
 
     def draw_some(self, rng: Source, n: int) -> list[str]:
         """RETURNS (list[str]): As many names, one after the other."""

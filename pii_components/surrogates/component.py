@@ -102,7 +102,7 @@ class BatchText:
         new = numpy.flatnonzero(self._keys.take(places) != keys)
         if len(new):
             strings = doc.vocab.strings
-            words[new] = [strings[orth] + " " * space for orth, space in values[new].tolist()]
+            words[new] = [strings[orth] + " " if space else strings[orth] for orth, space in values[new].tolist()]
             self._words[places[new]], self._keys[places[new]] = words[new], keys[new]
         return "".join(words.tolist())
 

@@ -128,7 +128,11 @@ class Chance:
     def within(self, scope: str) -> "Chance":
         """The same key in another scope; what was begun with it is not begun again."""
         other = Chance(self.key, scope)
-        other.__dict__["_keyed"] = self._keyed
+        # Not through `cached_property`, which takes a lock to set anything.
+        keyed = self._keyed
+        inner = keyed[0].copy()
+        inner.update(_message((scope,)))
+        other.__dict__.update(_keyed=keyed, _scoped=inner)
         return other
 
     def variant(self, name: str) -> "Chance":
