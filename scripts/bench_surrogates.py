@@ -46,8 +46,8 @@ ASSETS = Path(__file__).parents[1] / "assets"
 PROFILE = Profile("all", actions=dict.fromkeys(LABELS, "surrogate"))
 KEY = b"a key for measuring speed only, 01"
 WORDS = 400
-# Essays between two looks at the clock.
-FEW = 8
+# Essays between two looks at the clock: a batch of `pipe`.
+FEW = 128
 # Spans of each label: of CRAPII's 22,688 essays for the first four (PII of students), of its published part for the rest.
 CRAPII = {
     "NAME_STUDENT": 4394,

@@ -78,7 +78,9 @@ class Pool(NamedTuple):
     weights: list[float]
 
     def draw(self, rng: Source) -> str:
-        return self.draw_some(rng, 1)[0]
+        """RETURNS (str): A name."""
+        weights = self.weights
+        return self.names[min(bisect(weights, rng.random() * weights[-1]), len(weights) - 1)]
 
     def draw_some(self, rng: Source, n: int) -> list[str]:
         # One call of random() each, whose stream Python promises to keep; choices() makes no such promise.

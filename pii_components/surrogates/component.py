@@ -10,6 +10,7 @@ It reads `doc.spans["pii"]` and asks the profile what happens to each label. `do
 what is protected. The key comes from a file or an environment variable and is never saved with the pipeline.
 """
 
+import gc
 import hashlib
 import logging
 import warnings
@@ -24,13 +25,12 @@ from spacy import util
 from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH, SPACY
 from spacy.language import Language
 from spacy.pipeline import Pipe
-from spacy.strings import StringStore
 from spacy.tokens import Doc, Span
 
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION, is_name
 from ..names.memo import forget as forget_batch
-from ..offsets import apply_replacements
+from ..offsets import OffsetMap, Replacement, apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
 from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
 from .keys import KEY_ENV, Chance, Secret
@@ -40,6 +40,8 @@ logger.addHandler(logging.NullHandler())
 
 _LABELS = frozenset(LABELS)
 _ONE = numpy.uint64(1)
+PLACES = 1 << 14
+_LAST = numpy.uint64(PLACES - 1)
 _OUTSIDE = 2  # spaCy's number for the tag O
 POOLED = (LOCATION, EDUCATION, EMPLOYER)
 # In how many documents a value must stand before others may get it: one that fewer have tells who they are.
@@ -61,13 +63,16 @@ def read_group(doc: Doc, key: str) -> list[Found]:
     RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a missing group.
     RAISES (PiiError): E002 for a label that there is not.
     """
-    spans: Sequence[Span] = doc.spans.get(key) or ()
-    last = 0
-    for span in spans:
-        if not last <= span.start < span.end or span.label_ not in _LABELS:
-            spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in resolve_overlaps(read_spans(doc, key))]
+    found, last = [], 0
+    for span in doc.spans.get(key) or ():
+        label, start, end = span.label_, span.start, span.end
+        if not last <= start < end or label not in _LABELS:
             break
-        last = span.end
+        found.append(Found(label, span.start_char, span.end_char, span))
+        last = end
+    else:
+        return found
+    spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in resolve_overlaps(read_spans(doc, key))]
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
 
 
@@ -79,23 +84,27 @@ def write_ents(doc: Doc, ents: list[Span]) -> None:
     doc.set_ents(ents, default="unmodified")
 
 
-class BatchText(dict[int, str]):
-    """`doc.text` for the documents of a batch, each word decoded once: the word's hash, with whether a space follows in the place
-    of its highest bit -> the word with its space.
+class BatchText:
+    """`doc.text` for the documents of a batch: its words are looked up in one step, and few are decoded anew. A word has the place
+    that the end of spaCy's hash says, as long as no other one comes there.
     """
 
-    strings: StringStore
+    def __init__(self) -> None:
+        self._keys: Any = numpy.zeros(PLACES, dtype=numpy.uint64)
+        self._words: Any = numpy.full(PLACES, "", dtype=object)
 
     def text(self, doc: Doc) -> str:
-        self.strings = doc.vocab.strings
         values: Any = doc.to_array([ORTH, SPACY])
-        return "".join(map(self.__getitem__, ((values[:, 0] << _ONE) | values[:, 1]).tolist()))
-
-    def __missing__(self, key: int) -> str:
-        orth = key >> 1
-        known = orth in self.strings  # type: ignore[operator]
-        word = self[key] = self.strings[orth if known else orth | 1 << 63] + " " * (key & 1)
-        return word
+        # A word with a space behind it is another one; what the highest bit of a hash says is lost.
+        keys = (values[:, 0] << _ONE) | values[:, 1]
+        places = (keys & _LAST).astype(numpy.intp)
+        words = self._words.take(places)
+        new = numpy.flatnonzero(self._keys.take(places) != keys)
+        if len(new):
+            strings = doc.vocab.strings
+            words[new] = [strings[orth] + " " if space else strings[orth] for orth, space in values[new].tolist()]
+            self._words[places[new]], self._keys[places[new]] = words[new], keys[new]
+        return "".join(words.tolist())
 
 
 class Observed:
@@ -310,34 +319,39 @@ class HipsSurrogate(Pipe):
 
     def _replace(self, docs: Iterable[Doc]) -> list[Doc]:
         """RETURNS (list[Doc]): Those of a batch that did not fail. No word of theirs stays in a cache."""
-        done, missing, words = [], 0, BatchText()
+        words = BatchText()
+        done: list[tuple[Doc, Any]] = [(doc, words) for doc in docs]
+        # What a batch makes is freed without the search for garbage in cycles, which would look at it again and again meanwhile.
+        collects = gc.isenabled()
+        gc.disable()
         try:
-            # First all texts: what one step needs stays in the processor's cache.
-            for doc, text in [(doc, words.text(doc)) for doc in docs]:
-                try:
-                    missing += self.set_annotations(doc, text)
-                    done.append(doc)
-                except Exception as err:  # noqa: BLE001, PERF203
-                    self.get_error_handler()(self.name, self, [doc], err)
+            # All are read, then all decided, then all written: what one step needs stays in the processor's cache.
+            for step in (self._read, self._decide, self._write):
+                todo, done = done, []
+                for doc, given in todo:
+                    try:
+                        done.append((doc, step(doc, given)))
+                    except Exception as err:  # noqa: BLE001, PERF203
+                        self.get_error_handler()(self.name, self, [doc], err)
         finally:
             forget_batch()
+            if collects:
+                gc.enable()
+        missing = sum([n for _, n in done])
         if missing:
             warnings.warn(Warnings.W402.format(n=missing), PiiWarning, stacklevel=3)
-        return done
+        return [doc for doc, _ in done]
 
-    def set_annotations(self, doc: Doc, text: str | None = None) -> int:
-        """Write the results to a document with `doc.spans`. text (str | None): `doc.text`, if it is at hand.
+    def set_annotations(self, doc: Doc) -> int:
+        """Write the results to a document with `doc.spans`. RETURNS (int): How many values got a tag: there was no surrogate."""
+        return self._write(doc, self._decide(doc, self._read(doc, BatchText())))
 
-        RETURNS (int): How many values got a tag because there was no surrogate.
-        """
-        from .plan import NO_SURROGATE, plan
-        from .values import Item
-
+    def _read(self, doc: Doc, words: BatchText) -> tuple[str, list[Found], list[str]]:
+        """A document's text, its spans, and what the profile does with each."""
         if self._lacks_map:
             raise PiiError(
                 Errors.E475, lacks="the profile's map for OTHER", cure="use one process, or set the profile again there"
             )
-        text = doc.text if text is None else text
         by_role = self._profile.by_role
         if by_role:
             from .owners import set_detail_roles
@@ -345,6 +359,16 @@ class HipsSurrogate(Pipe):
             set_detail_roles(doc, self.cfg["spans_key"])
         found = read_group(doc, self.cfg["spans_key"])
         actions = [self._profile.action(f.label, (by_role and f.span._.pii_role) or "") for f in found]
+        return words.text(doc), found, actions
+
+    def _decide(
+        self, doc: Doc, read: tuple[str, list[Found], list[str]]
+    ) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
+        """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
+        from .plan import plan
+        from .values import Item
+
+        text, found, actions = read
         replacements = plan(
             text,
             [
@@ -359,14 +383,22 @@ class HipsSurrogate(Pipe):
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
             strategy=self.cfg["strategy"],
         )
+        new, offsets = apply_replacements(text, replacements)
+        return new, offsets, replacements, [f.span for f, action in zip(found, actions, strict=True) if action != KEEP]
+
+    def _write(self, doc: Doc, decided: tuple[str, OffsetMap, list[Replacement], list[Span]]) -> int:
+        """RETURNS (int): How many values got a tag because there was no surrogate."""
+        from .plan import NO_SURROGATE
+
+        new, offsets, replacements, ents = decided
         attributes = doc._
-        attributes.deidentified, offsets = apply_replacements(text, replacements)
+        attributes.deidentified = new
         attributes.pii_offsets = offsets
         attributes.surrogate_spans = [
             {"start_char": start, "end_char": end, "label": rep.label, "action": rep.action, "note": rep.note}
             for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
         ]
-        write_ents(doc, [f.span for f, action in zip(found, actions, strict=True) if action != KEEP])
+        write_ents(doc, ents)
         return sum([rep.note == NO_SURROGATE for rep in replacements])
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:

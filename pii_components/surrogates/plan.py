@@ -69,13 +69,13 @@ class Linked(NamedTuple):
     places: tuple[int, ...]
 
 
-def link_names(text: str, items: Sequence[Item]) -> tuple[list[Person], list[Linked]]:
-    """The people of a document and their mentions, among those spans that get another name."""
+def link_names(text: str, items: Sequence[Item]) -> tuple[list[Person], list[Linked], list[Mention]]:
+    """The people of a document, their mentions among those spans that get another name, and these as they stand in the text."""
     names = [item for item in items if item.action in _ANEW and is_name(item.label)]
     read = [read_mention(text[start:end], before=text[max(0, start - 20) : start]) for start, end, *_ in names]
     mentions = spell_initials(read)
     people, owners, places = links_of(mentions, [item.person for item in names])
-    return people, [Linked(*row) for row in zip(names, mentions, owners, places, strict=True)]
+    return people, [Linked(*row) for row in zip(names, mentions, owners, places, strict=True)], read
 
 
 def plan(
@@ -100,10 +100,10 @@ def plan(
     strategy (str | None): One of `profiles.STRATEGIES`; None for what the profile says.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
-    people, linked = link_names(text, items)
+    people, linked, read = link_names(text, items)
     by_start = {name.item.start: name for name in linked}
     fixed = fixed_names(people, linked, profile)
-    forbidden = _forbidden(text, items, known, local=local)
+    forbidden = _forbidden(text, items, read, known, local=local)
     variant = _variants(text, items, by_start, chance, profile=profile, strategy=strategy or profile.strategy, local=local)
     details = [
         (item.label, text[item.start : item.end], name)
@@ -247,12 +247,12 @@ def _variants(
     return variants(values, chance, document, strategy=strategy, repeat=profile.repeat, local=local)
 
 
-def _forbidden(text: str, items: Sequence[Item], known: Container[str], *, local: bool) -> Forbidden:
+def _forbidden(text: str, items: Sequence[Item], read: Sequence[Mention], known: Container[str], *, local: bool) -> Forbidden:
     """Folded words that no name may become: every name here, kept ones too; in a document's own scope every word of its text.
     In a wider scope the other words of one document must not change what a name becomes in all of them.
     """
-    spans = [text[item.start : item.end] for item in items if is_name(item.label)]
-    names = {norm for span in spans for norm in read_mention(span).form.norms}
+    kept = [read_mention(text[i.start : i.end]) for i in items if is_name(i.label) and i.action not in _ANEW]
+    names = {norm for mention in (*read, *kept) for norm in mention.form.norms}
     return Forbidden(names, known, text=text if local else "")
 
 

@@ -271,7 +271,7 @@ def test_no_word_of_a_text_stays_in_a_cache(hips, monkeypatch):
         values.canonical("left by something else")
         call()
         assert [cache.cache_info().currsize for cache in caches] == [0, 0, 0, 0]
-    monkeypatch.setattr(HipsSurrogate, "set_annotations", lambda self, doc, text: 1 / len(values.canonical("?")))
+    monkeypatch.setattr(HipsSurrogate, "_decide", lambda self, doc, read: 1 / len(values.canonical("?")))
     with pytest.raises(ZeroDivisionError):
         hips(make_doc(essay))
     assert not values.canonical.cache_info().currsize
