@@ -18,15 +18,14 @@ from typer.testing import CliRunner
 from pii_components.cli.app import app
 from pii_components.corpus.chats import (
     Chat,
-    Person,
     Placeholder,
     Turn,
     count_placeholders,
     deal,
     fill_chat,
-    form_of,
     load_table,
     make_chats,
+    name_forms,
     parse_chat,
     read_chats,
 )
@@ -203,7 +202,7 @@ def test_people_have_names_of_their_group(gender, culture):
     ("spelled", "M-E-R-E-O-N-I"), ("spelled_last", "W-A-Q-A"),
 ])  # fmt: skip
 def test_forms_of_a_name(form, text):
-    assert form_of(Person("Mereoni", "Waqa", "Mere", "Mereani", "-", "F"), form) == text
+    assert name_forms("Mereoni", "Waqa", "Mere", "Mereani", "-")[form] == text
 
 
 def test_called_full_is_the_papers_way():
