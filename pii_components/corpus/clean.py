@@ -13,19 +13,27 @@ import math
 import re
 import unicodedata
 import warnings
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import cache
 from hashlib import blake2b
-from importlib import resources
+from importlib import import_module, resources
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip
+
+
+def _library(module: str, package: str, what: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as err:
+        raise PiiError(Errors.E005, package=package, what=what, extra="corpus") from err
+
 
 # Texts with an anomalous distribution of characters: mostly PDF that was parsed wrongly (CRAPII paper, section 2.1).
 
@@ -72,24 +80,19 @@ def find_anomalies(counts: Any, *, contamination: float = 0.03, pool_below: floa
     """
     if not 0 < contamination <= 0.5:
         raise PiiError(Errors.E650, name="contamination", value=contamination, allowed="a number above 0, at most .5")
-    try:
-        from sklearn.covariance import EllipticEnvelope
-    except ImportError as err:
-        raise PiiError(Errors.E005, package="scikit-learn", what="anomalous characters", extra="corpus") from err
+    covariance = _library("sklearn.covariance", "scikit-learn", "anomalous characters")
     columns = columns_of(counts, pool_below=pool_below)
     documents, width = columns.shape
     if not width or documents < LEAST_PER_COLUMN * width:
         raise PiiError(Errors.E664, documents=documents, columns=width, needed=max(LEAST_PER_COLUMN * width, 2))
     order = np.lexsort(columns.T)
     support = 1 - contamination if pool_below else None
-    envelope = EllipticEnvelope(contamination=contamination, support_fraction=support, random_state=seed)
+    envelope = covariance.EllipticEnvelope(contamination=contamination, support_fraction=support, random_state=seed)
+    result = np.empty(documents, dtype=bool)
     with warnings.catch_warnings():
         # "Not full rank" and "determinant has increased": the fit falls back to a pseudo-inverse, which serves here.
         warnings.simplefilter("ignore")
-        envelope.fit(columns[order])
-        outlying = envelope.predict(columns[order]) == -1
-    result = np.empty(documents, dtype=bool)
-    result[order] = outlying
+        result[order] = envelope.fit_predict(columns[order]) == -1
     return result
 
 
@@ -98,7 +101,6 @@ def find_anomalies(counts: Any, *, contamination: float = 0.03, pool_below: floa
 KEEP = ("none", "first")
 # Typographic signs that a word processor puts in: a copy must not escape by them, and "don’t" is a stop word too.
 _SIGNS = str.maketrans({"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
-_WORD = re.compile(r"\S+")
 # Odd numbers that tell the three places of a trigram apart (golden ratio and the multipliers of xxHash64).
 _PLACES = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dtype=np.uint64)
 # Entries of one block of the product, at most; each costs 8 bytes, and 25 while they are compared.
@@ -144,28 +146,18 @@ def stop_words() -> frozenset[str]:
 def content_words(text: str) -> list[str]:
     """RETURNS (list[str]): Lower case, ASCII, split at white space, without stop words; signs stay on their word."""
     folded = unicodedata.normalize("NFKD", text.translate(_SIGNS)).encode("ascii", "ignore").decode("ascii").lower()
-    stop = stop_words()
-    return [word for word in _WORD.findall(folded) if word not in stop]
+    return [word for word in re.findall(r"\S+", folded) if word not in stop_words()]
 
 
 class TrigramHasher:
     """Turns texts into sets of hashed trigrams; remembers the hash of each word, nothing of a text."""
 
     def __init__(self) -> None:
-        self._words: dict[str, int] = {}
+        self._hash = cache(lambda word: int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little"))
 
     def __call__(self, text: str) -> Any:
         """RETURNS (numpy.ndarray): Distinct trigrams of a text, uint64, sorted, (n_trigrams,)."""
-        known = self._words
-        numbers = []
-        for word in content_words(text):
-            number = known.get(word)
-            if number is None:
-                number = known[word] = int.from_bytes(blake2b(word.encode(), digest_size=8).digest(), "little")
-            numbers.append(number)
-        if len(numbers) < 3:
-            return np.empty(0, dtype=np.uint64)
-        row = np.array(numbers, dtype=np.uint64)
+        row = np.array([self._hash(word) for word in content_words(text)], dtype=np.uint64)
         return np.unique(row[:-2] * _PLACES[0] + row[1:-1] * _PLACES[1] + row[2:] * _PLACES[2])  # modulo 2**64
 
 
@@ -179,99 +171,60 @@ def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool 
     """
     if not 0 < threshold < 1:
         raise PiiError(Errors.E650, name="threshold", value=threshold, allowed="a number above 0 and below 1")
-    try:
-        from scipy import sparse
-    except ImportError as err:
-        raise PiiError(Errors.E005, package="scipy", what="near-duplicates", extra="corpus") from err
-    distinct, first, copies = _distinct(rows)
-    n = len(first)
-    best = np.zeros(len(distinct))
-    found: list[tuple[int, int, float]] = []
+    sparse = _library("scipy.sparse", "scipy", "near-duplicates")
+    equal: dict[bytes, tuple[Any, list[int]]] = {}  # trigrams, and where the texts stand that have them
+    n = 0
+    for n, row in enumerate(rows, 1):
+        if len(row):
+            equal.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), (row, []))[1].append(n - 1)
     # Sorted by size, texts of similar size lie together: with one-hot vectors a cosine above t needs sizes above t² apart.
-    sizes = np.array([len(row) for row in distinct], dtype=np.int64)
-    order = np.argsort(sizes, kind="stable")
-    matrix, sizes = _matrix([distinct[i] for i in order], sparse), sizes[order]
-    start = 0
-    while start < len(order):
-        stop = min(len(order), start + max(1, block // (len(order) - start)))
-        end = len(order) if highest else int(np.searchsorted(sizes, sizes[stop - 1] / threshold**2, side="right"))
+    distinct = sorted(equal.values(), key=lambda item: len(item[0]))
+    sizes = np.array([len(row) for row, _ in distinct], dtype=np.int64)
+    matrix = _matrix([row for row, _ in distinct], sizes, sparse)
+    best, count, start = np.zeros(len(distinct)), len(distinct), 0
+    pairs = [(places[0], i, 1.0) for _, places in distinct for i in places[1:]]
+    while start < count:
+        stop = min(count, start + max(1, block // (count - start)))
+        end = count if highest else int(np.searchsorted(sizes, sizes[stop - 1] / threshold**2, side="right"))
         # Rows of the block against itself and all that come after it: each pair once.
-        product = (matrix[start:stop] @ matrix[start:end].T.tocsr()).tocoo()
+        product = sparse.triu(matrix[start:stop] @ matrix[start:end].T, k=1, format="coo")
         left, right = product.row + start, product.col + start
-        above = left < right
-        left, right, shared = left[above], right[above], product.data[above]
-        cosine = shared / np.sqrt(sizes[left] * sizes[right])
-        if highest:
-            np.maximum.at(best, left, cosine)
-            np.maximum.at(best, right, cosine)
+        cosine = product.data / np.sqrt(sizes[left] * sizes[right])
+        np.maximum.at(best, left, cosine)
+        np.maximum.at(best, right, cosine)
         for at in np.flatnonzero(cosine > threshold):
-            found.append((int(order[left[at]]), int(order[right[at]]), float(cosine[at])))
+            first, second = sorted((distinct[left[at]][1][0], distinct[right[at]][1][0]))
+            pairs.append((first, second, round(float(cosine[at]), 6)))
         start = stop
-    origin = {number: i for i, number in enumerate(first) if number >= 0 and copies[i] == i}
-    pairs = [(min(origin[i], origin[j]), max(origin[i], origin[j]), round(value, 6)) for i, j, value in found]
-    pairs += [(copies[i], i, 1.0) for i in range(n) if copies[i] != i]
-    top: list[float] = []
-    if highest:
-        by_number = np.empty(len(distinct))
-        by_number[order] = best
-        twice = {copies[i] for i in range(n) if copies[i] != i}
-        top = [0.0 if k < 0 else 1.0 if copies[i] in twice else round(float(by_number[k]), 6) for i, k in enumerate(first)]
     pairs.sort()
+    top = [0.0] * n if highest else []
+    for (_, places), value in zip(distinct, best, strict=True):
+        for i in places if highest else ():
+            top[i] = 1.0 if len(places) > 1 else round(float(value), 6)
     return Duplicates(n, threshold, tuple(pairs), connected(n, ((i, j) for i, j, _ in pairs)), tuple(top))
 
 
-def _distinct(rows: Iterable[Any]) -> tuple[list[Any], list[int], list[int]]:
-    """The distinct sets that are not empty; per text the number of its set, or -1; per text the first text with the same set."""
-    numbers: dict[bytes, int] = {}
-    distinct, origin, first, copies = list[Any](), list[int](), list[int](), list[int]()
-    for i, row in enumerate(rows):
-        if not len(row):
-            first.append(-1)
-            copies.append(i)
-            continue
-        number = numbers.setdefault(blake2b(row.tobytes(), digest_size=16).digest(), len(distinct))
-        if number == len(distinct):
-            distinct.append(row)
-            origin.append(i)
-        first.append(number)
-        copies.append(origin[number])
-    return distinct, first, copies
-
-
-def _matrix(rows: list[Any], sparse: Any) -> Any:
-    """Texts by trigrams, (n_texts, n_trigrams): only trigrams of two texts or more, since
-    the others add to no product; they count in the length of the vector alone."""
-    counts = [len(row) for row in rows]
-    flat = np.concatenate(rows) if rows else np.empty(0, dtype=np.uint64)
-    _, columns, frequency = np.unique(flat, return_inverse=True, return_counts=True)
-    del flat
-    shared = (frequency > 1)[columns]
-    new_number = np.cumsum(frequency > 1) - 1
-    indices = new_number[columns[shared]].astype(np.int32)
-    ends = np.cumsum(np.concatenate([[0], counts])).astype(np.int64)
-    kept = np.concatenate([[0], np.cumsum(shared)])[ends]
-    kept = kept.astype(np.int32 if len(indices) < 2**31 else np.int64)  # scipy keeps both index arrays in the larger type
-    width = int((frequency > 1).sum())
-    return sparse.csr_matrix((np.ones(len(indices), dtype=np.int32), indices, kept), shape=(len(rows), width))
+def _matrix(rows: list[Any], sizes: Any, sparse: Any) -> Any:
+    """Texts by trigrams, (n_texts, n_trigrams): only trigrams of two texts or more, since the others add to no product; they count in
+    the length of the vector alone."""
+    if not rows:
+        return None
+    _, columns, frequency = np.unique(np.concatenate(rows), return_inverse=True, return_counts=True)
+    whole = sparse.csr_matrix((np.ones(len(columns), dtype=np.int32), columns, np.append(0, np.cumsum(sizes))))
+    return whole[:, frequency > 1]
 
 
 def connected(n: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
     """RETURNS (tuple[tuple[int, ...], ...]): Groups of two or more of n things that pairs connect, sorted inside and among each other."""
-    parent = list(range(n))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
+    group_of = [[i] for i in range(n)]
     for i, j in pairs:
-        a, b = root(i), root(j)
-        parent[max(a, b)] = min(a, b)  # the root is the lowest of its group
-    groups: dict[int, list[int]] = {}
-    for i in range(n):
-        groups.setdefault(root(i), []).append(i)
-    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+        small, large = sorted((group_of[i], group_of[j]), key=len)
+        if small is not large:
+            large += small
+            for member in small:
+                group_of[member] = large
+    groups = {id(group): group for group in group_of if len(group) > 1}
+    return tuple(sorted(tuple(sorted(group)) for group in groups.values()))
 
 
 # Which language a text is in, by Chromium's Compact Language Detector 2: the one that the CRAPII paper used.
@@ -282,6 +235,10 @@ _REFUSED = re.compile(
     + "".join(f"{chr(plane * 0x10000 + 0xFFFE)}{chr(plane * 0x10000 + 0xFFFF)}" for plane in range(17))
     + "]"
 )
+
+
+def _cld2() -> Any:
+    return _library("pycld2", "pycld2", "telling the language")
 
 
 def detect_language(text: str) -> str:
@@ -300,34 +257,21 @@ def language_codes() -> frozenset[str]:
     return frozenset(code for _, code in _cld2().LANGUAGES)
 
 
-def _cld2() -> Any:
-    try:
-        import pycld2
-    except ImportError as err:
-        raise PiiError(Errors.E005, package="pycld2", what="telling the language", extra="corpus") from err
-    return pycld2
-
+# The steps.
 
 PER_STUDENT = ("latest", "only", "all")
-# Name of a step, and the line of the table.
+# Name, line of the table, the setting without which it is left out, the code of what it removes.
 STEPS = (
-    ("records", "Input records"),
-    ("student", "One submission per student"),
-    ("size", "At most {max_bytes:,} bytes"),
-    ("pages", "At most {max_pages} pages"),
-    ("text", "Readable as text"),
-    ("language", "In language '{language}'"),
-    ("words", "{min_words} words or more"),
-    ("duplicates", "Deduplicated (cosine at most {similarity})"),
-    ("anomalies", "Non-anomalous ({contamination:.1%} out)"),
+    ("records", "Input records", "", ""),
+    ("student", "One submission per student", "", "E663"),
+    ("size", "At most {max_bytes:,} bytes", "max_bytes", "E654"),
+    ("pages", "At most {max_pages} pages", "max_pages", "E655"),
+    ("text", "Readable as text", "", ""),
+    ("language", "In language '{language}'", "language", "E659"),
+    ("words", "{min_words} words or more", "min_words", "E660"),
+    ("duplicates", "Deduplicated (cosine at most {similarity})", "similarity", "E661"),
+    ("anomalies", "Non-anomalous ({contamination:.1%} out)", "contamination", "E662"),
 )
-_SETTING = {
-    "size": "max_bytes", "pages": "max_pages", "language": "language", "words": "min_words", "duplicates": "similarity",
-    "anomalies": "contamination",
-}  # fmt: skip
-_STEP_OF_CODE = {
-    "E654": "size", "E655": "pages", "E659": "language", "E660": "words", "E661": "duplicates", "E662": "anomalies", "E663": "student",
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -337,8 +281,7 @@ class CleaningOptions:
     max_bytes (int): Of a file, or of a text in a table. max_pages (int): Of a PDF.
     language (str): Code of CLD2; empty for any language. min_words (int): Between white space.
     similarity (float): Cosine above which two texts are near-duplicates. keep (str): "none" or "first" of a group of them.
-    contamination (float): Share of the texts that is taken for anomalous, at most .5.
-    pool_below (float): See `anomalies.columns_of`; 0 for the columns of the paper.
+    contamination (float): Share of the texts that is taken for anomalous, at most .5. pool_below (float): See `columns_of`.
     per_student (str): "latest" submission; "only" students with one, as in the paper; "all" submissions.
     RAISES (PiiError): E650.
     """
@@ -355,19 +298,25 @@ class CleaningOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_pages", "min_words"):
-            self._check(name, getattr(self, name) >= 0, "a number from 0; 0 leaves the step out")
-        self._check("similarity", 0 <= self.similarity < 1, "a number from 0, below 1; 0 leaves the step out")
-        self._check("contamination", 0 <= self.contamination <= 0.5, "a number from 0 to .5; 0 leaves the step out")
-        self._check("pool_below", 0 <= self.pool_below <= 1, "a number from 0 to 1")
-        self._check("keep", self.keep in KEEP, " or ".join(KEEP))
-        self._check("per_student", self.per_student in PER_STUDENT, ", ".join(PER_STUDENT))
-        if self.language:
-            self._check("language", self.language in language_codes(), "a code of CLD2, such as en, es, zh, or nothing")
-
-    def _check(self, name: str, valid: bool, allowed: str) -> None:
-        if not valid:
-            raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
+        rules = (
+            *(
+                (name, getattr(self, name) >= 0, "a number from 0; 0 leaves the step out")
+                for name in ("max_bytes", "max_pages", "min_words")
+            ),
+            ("similarity", 0 <= self.similarity < 1, "a number from 0, below 1; 0 leaves the step out"),
+            ("contamination", 0 <= self.contamination <= 0.5, "a number from 0 to .5; 0 leaves the step out"),
+            ("pool_below", 0 <= self.pool_below <= 1, "a number from 0 to 1"),
+            ("keep", self.keep in KEEP, " or ".join(KEEP)),
+            ("per_student", self.per_student in PER_STUDENT, ", ".join(PER_STUDENT)),
+            (
+                "language",
+                not self.language or self.language in language_codes(),
+                "a code of CLD2, such as en, es, zh, or nothing",
+            ),
+        )
+        for name, fits, allowed in rules:
+            if not fits:
+                raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,11 +340,8 @@ class Removed:
 
 
 class WholeCorpus(NamedTuple):
-    """What the steps found that look at all texts at once. Positions are those in the texts that were given.
-
-    duplicates (Duplicates | None): None, if the step was left out. copies (frozenset[int]): Near-duplicates that go.
-    anomalous (frozenset[int]): Anomalous texts. note (str): Why anomalies were not looked for, or nothing.
-    """
+    """What the steps found that look at all texts at once: duplicates, if they were looked for; positions, in the texts that were
+    given, of those that go as copies and of anomalous ones; and why anomalies were not looked for, or nothing."""
 
     duplicates: Duplicates | None = None
     copies: frozenset[int] = frozenset()
@@ -405,7 +351,7 @@ class WholeCorpus(NamedTuple):
 
 def step_of(code: str) -> str:
     """RETURNS (str): The step that leaves out records with this code; "text" for whatever could not be read."""
-    return _STEP_OF_CODE.get(code, "text")
+    return next((name for name, _, _, own in STEPS if own == code), "text")
 
 
 def check_record(item: Record | Skip, options: CleaningOptions, chosen: frozenset[int] | None = None) -> Skip | None:
@@ -413,18 +359,16 @@ def check_record(item: Record | Skip, options: CleaningOptions, chosen: frozense
 
     chosen (frozenset[int] | None): Numbers of the submissions that `choose_submissions` keeps; None for all.
     """
-    number = item.number
-    if chosen is not None and isinstance(item, Record) and number not in chosen:
-        return Skip.of(Errors.E663, number=number)
     if isinstance(item, Skip):
         return item
+    number = item.number
+    if chosen is not None and number not in chosen:
+        return Skip.of(Errors.E663, number=number)
     size = len(item.text.encode())
     if 0 < options.max_bytes < size:
         return Skip.of(Errors.E654, number=number, size=size, limit=options.max_bytes)
-    if options.language:
-        found = detect_language(item.text)
-        if found != options.language:
-            return Skip.of(Errors.E659, number=number, wanted=options.language, found=found)
+    if options.language and (found := detect_language(item.text)) != options.language:
+        return Skip.of(Errors.E659, number=number, wanted=options.language, found=found)
     words = len(item.text.split())
     if words < options.min_words:
         return Skip.of(Errors.E660, number=number, words=words, least=options.min_words)
@@ -443,19 +387,13 @@ def choose_submissions(
     student, time (Callable[[Record], Any]): Give the student and the time of a record; a record without student stays.
     RAISES (PiiError): E653, if a time can be read neither as a number nor as an ISO date.
     """
-    best: dict[str, tuple[float, int]] = {}
-    count: Counter[str] = Counter()
-    free: set[int] = set()
+    submissions: defaultdict[str | int, list[tuple[float, int]]] = defaultdict(list)
     for record in records:
         value = student(record)
         name = "" if value is None else str(value).strip()
-        if not name:
-            free.add(record.number)
-            continue
-        count[name] += 1
-        moment = (_moment(time(record), record.number) if time else 0.0, record.number)
-        best[name] = max(best.get(name, moment), moment)
-    return frozenset(free | {number for name, (_, number) in best.items() if how == "latest" or count[name] == 1})
+        moment = _moment(time(record), record.number) if time and name else 0.0
+        submissions[name or record.number].append((moment, record.number))
+    return frozenset(max(found)[1] for found in submissions.values() if how == "latest" or len(found) == 1)
 
 
 def _moment(value: Any, number: int) -> float:
@@ -477,29 +415,20 @@ def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
 
     texts (Iterable[str]): Each is read once and not kept.
     """
-    hasher = TrigramHasher()
-    counts: list[Any] = []
-
-    def rows() -> Iterator[Any]:
-        for text in texts:
-            counts.append(character_counts(text))
-            yield hasher(text) if options.similarity else np.empty(0, dtype=np.uint64)
-
-    found, copies = None, frozenset[int]()
-    if options.similarity:
-        found = duplicates_of(rows(), threshold=options.similarity)
-        copies = frozenset(found.to_remove(options.keep))
-    else:
-        deque(rows(), maxlen=0)
-    left = [i for i in range(len(counts)) if i not in copies]
+    hasher, rows, counts = TrigramHasher(), list[Any](), list[Any]()
+    for text in texts:
+        counts.append(character_counts(text))
+        if options.similarity:
+            rows.append(hasher(text))
+    found = duplicates_of(rows, threshold=options.similarity) if options.similarity else None
+    copies = frozenset(found.to_remove(options.keep) if found else ())
     if not options.contamination:
         return WholeCorpus(found, copies)
+    left = [i for i in range(len(counts)) if i not in copies]
+    left_counts = np.reshape([counts[i] for i in left], (len(left), len(COLUMNS) + 1))
     try:
         outlying = find_anomalies(
-            np.stack([counts[i] for i in left]) if left else np.empty((0, 1)),
-            contamination=options.contamination,
-            pool_below=options.pool_below,
-            seed=options.seed,
+            left_counts, contamination=options.contamination, pool_below=options.pool_below, seed=options.seed
         )
     except PiiError as err:
         if err.code != "E664":
@@ -511,10 +440,9 @@ def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
 def count_steps(total: int, removed: Iterable[Removed], options: CleaningOptions) -> list[Step]:
     """RETURNS (list[Step]): The table, a line for each of `STEPS`. total (int): Input records."""
     gone = Counter(item.step for item in removed)
-    table, remaining = [], total
-    values = {name: getattr(options, name) for name in options.__slots__}
-    for name, about in STEPS:
+    table, remaining, values = [], total, asdict(options)
+    for name, about, setting, _ in STEPS:
         remaining -= gone[name]
-        done = name not in _SETTING or values[_SETTING[name]]
+        done = not setting or values[setting]
         table.append(Step(name, about.format(**values) if done else f"({name}: left out)", gone[name], remaining))
     return table

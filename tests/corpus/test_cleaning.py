@@ -143,7 +143,7 @@ def test_table_counts_every_record_once(tmp_path):
     run(path, "--out", tmp_path / "o.jsonl", "--contamination", 0)
     report = json.loads((tmp_path / "o.cleaning.json").read_text("utf8"))
     table = {step["name"]: (step["removed"], step["remaining"]) for step in report["steps"]}
-    assert list(table) == [name for name, _ in STEPS]
+    assert list(table) == [name for name, *_ in STEPS]
     assert table["records"] == (0, 35) and table["text"] == (1, 34) and table["language"] == (2, 32)
     assert table["duplicates"] == (4, 28) and table["anomalies"] == (0, 28)
     assert len(lines(tmp_path / "o.jsonl")) == 28
