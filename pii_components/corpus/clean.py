@@ -214,8 +214,8 @@ def _matrix(rows: list[Any], sizes: Any, sparse: Any) -> Any:
     return whole[:, frequency > 1]
 
 
-def connected(n: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...], ...]:
-    """RETURNS (tuple[tuple[int, ...], ...]): Groups of two or more of n things that pairs connect, sorted inside and among each other."""
+def connected(n: int, pairs: Iterable[tuple[int, int]], *, least: int = 2) -> tuple[tuple[int, ...], ...]:
+    """RETURNS (tuple[tuple[int, ...], ...]): Groups of at least so many of n things that pairs connect, sorted inside and among each other."""
     group_of = [[i] for i in range(n)]
     for i, j in pairs:
         small, large = sorted((group_of[i], group_of[j]), key=len)
@@ -223,7 +223,7 @@ def connected(n: int, pairs: Iterable[tuple[int, int]]) -> tuple[tuple[int, ...]
             large += small
             for member in small:
                 group_of[member] = large
-    groups = {id(group): group for group in group_of if len(group) > 1}
+    groups = {id(group): group for group in group_of if len(group) >= least}
     return tuple(sorted(tuple(sorted(group)) for group in groups.values()))
 
 

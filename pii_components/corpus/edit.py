@@ -18,6 +18,8 @@ Span = tuple[int, int, str]
 Spans = tuple[Span, ...]
 Perturbed = tuple[str, Spans]
 OnValue = Callable[[str, random.Random], str]
+OnSpan = Callable[[str, str], str]
+OnProse = Callable[[str], str]
 Change = Callable[[str, Spans, random.Random], Perturbed]
 Edit = tuple[int, int, str]
 
@@ -28,9 +30,8 @@ ALL, NAMES, DETAILS = "all", "names", "details"
 class Filled:
     """Text with labelled spans.
 
-    spans (Spans): `(start, end, label)` in characters, end exclusive, sorted. unlabelled (tuple[tuple[int, int], ...]): Stretches that
-    nobody has labelled. annotated (Mapping[str, Sequence[str]]): The labels that somebody looked for, and which of ours each may be
-    (ner/loss.py); empty for all.
+    unlabelled (tuple[tuple[int, int], ...]): Stretches that nobody has labelled. annotated (Mapping[str, Sequence[str]]): The labels that
+    somebody looked for, and which of ours each may be (ner/loss.py); empty for all.
     """
 
     text: str
@@ -67,7 +68,7 @@ class Filled:
         """RETURNS (Filled): The text with an addition set in at character `at`, between two strings."""
         return self.cut(0, at) + Filled(before) + addition + Filled(after) + self.cut(at, len(self.text))
 
-    def map_prose(self, change: Callable[[str], str]) -> "Filled":
+    def map_prose(self, change: OnProse) -> "Filled":
         """RETURNS (Filled): Each piece between spans changed; the same text where there are unlabelled stretches: they cannot be followed."""
         if self.unlabelled:
             return self
@@ -101,23 +102,20 @@ def joined(pieces: Iterable[tuple[str, str]]) -> Perturbed:
     return text, tuple(spans)
 
 
-def rewrite(
-    text: str, spans: Spans, *, inside: Callable[[str, str], str] | None = None, outside: Callable[[str], str] | None = None
-) -> Perturbed:
+def rewrite(text: str, spans: Spans, *, inside: OnSpan = lambda value, label: value, outside: OnProse = str) -> Perturbed:
     """Change a text piece by piece: each span on its own, each stretch between spans on its own.
 
-    inside (Callable[[str, str], str] | None): From a span's text and label to its new text; what would be empty or white space stays.
-    outside (Callable[[str], str] | None): From a stretch between spans to a new one.
+    inside (OnSpan): From a span's text and label to its new text; what would be empty or white space stays. outside (OnProse): From a
+    stretch between spans to a new one.
     RETURNS (Perturbed): The new text, the same number of spans.
     """
     pieces, at = [], 0
     for start, end, label in spans:
-        pieces.append((outside(text[at:start]) if outside else text[at:start], ""))
-        value = inside(text[start:end], label) if inside else text[start:end]
+        pieces.append((outside(text[at:start]), ""))
+        value = inside(text[start:end], label)
         pieces.append((value if value.strip() else text[start:end], label))
         at = end
-    pieces.append((outside(text[at:]) if outside else text[at:], ""))
-    return joined(pieces)
+    return joined([*pieces, (outside(text[at:]), "")])
 
 
 def on_names(change: OnValue) -> Change:
@@ -132,14 +130,12 @@ def on_labels(change: OnValue, *labels: str) -> Change:
 
 def on_prose(change: OnValue) -> Change:
     """RETURNS (Change): Changes what stands between spans; the spans' own text stays."""
-    return lambda text, spans, rng: rewrite(text, spans, outside=lambda piece: change(piece, rng))
+    return lambda text, spans, rng: rewrite(text, spans, outside=lambda v: change(v, rng))
 
 
 def on_everything(change: OnValue) -> Change:
     """RETURNS (Change): Changes all of the text, span by span and stretch by stretch."""
-    return lambda text, spans, rng: rewrite(
-        text, spans, inside=lambda v, label: change(v, rng), outside=lambda piece: change(piece, rng)
-    )
+    return lambda text, spans, rng: rewrite(text, spans, inside=lambda v, _: change(v, rng), outside=lambda v: change(v, rng))
 
 
 def in_turn(*changes: Change) -> Change:
@@ -176,17 +172,17 @@ def apply_edits(text: str, spans: Spans, edits: Iterable[Edit]) -> Perturbed:
 
 def _crosses(edit: Edit, span: Span) -> bool:
     """Whether an edit touches both sides of a span's edge, or takes the whole span away."""
-    start, end, new = edit
-    if end <= span[0] or start >= span[1]:
+    (start, end, new), (first, last, _) = edit, span
+    if end <= first or start >= last:
         return False
-    return not (span[0] <= start and end <= span[1]) or (start == span[0] and end == span[1] and not new.strip())
+    return not first <= start <= end <= last or (start == first and end == last and not new.strip())
 
 
 def substitute(pattern: str, new: str = "") -> Change:
     """RETURNS (Change): Replaces what a regular expression finds outside of spans; it sees the whole text, names at the edges too."""
 
     def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
-        places = [m.span() for m in re.finditer(pattern, text)]
+        places = (m.span() for m in re.finditer(pattern, text))
         free = [(s, e, new) for s, e in places if not any(s < end and e > start for start, end, _ in spans)]
         return apply_edits(text, spans, free)
 
@@ -199,10 +195,8 @@ def around_names(before: str = "", after: str = "", *, name: OnValue | None = No
     def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
         if name is not None:
             text, spans = on_names(name)(text, spans, rng)
-        edits: list[Edit] = []
-        for start, end, label in spans:
-            if is_among(of, label):
-                edits += [(start, start, before)] * bool(before) + [(end, end, after)] * bool(after)
+        places = [(start, end) for start, end, label in spans if is_among(of, label)]
+        edits = [edit for start, end in places for edit in ((start, start, before), (end, end, after)) if edit[2]]
         return apply_edits(text, spans, edits)
 
     return change

@@ -63,10 +63,7 @@ def group_documents(
     """
     first: dict[str, int] = {}
     pairs = [(first.setdefault(name, i), i) for i, name in enumerate(students) if name]
-    pairs += ((group[0], i) for group in copies for i in group)
-    joined = connected(n, pairs)
-    single = set(range(n)) - {i for group in joined for i in group}
-    return tuple(sorted([*joined, *((i,) for i in single)]))
+    return connected(n, [*pairs, *((group[0], i) for group in copies for i in group)], least=1)
 
 
 def stratified_folds(
@@ -84,14 +81,8 @@ def stratified_folds(
     if not 2 <= folds <= len(groups):
         raise PiiError(Errors.E667, folds=folds, groups=len(groups))
     names = sorted({name for document in labels for name, n in document.items() if n})
-    column = {name: i for i, name in enumerate(names)}
-    weights = np.zeros((len(groups), len(names) + 1))
-    for row, group in zip(weights, groups, strict=True):
-        row[-1] = len(group)
-        for i in group:
-            for name, n in labels[i].items():
-                if n:
-                    row[column[name]] += n
+    counts = [[document.get(name, 0) for name in names] + [1] for document in labels]
+    weights = np.array([np.sum([counts[i] for i in group], axis=0) for group in groups], dtype=float)
     weights /= weights.sum(axis=0)  # as a share of all there is of a label
     size = (weights**2).sum(axis=1)
     chance = [sha256("\n".join([str(seed), *sorted(ids[i] for i in group)]).encode()).digest() for group in groups]
@@ -118,19 +109,11 @@ def count_parts(
     result = {}
     for name, part in parts.items():
         members = list(part)
-        spans: Counter[str] = Counter()
-        having: Counter[str] = Counter()
-        for i in members:
-            present = {label: n for label, n in labels[i].items() if n}
-            spans.update(present)
-            having.update(present.keys())
-        result[name] = PartCounts(
-            documents=len(members),
-            groups=len({group_of.get(i, -1 - i) for i in members}),
-            with_pii=sum(any(labels[i].values()) for i in members),
-            spans=dict(sorted(spans.items())),
-            documents_with=dict(sorted(having.items())),
-        )
+        present = [{label: n for label, n in labels[i].items() if n} for i in members]
+        having = Counter(label for found in present for label in found)
+        spans = {label: sum(found.get(label, 0) for found in present) for label in sorted(having)}
+        n_groups = len({group_of.get(i, -1 - i) for i in members})
+        result[name] = PartCounts(len(members), n_groups, sum(map(bool, present)), spans, dict(sorted(having.items())))
     return result
 
 
