@@ -466,7 +466,7 @@ class CrossValidation:
 
 def _persons(nlp: Language, cached: Sequence[Cached], golds: Sequence[Doc]) -> list[PersonExample]:
     """RETURNS (list[PersonExample]): As `training.classifier.collect`, on essays whose probabilities are known; without vectors."""
-    return collect(nlp, golds, prepare=lambda number: go_on(nlp, cached[number], until=CONTEXT), vectors=False)
+    return collect(nlp, golds, prepare=lambda number: go_on(nlp, cached[number], until=CONTEXT))
 
 
 def _as_run(

@@ -7,9 +7,10 @@
 Take essays that `pii_ner` was not trained on: on its own essays it is surer than it will ever be again.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy
 from spacy.language import Language
@@ -18,12 +19,13 @@ from spacy.tokens import Doc, Span
 from ..context.classifier import CLASSES, TRUST, PersonModel, fit
 from ..context.component import PiiContext
 from ..context.cues import NOT_NAME
-from ..context.evidence import READER
+from ..context.evidence import READER, People
 from ..errors import Errors, PiiError
 from ..labels import CONNECTED, DETAIL_LABELS, STUDENT, is_name, role_of
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY, Candidate
 
+CONTEXT = "pii_context"
 DOUBT = 0.15  # chosen on held-out real essays among 0, .15, .3 and .5: without it people who sign or head a text were lost
 
 
@@ -38,73 +40,57 @@ class PersonExample:
     mentions: int
 
 
-def collect(
-    nlp: Language,
-    docs: Iterable[Doc],
-    *,
-    context: str = "pii_context",
-    prepare: Callable[[int], Doc] | None = None,
-    vectors: bool = True,
-    progress: Callable[[], None] = lambda: None,
-) -> list[PersonExample]:
+def collect(nlp: Language, docs: Iterable[Doc], *, prepare: Callable[[int], Doc] | None = None) -> list[PersonExample]:
     """RETURNS (list[PersonExample]): Persons of labelled essays, as the pipeline finds them before it decides, of whom the gold says something.
 
-    context (str): Name of the component. prepare (Callable[[int], Doc] | None): Gives an essay, by its number, as it is before that component;
-    None to run the pipeline. vectors (bool): Whether rows end with the pooled vectors of the encoder.
+    prepare (Callable[[int], Doc] | None): Gives an essay, by its number, as it is before `pii_context`; None to run the pipeline.
     """
-    component = cast(PiiContext, nlp.get_pipe(context))
-    before = [proc for _, proc in nlp.pipeline[: nlp.pipe_names.index(context)]]
+    component = cast(PiiContext, nlp.get_pipe(CONTEXT))
     found = []
     for number, gold in enumerate(docs):
-        doc = prepare(number) if prepare else nlp.make_doc(gold.text)
-        for proc in () if prepare else before:
-            doc = cast(Any, proc)(doc)
+        doc = prepare(number) if prepare else _before_context(nlp, gold.text)
         seen = component.examine(doc)
         if seen is not None and seen.weighed:
             rows = seen.rows(component.read([doc], [seen])[0])
-            for person, row in zip(seen.people.persons, rows, strict=True):
-                offsets = [
-                    (doc[c.start].idx, doc[c.end - 1].idx + len(doc[c.end - 1])) for c in (seen.people.cands[i] for i in person)
-                ]
-                allowed = classes_of(gold, offsets)
+            for row, mentions in zip(rows, mentions_of(seen.people, doc), strict=True):
+                allowed = classes_of(gold, mentions)
                 if allowed is not None:
-                    found.append(PersonExample(number, row, allowed, len(person)))
-        progress()
+                    found.append(PersonExample(number, row, allowed, len(mentions)))
     return found
+
+
+def _before_context(nlp: Language, text: str) -> Doc:
+    return nlp(text, disable=nlp.pipe_names[nlp.pipe_names.index(CONTEXT) :])
 
 
 def names_before(nlp: Language, text: str) -> list[Candidate]:
     """RETURNS (list[Candidate]): Names of a text as `pii_context` has them before it decides."""
-    doc = nlp.make_doc(text)
-    for name, pipe in nlp.pipeline:
-        if name == "pii_context":
-            break
-        doc = cast(Any, pipe)(doc)
-    seen = cast(PiiContext, nlp.get_pipe("pii_context")).examine(doc)
+    seen = cast(PiiContext, nlp.get_pipe(CONTEXT)).examine(_before_context(nlp, text))
     return seen.people.cands if seen is not None else []
+
+
+def mentions_of(people: People, doc: Doc) -> list[list[tuple[int, int]]]:
+    """RETURNS (list[list[tuple[int, int]]]): Characters, from and to, of each mention of each person."""
+    spans = [doc[cand.start : cand.end] for cand in people.cands]
+    return [[(spans[i].start_char, spans[i].end_char) for i in person] for person in people.persons]
 
 
 def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray | None:
     """RETURNS (numpy.ndarray | None): 1 for each of `CLASSES` that the gold leaves open to a person with mentions there, shape `(6,)`; None if
     it says nothing: nobody has labelled the mentions, or they are of several people."""
-    annotated = gold.spans[SPANS_KEY].attrs.get(ANNOTATED) if SPANS_KEY in gold.spans else None
-    votes: dict[str, int] = {}
-    for start, end in mentions:
-        if any(s.start_char < end and start < s.end_char for s in gold.spans.get(UNLABELLED_KEY, ())):
-            continue
-        label = _label_at(gold.spans.get(SPANS_KEY, ()), start, end)
-        votes[label] = votes.get(label, 0) + 1
+    spans, unlabelled = (gold.spans.get(key, ()) for key in (SPANS_KEY, UNLABELLED_KEY))
+    labelled = [(a, b) for a, b in mentions if not any(s.start_char < b and a < s.end_char for s in unlabelled)]
+    votes = Counter(_label_at(spans, start, end) for start, end in labelled)
     if not votes:
         return None
     # A mention that is labelled says more than one that the annotators passed over.
-    label, n = max(votes.items(), key=lambda kv: (kv[1], kv[0] != ""))
-    named = {key: count for key, count in votes.items() if key}
-    if not label and named:
-        label, n = max(named.items(), key=lambda kv: kv[1])
+    named = {label: n for label, n in votes.items() if label}
+    label, n = max((named or votes).items(), key=lambda item: item[1])
     if sum(named.values()) > 1.5 * n:
         return None
     if label in DETAIL_LABELS:
         return None  # a user name or a number taken for a name: no name, but nothing to let stand either
+    annotated = gold.spans[SPANS_KEY].attrs.get(ANNOTATED) if SPANS_KEY in gold.spans else None
     if not annotated:
         classes = {role_of(label) if is_name(label) else NOT_NAME}
     elif is_name(label):
@@ -126,18 +112,14 @@ def _label_at(spans: Iterable[Span], start: int, end: int) -> str:
 
 
 def train(
-    persons: Sequence[PersonExample],
-    *,
-    extra: Sequence[PersonExample] = (),
-    l2: float = 30.0,
-    extra_l2: float = 10.0,
+    persons: Sequence[PersonExample], *, extra: Sequence[PersonExample] = (), l2: float = 30.0, extra_l2: float = 10.0
 ) -> PersonModel:
     """Fit the classifier: to `extra` first, if there are any, and from there to `persons`.
 
     persons (Sequence[PersonExample]): From `collect`. extra (Sequence[PersonExample]): Of other essays, such as ours, which are many and
-        tell every role. extra_l2 (float): Penalty of the fit to those. The reader learned from essays by the same hands and is right there
-        more often than elsewhere, so a share `DOUBT` of them is seen with what it says of somebody else.
-    l2 (float), directions (int): See `context_model.fit`.
+        tell every role. The reader learned from essays by the same hands and is right there more often than elsewhere, so a share `DOUBT`
+        of them is seen with what it says of somebody else.
+    l2, extra_l2 (float): Penalty of the fit to either, see `context.classifier.fit`.
     RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without anyone.
     """
     start = fit(*_stacked(doubted(extra)), l2=extra_l2, trust=TRUST) if extra else None
@@ -147,10 +129,9 @@ def train(
 def doubted(persons: Sequence[PersonExample], *, share: float = DOUBT, seed: int = 46) -> list[PersonExample]:
     """RETURNS (list[PersonExample]): The same, a share of them with the reader's word of another one."""
     rng = numpy.random.default_rng(seed)
+    draws, others = rng.random(len(persons)), rng.integers(len(persons), size=len(persons))
     found = []
-    for person, draw, other in zip(
-        persons, rng.random(len(persons)), rng.integers(len(persons), size=len(persons)), strict=True
-    ):
+    for person, draw, other in zip(persons, draws, others, strict=True):
         row = person.row.copy()
         if draw < share:
             row[READER] = persons[other].row[READER]

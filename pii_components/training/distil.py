@@ -9,7 +9,7 @@ can be learned from.
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy
 import spacy
@@ -27,12 +27,9 @@ NER = "pii_ner"
 def said_by(nlp: Language, texts: Sequence[str], *, batch_size: int = 16) -> Iterator[numpy.ndarray]:
     """YIELDS (numpy.ndarray): What a detector says of each text, shape `(n_tokens, n_outputs)`. RAISES (PiiError): E706 without `pii_ner`."""
     ner = _detector(nlp)
-    before = [cast(Any, proc) for _, proc in nlp.pipeline[: list(nlp.pipe_names).index(NER)]]
-    for some in minibatch(texts, size=batch_size):
-        docs = [nlp.make_doc(text) for text in some]
-        for proc in before:
-            docs = list(proc.pipe(docs, batch_size=batch_size))
-        yield from (ner.model.ops.to_numpy(scores) for scores in ner.predict(docs))
+    docs = nlp.pipe(texts, disable=nlp.pipe_names[nlp.pipe_names.index(NER) :], batch_size=batch_size)
+    for batch in minibatch(docs, size=batch_size):
+        yield from map(ner.model.ops.to_numpy, ner.predict(batch))
 
 
 def _detector(nlp: Language) -> Any:
@@ -54,14 +51,8 @@ def teach(docs: Sequence[Doc], teachers: Sequence[Language], *, alpha: float = A
     if any(found != labels[0] for found in labels):
         raise PiiError(Errors.E309)
     texts = list(dict.fromkeys(doc.text for doc in docs))
-    sums: list[numpy.ndarray] = []
-    for number, nlp in enumerate(teachers):
-        for n, said in enumerate(said_by(nlp, texts)):
-            if number == 0:
-                sums.append(said.astype("f4"))
-            else:
-                sums[n] += said
-    mean = {text: total / len(teachers) for text, total in zip(texts, sums, strict=True)}
+    said = zip(*(said_by(nlp, texts) for nlp in teachers), strict=True)
+    mean = {text: sum(each) / len(teachers) for text, each in zip(texts, said, strict=True)}
     for doc in docs:
         if SPANS_KEY not in doc.spans:
             doc.spans[SPANS_KEY] = []
@@ -90,7 +81,7 @@ def average_weights(modules: Sequence[Any]) -> None:
     import torch
 
     states = [module.state_dict() for module in modules]
-    shapes = [{name: tuple(value.shape) for name, value in state.items()} for state in states]
+    shapes = [{name: value.shape for name, value in state.items()} for state in states]
     if any(shape != shapes[0] for shape in shapes):
         raise PiiError(Errors.E309)
     mean = {
