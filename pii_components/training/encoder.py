@@ -13,6 +13,8 @@ from typing import Any
 import spacy
 
 from ..errors import Errors, PiiError
+from ..ner.onnx import OnnxShim
+from .onnx_export import ENCODER, encoder_shim, encoder_state
 
 logger = logging.getLogger(__name__)
 
@@ -24,6 +26,22 @@ def find_weights(folder: Path) -> Path | None:
     return next((folder / name for name in WEIGHTS if (folder / name).is_file()), None)
 
 
+def need_weights(folder: Path) -> Path:
+    """RETURNS (Path): As `find_weights`. RAISES (PiiError): E106, if the folder holds none."""
+    weights = find_weights(folder)
+    if weights is None:
+        raise PiiError(Errors.E106, path=str(folder), names=" or ".join(WEIGHTS))
+    return weights
+
+
+def read_torch(weights: Path) -> dict[str, Any]:
+    """RETURNS (dict[str, Tensor]): What is in encoder.pt, 32 bits each."""
+    import torch
+
+    state = torch.load(weights, map_location="cpu", weights_only=True)
+    return {name: value.float() if value.is_floating_point() else value for name, value in state.items()}
+
+
 def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
     """`pii_edu.EncoderLoader.v1`: loads an encoder's weights when a pipeline is initialized.
 
@@ -32,17 +50,13 @@ def make_encoder_loader(*, path: str | Path) -> Callable[[Any, Any, Any], Any]:
     """
 
     def load(model: Any, X: Any = None, Y: Any = None) -> Any:
-        import torch
         from spacy_curated_transformers.models import build_pytorch_checkpoint_loader_v1
 
-        weights = find_weights(Path(path))
-        if weights is None:
-            raise PiiError(Errors.E106, path=str(path), names=" or ".join(WEIGHTS))
-        if weights.suffix == ".pt":
-            state = torch.load(weights, map_location="cpu", weights_only=True)
-            model.shims[0]._model.load_state_dict({k: v.float() if v.is_floating_point() else v for k, v in state.items()})
-            return model
-        return build_pytorch_checkpoint_loader_v1(path=weights)(model, X, Y)
+        weights = need_weights(Path(path))
+        if weights.suffix != ".pt":
+            return build_pytorch_checkpoint_loader_v1(path=weights)(model, X, Y)
+        model.shims[0]._model.load_state_dict(read_torch(weights))
+        return model
 
     return load
 
@@ -73,14 +87,10 @@ def extract(nlp: Any, out: Path) -> Path:
     """
     import torch
 
-    from ..ner.onnx import OnnxShim
-
     out.mkdir(parents=True, exist_ok=True)
-    model = nlp.get_pipe("transformer").model
-    shim = model.get_ref("transformer").shims[0]
+    model = nlp.get_pipe(ENCODER).model
+    shim = encoder_shim(model)
     if isinstance(shim, OnnxShim):
-        from .onnx_export import encoder_state
-
         state = {name: torch.from_numpy(value) for name, value in encoder_state(shim.graph).items()}
     else:
         state = shim._model.state_dict()

@@ -4,16 +4,15 @@ The component `transformer` keeps its name, its pieces and its windows; its mode
 to it reads `doc.tensor`. Everything else is copied as it is.
 """
 
-from collections.abc import Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy
 import spacy
 from spacy.language import Language
-from thinc.api import Model
+from thinc.api import Config, Model
 
 from ..errors import Errors, PiiError
-from ..ner.onnx import OnnxShim
 
 # An encoder's weights as an ONNX graph, and back.
 
@@ -27,6 +26,11 @@ _SMOOTH = 0.6  # share of a column's range that moves from the input into the we
 _NORM_RANGE = 3.0  # standard deviations that a layer norm's output is thought to span
 _OURS = "com.microsoft"  # operators of onnxruntime
 
+ENCODER = "transformer"
+_BERT = "spacy-curated-transformers.BertTransformer.v1"
+_LISTENER = "spacy-curated-transformers.LastTransformerLayerListener.v1"
+_PIECE_SETTINGS = ("wordpiece_processor", "unk_piece", "bos_piece", "eos_piece", "lowercase", "strip_accents")
+
 State = Mapping[str, numpy.ndarray]
 
 
@@ -36,6 +40,11 @@ def _onnx() -> Any:
     except ImportError as err:
         raise PiiError(Errors.E005, package="onnx", what="making an ONNX encoder", extra="onnx") from err
     return onnx
+
+
+def count_layers(state: Mapping[str, Any]) -> int:
+    """RETURNS (int): Layers of an encoder with these weights."""
+    return 1 + max(int(name.split(".")[2]) for name in state if name.startswith(PREFIX + "layers."))
 
 
 class _Graph:
@@ -59,27 +68,27 @@ class _Graph:
 
     def add(self, operator: str, inputs: list[str], *, ours: bool = False, output: str = "", **attributes: Any) -> str:
         output = output or f"{operator}_{len(self.nodes)}"
-        domain = _OURS if ours else ""
-        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], domain=domain, **attributes))
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], domain=_OURS if ours else "", **attributes))
         return output
 
     def weights(self, name: str, value: numpy.ndarray) -> str:
         """A weight that is no 8-bit one: half precision on disk, widened when the graph is loaded."""
-        half = self.constant(name, value.astype("f2"))
-        return self.add("Cast", [half], to=self.onnx.TensorProto.FLOAT)
+        return self.add("Cast", [self.constant(name, value.astype("f2"))], to=self.onnx.TensorProto.FLOAT)
 
     def norm(self, x: str, state: State, name: str, *, output: str = "", epsilon: float) -> str:
         parts = [self.constant(f"{name}.{part}", state[f"{name}.{part}"]) for part in ("weight", "bias")]
         return self.add("LayerNormalization", [x, *parts], axis=-1, epsilon=epsilon, output=output)
 
-    def bytes_of(self, x: str) -> list[str]:
-        """RETURNS (list[str]): 8 bits per value, one scale, one zero point."""
+    def source(self, x: str) -> str | list[str]:
+        """RETURNS (str | list[str]): What products take: in 8 bits the values, one scale and one zero point."""
+        if not self.quantized:
+            return x
         parts = [f"{part}_{len(self.nodes)}" for part in ("bytes", "scale", "zero")]
         self.nodes.append(self.onnx.helper.make_node("DynamicQuantizeLinear", [x], parts))
         return parts
 
     def product(self, x: str | list[str], name: str, weight: numpy.ndarray, bias: numpy.ndarray | None = None) -> str:
-        """x (str | list[str]): Rows, or what `bytes_of` made of them. weight (numpy.ndarray): Shape `(n_out, n_in)`."""
+        """x (str | list[str]): What `source` made of rows. weight (numpy.ndarray): Shape `(n_out, n_in)`."""
         if not isinstance(x, list):
             y = self.add("MatMul", [x, self.weights(name, weight.T)])
             return y if bias is None else self.add("Add", [y, self.constant(_bias(name), bias)])
@@ -90,8 +99,7 @@ class _Graph:
 
     def product_by_row(self, x: str, name: str, weight: numpy.ndarray, bias: numpy.ndarray) -> str:
         """The same with a scale per row. x (str): Rows without a number below 0. weight, bias (numpy.ndarray): Of the layer."""
-        scale = self.add("Mul", [self.add("ReduceMax", [x, "last"], keepdims=1), "step"])
-        scale = self.add("Max", [scale, "least"])
+        scale = self.add("Max", [self.add("Mul", [self.add("ReduceMax", [x, "last"], keepdims=1), "step"]), "least"])
         flat = self.add("Squeeze", [scale, "last"])
         zeros = self.add("Expand", ["no_shift", self.add("Shape", [flat])])
         values = self.add("QuantizeLinear", [x, flat, zeros], axis=0)
@@ -126,7 +134,7 @@ def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12, quantized
     state = {name: numpy.asarray(value, dtype="f4") for name, value in state.items()}
     g = _Graph(quantized=quantized)
     x = g.norm(_embed(g, state), state, EMBEDDINGS + "layer_norm", epsilon=epsilon)
-    n_layers = 1 + max(int(name.split(".")[2]) for name in state if name.startswith(PREFIX + "layers."))
+    n_layers = count_layers(state)
     for n in range(n_layers):
         x = _attention(g, x, state, f"{PREFIX}layers.{n}.", heads=heads, epsilon=epsilon)
         x = _feed_forward(g, x, state, f"{PREFIX}layers.{n}.", epsilon=epsilon, output="vectors" if n == n_layers - 1 else "")
@@ -161,14 +169,13 @@ def _embed(g: _Graph, state: State) -> str:
 def _attention(g: _Graph, x: str, state: State, at: str, *, heads: int, epsilon: float) -> str:
     weights = numpy.split(state[at + "mha.input.weight"], 3)
     biases = numpy.split(state[at + "mha.input.bias"], 3)
-    source = g.bytes_of(x) if g.quantized else x
+    source = g.source(x)
     parts = [
         g.add("Unsqueeze", [g.product(source, f"{at}mha.input.{letter}.weight", weight, bias), "first"])
         for letter, weight, bias in zip("qkv", weights, biases, strict=True)
     ]
     mixed = g.add("Squeeze", [g.add("MultiHeadAttention", parts, ours=True, num_heads=heads), "first"])
-    source = g.bytes_of(mixed) if g.quantized else mixed
-    out = g.product(source, at + "mha.output.weight", state[at + "mha.output.weight"], state[at + "mha.output.bias"])
+    out = g.product(g.source(mixed), at + "mha.output.weight", state[at + "mha.output.weight"], state[at + "mha.output.bias"])
     return g.norm(g.add("Add", [out, x]), state, at + "attn_output_layernorm", epsilon=epsilon)
 
 
@@ -178,17 +185,14 @@ def _feed_forward(g: _Graph, x: str, state: State, at: str, *, epsilon: float, o
     if g.quantized:
         factors = _factors(state, at + "attn_output_layernorm", weight)
         divided = g.add("Mul", [x, g.constant(at + "ffn.intermediate.divide", 1 / factors)])
-        inner = g.add("Gelu", [g.product(g.bytes_of(divided), first, weight * factors, state[_bias(first)])], ours=True)
-        bias = (bias - _GELU_LEAST * _sums(*quantize(state[second]))).astype("f4")
+        inner = g.add("Gelu", [g.product(g.source(divided), first, weight * factors, state[_bias(first)])], ours=True)
+        scale, whole = quantize(state[second])
+        bias = (bias - _GELU_LEAST * (scale * whole.astype("f4").sum(axis=1))).astype("f4")
         out = g.product_by_row(g.add("Add", [inner, "gelu_least"]), second, state[second], bias)
     else:
         inner = g.add("Gelu", [g.product(x, first, weight, state[_bias(first)])], ours=True)
         out = g.product(inner, second, state[second], bias)
     return g.norm(g.add("Add", [out, x]), state, at + "ffn_output_layernorm", epsilon=epsilon, output=output)
-
-
-def _sums(scale: numpy.ndarray, whole: numpy.ndarray) -> numpy.ndarray:
-    return scale * whole.astype("f4").sum(axis=1)
 
 
 def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
@@ -213,18 +217,10 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
         if name.endswith(".divide"):
             at = name.removesuffix("ffn.intermediate.divide")
             state[at + "ffn.intermediate.weight"] *= divide
-            state[at + "ffn.output.bias"] = state[at + "ffn.output.bias"] + _GELU_LEAST * state[at + "ffn.output.weight"].sum(
-                axis=1
-            )
+            state[at + "ffn.output.bias"] += _GELU_LEAST * state[at + "ffn.output.weight"].sum(axis=1)
     width = state[EMBEDDINGS + "position_embeddings.weight"].shape[1]
     state[EMBEDDINGS + "token_type_embeddings.weight"] = numpy.zeros((2, width), dtype="f4")  # part of the positions
     return state
-
-
-ENCODER = "transformer"
-_BERT = "spacy-curated-transformers.BertTransformer.v1"
-_LISTENER = "spacy-curated-transformers.LastTransformerLayerListener.v1"
-_PIECE_SETTINGS = ("wordpiece_processor", "unk_piece", "bos_piece", "eos_piece", "lowercase", "strip_accents")
 
 
 def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
@@ -237,11 +233,11 @@ def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
     settings = config["components"].get(ENCODER, {}).get("model", {})
     check_settings(settings)
     width = settings["hidden_width"]
-    listeners = _replace(
-        config["components"], {"@architectures": "pii_edu.EncoderVectors.v1", "width": width, "upstream": ENCODER}
-    )
-    if len(listeners) != 1:
-        raise PiiError(Errors.E110, problem=f"{len(listeners)} poolings of its pieces")
+    vectors = {"@architectures": "pii_edu.EncoderVectors.v1", "width": width, "upstream": ENCODER}
+    poolings = _replace_listeners(config["components"], vectors)
+    n_poolings = sum(pooling not in poolings[:n] for n, pooling in enumerate(poolings))
+    if n_poolings != 1:
+        raise PiiError(Errors.E110, problem=f"{n_poolings} poolings of its pieces")
     config["components"][ENCODER] = {
         "factory": "tok2vec",
         "model": {
@@ -250,53 +246,60 @@ def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
             "threads": 0,
             "piece_encoder": settings["piece_encoder"],
             "with_spans": settings["with_spans"],
-            "pooling": listeners[0],
+            "pooling": poolings[0],
         },
     }
+
+    def copy(name: str, source: Any, target: Any) -> None:
+        if name == ENCODER:
+            _copy_encoder(source.model, target.model, settings, quantized=quantized)
+        elif _listens(source):
+            target.cfg = dict(source.cfg)
+            copy_parameters(source.model, target.model)
+        else:
+            copy_pipe(name, source, target)
+
+    return renew(nlp, config, copy)
+
+
+def copy_pipe(name: str, source: Any, target: Any) -> None:
+    """Copy a component's weights and settings to one over another vocabulary."""
+    target.from_bytes(source.to_bytes(exclude=["vocab"]), exclude=["vocab"])
+
+
+def renew(nlp: Language, config: Config, copy: Callable[[str, Any, Any], None] = copy_pipe) -> Language:
+    """RETURNS (Language): A new pipeline of this config with the same weights, over a vocabulary that has seen no text, but labels."""
     fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
     for name, pipe in nlp.pipeline:
-        target: Any = fresh.get_pipe(name)
-        if name == ENCODER:
-            _copy_encoder(cast(Any, pipe).model, target.model, settings, quantized=quantized)
-        elif _listens(cast(Any, pipe)):
-            target.cfg = dict(cast(Any, pipe).cfg)
-            copy_parameters(cast(Any, pipe).model, target.model)
-        else:
-            copy_pipe(pipe, target, fresh)
+        copy(name, pipe, fresh.get_pipe(name))
         for label in getattr(pipe, "labels", ()):
             fresh.vocab.strings.add(label)
     return fresh
 
 
-def copy_pipe(source: Any, target: Any, nlp: Language) -> None:
-    """Copy a component's weights and settings to one of a pipeline whose vocabulary has not seen what the source has, but for labels."""
-    target.from_bytes(source.to_bytes(exclude=["vocab"]), exclude=["vocab"])
-    for label in getattr(source, "labels", ()):
-        nlp.vocab.strings.add(label)
-
-
 def check_settings(settings: dict[str, Any]) -> None:
     """RAISES (PiiError): E110, if the encoder of these settings cannot be written as ONNX."""
-    if settings.get("@architectures") != _BERT:
-        raise PiiError(Errors.E110, problem=f"the architecture {settings.get('@architectures')}")
-    if settings["hidden_act"] != "gelu":
-        raise PiiError(Errors.E110, problem=f"the activation {settings['hidden_act']}")
-    if settings["with_spans"].get("@architectures") != "pii_edu.WithWindows.v1":
-        raise PiiError(Errors.E110, problem="other windows")
+    kind, activation = settings.get("@architectures"), settings.get("hidden_act")
+    windows = settings.get("with_spans", {}).get("@architectures")
+    for fits, problem in (
+        (kind == _BERT, f"the architecture {kind}"),
+        (activation == "gelu", f"the activation {activation}"),
+        (windows == "pii_edu.WithWindows.v1", "other windows"),
+    ):
+        if not fits:
+            raise PiiError(Errors.E110, problem=problem)
 
 
-def _replace(tree: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
-    """Put `new` where a config has a listener. RETURNS (list[dict]): The poolings of those that were there, without repeats."""
+def _replace_listeners(tree: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
+    """Put `new` where a config has a listener. RETURNS (list[dict]): The poolings of those that were there."""
     poolings: list[dict[str, Any]] = []
     for key, value in tree.items():
-        if not isinstance(value, dict):
-            continue
-        if value.get("@architectures") == _LISTENER:
+        if isinstance(value, dict) and value.get("@architectures") == _LISTENER:
             poolings.append(value["pooling"])
             tree[key] = dict(new)
-        else:
-            poolings.extend(_replace(value, new))
-    return [pooling for n, pooling in enumerate(poolings) if pooling not in poolings[:n]]
+        elif isinstance(value, dict):
+            poolings += _replace_listeners(value, new)
+    return poolings
 
 
 def _listens(pipe: Any) -> bool:
@@ -304,17 +307,15 @@ def _listens(pipe: Any) -> bool:
     return any(node.name == "last_transformer_layer_listener" for node in nodes)
 
 
+def encoder_shim(model: Model) -> Any:
+    """RETURNS (Shim): What runs the encoder of a component `transformer`, PyTorch's or ours."""
+    return model.get_ref("transformer").shims[0]
+
+
 def _copy_encoder(source: Model, target: Model, settings: dict[str, Any], *, quantized: bool) -> None:
-    weights = source.get_ref("transformer").shims[0]._model.state_dict()
-    shim = cast(OnnxShim, target.get_ref("transformer").shims[0])
-    shim.from_bytes(
-        encoder_graph(
-            {name: value.float().cpu().numpy() for name, value in weights.items()},
-            heads=settings["num_attention_heads"],
-            epsilon=settings["layer_norm_eps"],
-            quantized=quantized,
-        )
-    )
+    weights = {name: value.float().cpu().numpy() for name, value in encoder_shim(source)._model.state_dict().items()}
+    heads, epsilon = settings["num_attention_heads"], settings["layer_norm_eps"]
+    encoder_shim(target).from_bytes(encoder_graph(weights, heads=heads, epsilon=epsilon, quantized=quantized))
     for name in _PIECE_SETTINGS:
         target.get_ref("piece_encoder").attrs[name] = source.get_ref("piece_encoder").attrs[name]
 

@@ -13,13 +13,15 @@ from typing import Any, cast
 
 import spacy
 from spacy.language import Language
-from thinc.api import Config, PyTorchShim
+from thinc.api import PyTorchShim
 
 from ..about import __version__
+from ..context.classifier import PersonModel
+from ..context.role_encoder import PersonReader
 from ..errors import Errors, PiiError
 from ..ner.onnx import OnnxShim
 from .encoder import half
-from .onnx_export import copy_pipe, with_onnx_encoder
+from .onnx_export import ENCODER, encoder_shim, renew, with_onnx_encoder
 
 logger = logging.getLogger(__name__)
 
@@ -60,14 +62,6 @@ def halve(nlp: Language) -> None:
                     cast(Any, shim)._serialize_model = _serialize_half
 
 
-def renew_vocab(nlp: Language, config: Config) -> Language:
-    """RETURNS (Language): A new pipeline of this config with the same weights, over a vocabulary that has seen no text."""
-    fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
-    for name, pipe in nlp.pipeline:
-        copy_pipe(pipe, fresh.get_pipe(name), fresh)
-    return fresh
-
-
 def assemble(
     model: Path | str,
     *,
@@ -92,44 +86,27 @@ def assemble(
     config["paths"] = {key: value and Path(value).name for key, value in config["paths"].items()}
     if thresholds:
         config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
-    fresh = renew_vocab(nlp, config)
-    if encoder != TORCH and not _is_onnx(fresh):
+    fresh = renew(nlp, config)
+    if encoder != TORCH and not isinstance(encoder_shim(cast(Any, fresh.get_pipe(ENCODER)).model), OnnxShim):
         fresh = with_onnx_encoder(fresh, quantized=encoder == INT8)
     for rule in RULES:
         fresh.add_pipe(rule, config=settings.get(rule, {}))
+    context: Any = fresh.get_pipe("pii_context")
     if classifier:
-        from ..context.classifier import PersonModel
-
-        cast(Any, fresh.get_pipe("pii_context")).classifier = PersonModel.from_bytes(classifier)
+        context.classifier = PersonModel.from_bytes(classifier)
     if reader:
-        from ..context.role_encoder import PersonReader
-
-        cast(Any, fresh.get_pipe("pii_context")).reader = PersonReader.from_bytes(reader)
+        context.reader = PersonReader.from_bytes(reader)
     fresh.add_pipe(CLEANER)  # spaCy's own: the encoder's output is a megabyte per essay and would go into every DocBin
     return fresh
 
 
-def _is_onnx(nlp: Language) -> bool:
-    transformer: Any = nlp.get_pipe("transformer")
-    return any(isinstance(shim, OnnxShim) for node in transformer.model.walk() for shim in node.shims)
-
-
-def package(
-    model: Path | str,
-    out: Path,
-    *,
-    settings: dict[str, dict[str, Any]] | None = None,
-    performance: dict | None = None,
-    encoder: str = INT8,
-    classifier: bytes = b"",
-    reader: bytes = b"",
-) -> Path:
+def package(model: Path | str, out: Path, *, performance: dict[str, Any] | None = None, **options: Any) -> Path:
     """Write the package folder that `spacy.load("en_pii_edu")` finds.
 
-    out (Path): The folder of the import package; earlier pipelines in it are removed. performance (dict | None): Goes into meta.json. The
-        others are those of `assemble`. RETURNS (Path): The pipeline's folder. RAISES (PiiError): E010, if it is larger than 50 MB.
+    out (Path): The folder of the import package; earlier pipelines in it are removed. performance (dict | None): Goes into meta.json.
+    options (Any): Of `assemble`. RETURNS (Path): The pipeline's folder. RAISES (PiiError): E010, if it is larger than 50 MB.
     """
-    nlp = assemble(model, settings=settings, encoder=encoder, classifier=classifier, reader=reader)
+    nlp = assemble(model, **options)
     halve(nlp)
     nlp.meta.update({**META, "version": __version__, "performance": performance or {}})
     target, made = out / f"en_pii_edu-{__version__}", out / "new"
