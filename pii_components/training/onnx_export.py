@@ -17,7 +17,7 @@ from ..errors import Errors, PiiError
 # An encoder's weights as an ONNX graph, and back.
 
 PREFIX = "curated_encoder."
-EMBEDDINGS = PREFIX + "embeddings."
+WORDS, _PLACES, _SEGMENTS = (f"{PREFIX}embeddings.{kind}_embeddings.weight" for kind in ("word", "position", "token_type"))
 _MOST = 127  # largest number in 8 bits with a sign
 # Largest weight of a product. Processors without VNNI add two products of 8 bits in 16, with a sign: 2 * 255 * 64 is what fits.
 _MOST_WEIGHT = 64
@@ -48,11 +48,12 @@ def count_layers(state: Mapping[str, Any]) -> int:
 
 
 class _Graph:
-    """Nodes and constants, in the order in which they are added; names of results are counted."""
+    """Nodes and constants, in the order in which they are added; names of results are counted. state (State): Weights, by their names."""
 
-    def __init__(self, *, quantized: bool) -> None:
+    def __init__(self, state: State, *, epsilon: float, quantized: bool) -> None:
         self.onnx = _onnx()
-        self.quantized = quantized
+        self.state = {name: numpy.asarray(value, dtype="f4") for name, value in state.items()}
+        self.epsilon, self.quantized = epsilon, quantized
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
         for name, value in (("first", [0]), ("last", [-1])):
@@ -71,16 +72,17 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, [output], domain=_OURS if ours else "", **attributes))
         return output
 
-    def weights(self, name: str, value: numpy.ndarray) -> str:
+    def widened(self, name: str, value: numpy.ndarray) -> str:
         """A weight that is no 8-bit one: half precision on disk, widened when the graph is loaded."""
         return self.add("Cast", [self.constant(name, value.astype("f2"))], to=self.onnx.TensorProto.FLOAT)
 
-    def norm(self, x: str, state: State, name: str, *, output: str = "", epsilon: float) -> str:
-        parts = [self.constant(f"{name}.{part}", state[f"{name}.{part}"]) for part in ("weight", "bias")]
-        return self.add("LayerNormalization", [x, *parts], axis=-1, epsilon=epsilon, output=output)
+    def add_and_norm(self, x: str, y: str, name: str, *, output: str = "") -> str:
+        parts = [self.constant(f"{name}.{part}", self.state[f"{name}.{part}"]) for part in ("weight", "bias")]
+        total = self.add("Add", [x, y])
+        return self.add("LayerNormalization", [total, *parts], axis=-1, epsilon=self.epsilon, output=output)
 
     def source(self, x: str) -> str | list[str]:
-        """RETURNS (str | list[str]): What products take: in 8 bits the values, one scale and one zero point."""
+        """What products take: rows, or in 8 bits the values, one scale and one zero point."""
         if not self.quantized:
             return x
         parts = [f"{part}_{len(self.nodes)}" for part in ("bytes", "scale", "zero")]
@@ -90,15 +92,19 @@ class _Graph:
     def product(self, x: str | list[str], name: str, weight: numpy.ndarray, bias: numpy.ndarray | None = None) -> str:
         """x (str | list[str]): What `source` made of rows. weight (numpy.ndarray): Shape `(n_out, n_in)`."""
         if not isinstance(x, list):
-            y = self.add("MatMul", [x, self.weights(name, weight.T)])
+            y = self.add("MatMul", [x, self.widened(name, weight.T)])
             return y if bias is None else self.add("Add", [y, self.constant(_bias(name), bias)])
         scale, whole = quantize(weight)
         inputs = [x[0], self.constant(name, whole.T), x[1], self.constant(f"{name}.scale", scale), x[2]]
         inputs += [""] if bias is None else ["", self.constant(_bias(name), bias)]
         return self.add("MatMulIntegerToFloat", inputs, ours=True)
 
+    def layer(self, x: str, name: str) -> str:
+        """The product with a layer's weights."""
+        return self.product(self.source(x), name, self.state[name], self.state[_bias(name)])
+
     def product_by_row(self, x: str, name: str, weight: numpy.ndarray, bias: numpy.ndarray) -> str:
-        """The same with a scale per row. x (str): Rows without a number below 0. weight, bias (numpy.ndarray): Of the layer."""
+        """The same with a scale per row. x (str): Rows without a number below 0."""
         scale = self.add("Max", [self.add("Mul", [self.add("ReduceMax", [x, "last"], keepdims=1), "step"]), "least"])
         flat = self.add("Squeeze", [scale, "last"])
         zeros = self.add("Expand", ["no_shift", self.add("Shape", [flat])])
@@ -117,13 +123,6 @@ def quantize(weight: numpy.ndarray, most: int = _MOST_WEIGHT) -> tuple[numpy.nda
     return scale, numpy.rint(weight / scale[:, None]).astype("i1")
 
 
-def _factors(state: State, norm: str, weight: numpy.ndarray) -> numpy.ndarray:
-    """What the columns of a layer's input are divided by; their geometric mean is 1."""
-    reach = numpy.abs(state[f"{norm}.bias"]) + _NORM_RANGE * numpy.abs(state[f"{norm}.weight"])
-    factors = numpy.maximum(reach, 1e-3) ** _SMOOTH / numpy.maximum(numpy.abs(weight).max(axis=0), 1e-5) ** (1 - _SMOOTH)
-    return (factors / numpy.exp(numpy.log(factors).mean())).astype("f4")
-
-
 def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12, quantized: bool = True) -> bytes:
     """An encoder as an ONNX graph.
 
@@ -131,68 +130,63 @@ def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12, quantized
     epsilon (float): Of the layer norms. quantized (bool): 8 bits instead of half precision.
     RETURNS (bytes): What `onnxruntime` reads. RAISES (PiiError): E005 without `onnx`.
     """
-    state = {name: numpy.asarray(value, dtype="f4") for name, value in state.items()}
-    g = _Graph(quantized=quantized)
-    x = g.norm(_embed(g, state), state, EMBEDDINGS + "layer_norm", epsilon=epsilon)
+    g = _Graph(state, epsilon=epsilon, quantized=quantized)
+    x = _embed(g)
     n_layers = count_layers(state)
     for n in range(n_layers):
-        x = _attention(g, x, state, f"{PREFIX}layers.{n}.", heads=heads, epsilon=epsilon)
-        x = _feed_forward(g, x, state, f"{PREFIX}layers.{n}.", epsilon=epsilon, output="vectors" if n == n_layers - 1 else "")
+        x = _attention(g, x, f"{PREFIX}layers.{n}.", heads=heads)
+        x = _feed_forward(g, x, f"{PREFIX}layers.{n}.", output="vectors" if n == n_layers - 1 else "")
     make, types = g.onnx.helper, g.onnx.TensorProto
-    width = state[EMBEDDINGS + "position_embeddings.weight"].shape[1]
-    graph = make.make_graph(
-        g.nodes,
-        "encoder",
-        [make.make_tensor_value_info("ids", types.INT64, ["n_pieces"])],
-        [make.make_tensor_value_info("vectors", types.FLOAT, ["n_pieces", width])],
-        list(g.constants.values()),
-    )
+    width = state[_PLACES].shape[1]
+    ids = make.make_tensor_value_info("ids", types.INT64, ["n_pieces"])
+    vectors = make.make_tensor_value_info("vectors", types.FLOAT, ["n_pieces", width])
+    graph = make.make_graph(g.nodes, "encoder", [ids], [vectors], list(g.constants.values()))
     # Versions that onnxruntime 1.16 and later read.
     model = make.make_model(graph, opset_imports=[make.make_opsetid("", 18), make.make_opsetid(_OURS, 1)], ir_version=9)
     return bytes(model.SerializeToString())
 
 
-def _embed(g: _Graph, state: State) -> str:
-    words, name = state[EMBEDDINGS + "word_embeddings.weight"], EMBEDDINGS + "word_embeddings.weight"
+def _embed(g: _Graph) -> str:
     if g.quantized:
-        scale, whole = quantize(words, _MOST)
-        row = g.add("Cast", [g.add("Gather", [g.constant(name, whole), "ids"])], to=g.onnx.TensorProto.FLOAT)
-        x = g.add("Mul", [row, g.add("Gather", [g.constant(f"{name}.scale", scale[:, None]), "ids"])])
+        scale, whole = quantize(g.state[WORDS], _MOST)
+        row = g.add("Cast", [g.add("Gather", [g.constant(WORDS, whole), "ids"])], to=g.onnx.TensorProto.FLOAT)
+        x = g.add("Mul", [row, g.add("Gather", [g.constant(f"{WORDS}.scale", scale[:, None]), "ids"])])
     else:
-        x = g.add("Gather", [g.weights(name, words), "ids"])
+        x = g.add("Gather", [g.widened(WORDS, g.state[WORDS]), "ids"])
     # All pieces are of BERT's first segment, so that its vector can be part of each position's.
-    places = state[EMBEDDINGS + "position_embeddings.weight"] + state[EMBEDDINGS + "token_type_embeddings.weight"][0]
-    places_name = g.constant(EMBEDDINGS + "position_embeddings.weight", places)
-    return g.add("Add", [x, g.add("Slice", [places_name, "first", g.add("Shape", ["ids"]), "first"])])
+    places = g.constant(_PLACES, g.state[_PLACES] + g.state[_SEGMENTS][0])
+    return g.add_and_norm(
+        x, g.add("Slice", [places, "first", g.add("Shape", ["ids"]), "first"]), PREFIX + "embeddings.layer_norm"
+    )
 
 
-def _attention(g: _Graph, x: str, state: State, at: str, *, heads: int, epsilon: float) -> str:
-    weights = numpy.split(state[at + "mha.input.weight"], 3)
-    biases = numpy.split(state[at + "mha.input.bias"], 3)
+def _attention(g: _Graph, x: str, at: str, *, heads: int) -> str:
+    weights, biases = (numpy.split(g.state[f"{at}mha.input.{part}"], 3) for part in ("weight", "bias"))
     source = g.source(x)
     parts = [
         g.add("Unsqueeze", [g.product(source, f"{at}mha.input.{letter}.weight", weight, bias), "first"])
         for letter, weight, bias in zip("qkv", weights, biases, strict=True)
     ]
     mixed = g.add("Squeeze", [g.add("MultiHeadAttention", parts, ours=True, num_heads=heads), "first"])
-    out = g.product(g.source(mixed), at + "mha.output.weight", state[at + "mha.output.weight"], state[at + "mha.output.bias"])
-    return g.norm(g.add("Add", [out, x]), state, at + "attn_output_layernorm", epsilon=epsilon)
+    return g.add_and_norm(g.layer(mixed, at + "mha.output.weight"), x, at + "attn_output_layernorm")
 
 
-def _feed_forward(g: _Graph, x: str, state: State, at: str, *, epsilon: float, output: str) -> str:
-    first, second = at + "ffn.intermediate.weight", at + "ffn.output.weight"
-    weight, bias = state[first], state[_bias(second)]
+def _feed_forward(g: _Graph, x: str, at: str, *, output: str) -> str:
+    first, second, norm = at + "ffn.intermediate.weight", at + "ffn.output.weight", at + "attn_output_layernorm"
     if g.quantized:
-        factors = _factors(state, at + "attn_output_layernorm", weight)
-        divided = g.add("Mul", [x, g.constant(at + "ffn.intermediate.divide", 1 / factors)])
-        inner = g.add("Gelu", [g.product(g.source(divided), first, weight * factors, state[_bias(first)])], ours=True)
-        scale, whole = quantize(state[second])
-        bias = (bias - _GELU_LEAST * (scale * whole.astype("f4").sum(axis=1))).astype("f4")
-        out = g.product_by_row(g.add("Add", [inner, "gelu_least"]), second, state[second], bias)
+        # Columns of the input are divided, and the weights multiplied, by factors with the geometric mean 1.
+        reach = numpy.abs(g.state[f"{norm}.bias"]) + _NORM_RANGE * numpy.abs(g.state[f"{norm}.weight"])
+        largest = numpy.maximum(numpy.abs(g.state[first]).max(axis=0), 1e-5)
+        factors = numpy.maximum(reach, 1e-3) ** _SMOOTH / largest ** (1 - _SMOOTH)
+        factors = (factors / numpy.exp(numpy.log(factors).mean())).astype("f4")
+        divided = g.source(g.add("Mul", [x, g.constant(at + "ffn.intermediate.divide", 1 / factors)]))
+        inner = g.add("Gelu", [g.product(divided, first, g.state[first] * factors, g.state[_bias(first)])], ours=True)
+        scale, whole = quantize(g.state[second])
+        bias = (g.state[_bias(second)] - _GELU_LEAST * (scale * whole.astype("f4").sum(axis=1))).astype("f4")
+        out = g.product_by_row(g.add("Add", [inner, "gelu_least"]), second, g.state[second], bias)
     else:
-        inner = g.add("Gelu", [g.product(x, first, weight, state[_bias(first)])], ours=True)
-        out = g.product(inner, second, state[second], bias)
-    return g.norm(g.add("Add", [out, x]), state, at + "ffn_output_layernorm", epsilon=epsilon, output=output)
+        out = g.layer(g.add("Gelu", [g.layer(x, first)], ours=True), second)
+    return g.add_and_norm(out, x, at + "ffn_output_layernorm", output=output)
 
 
 def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
@@ -204,10 +198,8 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
     for name, value in held.items():
         if not name.startswith(PREFIX) or name.endswith((".scale", ".divide")):
             continue
-        scale = held.get(f"{name}.scale")
-        wide = value.astype("f4")
-        turned = ".layers." in name and wide.ndim == 2
-        if scale is not None:
+        wide, turned = value.astype("f4"), ".layers." in name and value.ndim == 2
+        if (scale := held.get(f"{name}.scale")) is not None:
             wide = wide * (scale if turned else scale.reshape(-1, 1))
         state[name] = numpy.ascontiguousarray(wide.T if turned else wide)
     for name in [name for name in state if ".mha.input.q." in name]:
@@ -218,8 +210,7 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
             at = name.removesuffix("ffn.intermediate.divide")
             state[at + "ffn.intermediate.weight"] *= divide
             state[at + "ffn.output.bias"] += _GELU_LEAST * state[at + "ffn.output.weight"].sum(axis=1)
-    width = state[EMBEDDINGS + "position_embeddings.weight"].shape[1]
-    state[EMBEDDINGS + "token_type_embeddings.weight"] = numpy.zeros((2, width), dtype="f4")  # part of the positions
+    state[_SEGMENTS] = numpy.zeros((2, state[_PLACES].shape[1]), dtype="f4")  # part of the positions
     return state
 
 
@@ -238,17 +229,9 @@ def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
     n_poolings = sum(pooling not in poolings[:n] for n, pooling in enumerate(poolings))
     if n_poolings != 1:
         raise PiiError(Errors.E110, problem=f"{n_poolings} poolings of its pieces")
-    config["components"][ENCODER] = {
-        "factory": "tok2vec",
-        "model": {
-            "@architectures": "pii_edu.OnnxEncoder.v1",
-            "hidden_width": width,
-            "threads": 0,
-            "piece_encoder": settings["piece_encoder"],
-            "with_spans": settings["with_spans"],
-            "pooling": poolings[0],
-        },
-    }
+    model = {"@architectures": "pii_edu.OnnxEncoder.v1", "hidden_width": width, "threads": 0}
+    model |= {key: settings[key] for key in ("piece_encoder", "with_spans")} | {"pooling": poolings[0]}
+    config["components"][ENCODER] = {"factory": "tok2vec", "model": model}
 
     def copy(name: str, source: Any, target: Any) -> None:
         if name == ENCODER:

@@ -30,16 +30,15 @@ from torch import Tensor, nn
 
 from ..context.classifier import CLASSES
 from ..context.component import PiiContext
-from ..context.role_encoder import HEAD, NAME, PLACEHOLDERS, PLACES, Blinded, Head, PersonReader, blind, cut, pieces_of
+from ..context.role_encoder import NAME, PLACEHOLDERS, PLACES, Blinded, Head, PersonReader, blind, cut, pieces_of
 from ..context.view import DocView
-from ..errors import Errors, PiiError
 from ..labels import NAME_CITED, is_name
 from ..ner.cpu_training import quicken
 from ..ner.loss import FOUND_KEY, UNLABELLED_KEY
 from ..spans import SPANS_KEY, Candidate
-from .classifier import classes_of
-from .encoder import WEIGHTS, find_weights
-from .onnx_export import PREFIX, encoder_graph, encoder_state
+from .classifier import classes_of, mentions_of
+from .encoder import need_weights, read_torch
+from .onnx_export import PREFIX, WORDS, count_layers, encoder_graph, encoder_state
 
 logger = logging.getLogger(__name__)
 
@@ -78,17 +77,17 @@ class Text(NamedTuple):
     allowed: numpy.ndarray
 
 
-def people_of_gold(context: PiiContext, gold: Doc, rng: random.Random, *, strangers: float) -> list[Candidate]:
+def people_of_gold(gold: Doc, rng: random.Random, *, strangers: float) -> list[Candidate]:
     """RETURNS (list[Candidate]): The names of a labelled text, and in a share of the texts up to three capitalised words that are none. Where a
     detector's names stand beside the gold, these instead."""
-    found = [Candidate(s.start, s.end, s.label_, 0.99, "model") for s in gold.spans.get(SPANS_KEY, ()) if is_name(s.label_)]
+    labelled, unlabelled = (gold.spans.get(key, ()) for key in (SPANS_KEY, UNLABELLED_KEY))
+    found = [Candidate(s.start, s.end, s.label_, 0.99, "model") for s in labelled if is_name(s.label_)]
     if FOUND_KEY in gold.spans:
         found += [Candidate(s.start, s.end, s.label_, 0.5, "model") for s in gold.spans[FOUND_KEY]]
         return sorted(found, key=lambda c: c.start)
     if rng.random() >= strangers:
         return found
-    taken = {i for s in gold.spans.get(SPANS_KEY, ()) for i in range(s.start, s.end)}
-    taken |= {i for s in gold.spans.get(UNLABELLED_KEY, ()) for i in range(s.start, s.end)}
+    taken = {i for s in (*labelled, *unlabelled) for i in range(s.start, s.end)}
     free = [t.i for t in gold if t.i not in taken and t.text.istitle() and t.is_alpha and len(t) > 2]
     for i in rng.sample(free, min(len(free), rng.randint(1, 3))):
         end = i + 1
@@ -103,11 +102,9 @@ def read_texts(path: Path, nlp: Language, pieces: Any, settings: Settings) -> li
     """RETURNS (list[Text]): Those of a .spacy file with gold in `doc.spans["pii"]` that name anybody; `nlp` has `pii_context`."""
     context = cast(PiiContext, nlp.get_pipe("pii_context"))
     rng = random.Random(settings.seed)
-    texts = []
-    for gold in DocBin().from_disk(path).get_docs(nlp.vocab):
-        cands = people_of_gold(context, gold, rng, strangers=settings.strangers)
-        if cands:
-            texts.append(as_text(context, gold, cands, pieces))
+    golds = DocBin().from_disk(path).get_docs(nlp.vocab)
+    named = ((gold, people_of_gold(gold, rng, strangers=settings.strangers)) for gold in golds)
+    texts = (as_text(context, gold, cands, pieces) for gold, cands in named if cands)
     return [text for text in texts if text.allowed.any()]
 
 
@@ -118,16 +115,18 @@ def as_text(context: PiiContext, gold: Doc, cands: Sequence[Candidate], pieces: 
     ragged = pieces.predict([gold])[0]
     blinded = blind(people, view.words, ragged.dataXd.tolist(), ragged.lengths.tolist())
     allowed = numpy.zeros((blinded.n_persons, len(CLASSES)), dtype="f4")
-    for number, person in enumerate(people.persons):
-        offsets = [(gold[c.start].idx, gold[c.end - 1].idx + len(gold[c.end - 1])) for c in (people.cands[i] for i in person)]
-        classes = classes_of(gold, offsets)
-        if classes is not None:
+    for number, mentions in enumerate(mentions_of(people, gold)):
+        if (classes := classes_of(gold, mentions)) is not None:
             allowed[number] = classes
     return Text(blinded, allowed)
 
 
 class Batch(NamedTuple):
-    """Texts as tensors, see `ReaderModel.forward`; allowed (Tensor): Shape `(n_persons, 6)`."""
+    """Texts as tensors.
+
+    pieces (Tensor): Shape `(n_windows, n_pieces)`, placeholders below 0. lengths (Tensor): Pieces of each window. spans (Tensor): Window, first
+    piece and end of each mention, shape `(n_mentions, 3)`. owners (Tensor): Person of each. allowed (Tensor): Shape `(n_persons, 6)`.
+    """
 
     pieces: Tensor
     lengths: Tensor
@@ -140,58 +139,53 @@ class Batch(NamedTuple):
         return Batch(*(tensor.to(device) for tensor in self))
 
 
+_Windows = tuple[
+    list[numpy.ndarray], list[tuple[int, int, int, int]], numpy.ndarray
+]  # rows, mentions, what their people may be
+
+
 def batches(texts: Sequence[Text], rng: random.Random | None, settings: Settings) -> Iterator[Batch]:
     """YIELDS (Batch): Texts of like length together, at most `batch_pieces` pieces with padding, but one text at least.
 
     rng (random.Random | None): For order, lost mentions and hidden pieces; None for none of it.
     """
-    windows = []
+    found: list[_Windows] = []
     for text in texts:
-        blinded = text.blinded if rng is None else _roughened(text.blinded, rng, settings)
-        found, inside = cut(blinded)
-        present = sorted({owner for *_, owner in inside if text.allowed[owner].any()})
-        inside = [item for item in inside if item[3] in set(present)]
-        if inside:
-            windows.append((max(map(len, found)), found, inside, present, text.allowed))
+        rows, mentions = cut(text.blinded if rng is None else _roughened(text.blinded, rng, settings))
+        present = sorted({owner for *_, owner in mentions if text.allowed[owner].any()})
+        if present:
+            numbered = [(n, start, end, present.index(owner)) for n, start, end, owner in mentions if owner in present]
+            found.append((rows, numbered, text.allowed[present]))
     if rng is not None:
-        rng.shuffle(windows)
-        windows = [
-            item for at in range(0, len(windows), 256) for item in sorted(windows[at : at + 256], key=lambda item: item[0])
-        ]
-    groups: list[list[Any]] = [[]]
-    for item in windows:
-        rows = sum(len(other[1]) for other in groups[-1]) + len(item[1])
-        if groups[-1] and rows * max(item[0], *(other[0] for other in groups[-1])) > settings.batch_pieces:
+        rng.shuffle(found)
+        stretches = (found[at : at + 256] for at in range(0, len(found), 256))
+        found = [item for some in stretches for item in sorted(some, key=_longest)]
+    groups: list[list[_Windows]] = []
+    n_rows = longest = 0
+    for item in found:
+        n_rows, longest = n_rows + len(item[0]), max(longest, _longest(item))
+        if not groups or n_rows * longest > settings.batch_pieces:
             groups.append([])
+            n_rows, longest = len(item[0]), _longest(item)
         groups[-1].append(item)
     if rng is not None:
         rng.shuffle(groups)
-    for group in groups:
-        if group:
-            yield _stack(group)
+    yield from map(_stack, groups)
 
 
-def _stack(group: Sequence[Any]) -> Batch:
-    rows: list[numpy.ndarray] = []
-    spans, owners, allowed = [], [], []
-    n_persons = 0
-    for _, found, inside, present, classes in group:
-        number = {owner: n_persons + n for n, owner in enumerate(present)}
-        spans += [(len(rows) + n, start, end) for n, start, end, _ in inside]
-        owners += [number[owner] for *_, owner in inside]
-        allowed.append(classes[present])
-        rows += found
-        n_persons += len(present)
-    pieces = numpy.zeros((len(rows), max(map(len, rows))), dtype="i8")
-    for n, row in enumerate(rows):
-        pieces[n, : len(row)] = row
-    return Batch(
-        torch.from_numpy(pieces),
-        torch.tensor([len(row) for row in rows]),
-        torch.tensor(spans),
-        torch.tensor(owners),
-        torch.from_numpy(numpy.concatenate(allowed)),
-    )
+def _longest(item: _Windows) -> int:
+    return max(map(len, item[0]))
+
+
+def _stack(group: Sequence[_Windows]) -> Batch:
+    rows, places, n_persons = list[Tensor](), list[tuple[int, ...]](), 0
+    for windows, mentions, allowed in group:
+        places += [(len(rows) + n, start, end, n_persons + owner) for n, start, end, owner in mentions]
+        rows += map(torch.from_numpy, windows)
+        n_persons += len(allowed)
+    pieces, lengths = nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor([len(row) for row in rows])
+    spans = torch.tensor(places)
+    return Batch(pieces, lengths, spans[:, :3], spans[:, 3], torch.from_numpy(numpy.concatenate([item[2] for item in group])))
 
 
 def _roughened(blinded: Blinded, rng: random.Random, settings: Settings) -> Blinded:
@@ -230,14 +224,10 @@ class ReaderModel(nn.Module):
         self.output = nn.Linear(hidden, len(CLASSES))
         self.dropout = nn.Dropout(dropout)
 
-    def forward(self, pieces: Tensor, lengths: Tensor, spans: Tensor, owners: Tensor, n_persons: int) -> Tensor:
-        """Logits.
-
-        pieces (Tensor): Shape `(n_windows, n_pieces)`, placeholders below 0. lengths (Tensor): Pieces of each window.
-        spans (Tensor): Window, first piece and end of each mention, shape `(n_mentions, 3)`. owners (Tensor): Person of each.
-        RETURNS (Tensor): Shape `(n_persons, 6)`.
-        """
-        vectors = self._encoded(pieces, lengths)
+    def forward(self, batch: Batch) -> Tensor:
+        """RETURNS (Tensor): Logits, shape `(n_persons, 6)`."""
+        pieces, lengths, spans, owners, allowed = batch
+        vectors, n_persons = self._encoded(pieces, lengths), len(allowed)
         width = vectors.shape[-1]
         sizes = spans[:, 2] - spans[:, 1]
         member = torch.repeat_interleave(torch.arange(len(spans), device=pieces.device), sizes)
@@ -251,6 +241,14 @@ class ReaderModel(nn.Module):
         most = vectors.new_full((n_persons, width), -1e4)
         most = most.scatter_reduce(0, owners[:, None].expand_as(mentions), mentions, "amax")
         return cast(Tensor, self.output(self.dropout(torch.relu(self.hidden(torch.cat([pooled, most], dim=1))))))
+
+    def head(self) -> dict[str, Tensor]:
+        """RETURNS (dict[str, Tensor]): What stands behind the encoder, by the fields of `Head`; they share memory with the model."""
+        layers = {"attention": self.attention, "hidden": self.hidden, "output": self.output}
+        found = {name: layer.weight for name, layer in layers.items()} | {
+            f"{k}_bias": layer.bias for k, layer in layers.items()
+        }
+        return {name: (value[0] if name.startswith("attention") else value).detach() for name, value in found.items()}
 
     def _encoded(self, pieces: Tensor, lengths: Tensor) -> Tensor:
         from curated_transformers.models.attention import AttentionMask
@@ -268,48 +266,38 @@ class ReaderModel(nn.Module):
         return x.float()
 
 
-def new_model(encoder: Path, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12) -> ReaderModel:
-    """RETURNS (ReaderModel): One that has not learned anything yet, with placeholders at the mean of some names' pieces.
+def new_model(
+    start: Path | PersonReader, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12
+) -> ReaderModel:
+    """RETURNS (ReaderModel): One that has not learned anything yet, with placeholders at the mean of some names' pieces; or what ships in torch, to
+    go on training, as near as 8 bits are.
 
-    encoder (Path): Folder with the weights to start from (`training.encoder`). seed (int): Of what is drawn. dropout (float): See
-    `ner.layers.quicken`. frozen (int): Lowest layers that are kept as they are. heads (int): Of attention.
+    start (Path | PersonReader): Folder with the weights of an encoder (`training.encoder`), or what ships. seed (int): Of what is drawn.
+    dropout (float): See `ner.layers.quicken`. frozen (int): Lowest layers that are kept as they are. heads (int): Of attention.
     RAISES (PiiError): E106 without weights.
     """
     torch.manual_seed(seed)
-    vocabulary = read_vocabulary(encoder)
-    state = read_weights(encoder)
-    known = [vocabulary.index(name) for name in SOME_NAMES if name in vocabulary] or [0]
-    like = state[PREFIX + "embeddings.word_embeddings.weight"][known].mean(dim=0)
-    return _model(state, like, dropout=dropout, frozen=frozen, heads=heads)
-
-
-def from_reader(reader: PersonReader, *, seed: int = 46, dropout: float = 0.1, frozen: int = 0, heads: int = 12) -> ReaderModel:
-    """RETURNS (ReaderModel): What ships in torch, to go on training, as near as 8 bits are; the options are those of `new_model`."""
-    torch.manual_seed(seed)
-    state = {name: torch.from_numpy(value) for name, value in encoder_state(reader.shim.graph).items()}
-    places = state[PREFIX + "embeddings.word_embeddings.weight"][torch.from_numpy(reader.placeholders)]
+    if isinstance(start, PersonReader):
+        state = {name: torch.from_numpy(value) for name, value in encoder_state(start.shim.graph).items()}
+        places = state[WORDS][torch.from_numpy(start.placeholders)]
+    else:
+        vocabulary, state = read_vocabulary(start), read_weights(start)
+        places = state[WORDS][[vocabulary.index(name) for name in SOME_NAMES if name in vocabulary] or [0]]
     model = _model(state, places.mean(dim=0), dropout=dropout, frozen=frozen, heads=heads)
-    head = {name: torch.from_numpy(getattr(reader.head, name)) for name in HEAD}
-    with torch.no_grad():
-        model.placeholders.copy_(places)
-        for name, layer in (("attention", model.attention), ("hidden", model.hidden), ("output", model.output)):
-            layer.weight.copy_(head[name].reshape(layer.weight.shape))
-            layer.bias.copy_(head[f"{name}_bias"].reshape(layer.bias.shape))
+    if isinstance(start, PersonReader):
+        with torch.no_grad():
+            model.placeholders.copy_(places)
+            for name, value in model.head().items():
+                value.copy_(torch.from_numpy(getattr(start.head, name)))
     return model
 
 
 def _model(state: dict[str, Tensor], like: Tensor, *, dropout: float, frozen: int, heads: int) -> ReaderModel:
-    from curated_transformers.models.bert import BertConfig, BertEncoder
-    from curated_transformers.models.curated_transformer import CuratedTransformer
-
-    words, inner = state[PREFIX + "embeddings.word_embeddings.weight"], state[PREFIX + "layers.0.ffn.intermediate.weight"]
-    width = words.shape[1]
-    config = BertConfig(
-        embedding_width=width, hidden_width=width, intermediate_width=inner.shape[0], vocab_size=len(words),
-        num_attention_heads=heads, num_hidden_layers=1 + max(int(name.split(".")[2]) for name in state if ".layers." in name),
-        max_position_embeddings=len(state[PREFIX + "embeddings.position_embeddings.weight"]),
+    width = state[WORDS].shape[1]
+    wrapped = _curated(
+        width, len(state[PREFIX + "layers.0.ffn.intermediate.weight"]), vocab_size=len(state[WORDS]), num_attention_heads=heads,
+        num_hidden_layers=count_layers(state), max_position_embeddings=len(state[PREFIX + "embeddings.position_embeddings.weight"]),
     )  # fmt: skip
-    wrapped: Any = CuratedTransformer(BertEncoder(config))
     wrapped.load_state_dict(state)
     quicken(wrapped, dropout=dropout)
     bert = wrapped.curated_encoder
@@ -319,23 +307,24 @@ def _model(state: dict[str, Tensor], like: Tensor, *, dropout: float, frozen: in
     return reader
 
 
-def read_weights(encoder: Path) -> dict[str, Tensor]:
-    """RETURNS (dict[str, Tensor]): A folder's weights by their names in the curated transformers, 32 bits each. RAISES (PiiError): E106."""
+def _curated(width: int, inner: int, **settings: int) -> Any:
     from curated_transformers.models.bert import BertConfig, BertEncoder
     from curated_transformers.models.curated_transformer import CuratedTransformer
-    from curated_transformers.models.hf_util import convert_pretrained_model_for_encoder
 
-    weights = find_weights(encoder)
-    if weights is None:
-        raise PiiError(Errors.E106, path=str(encoder), names=" or ".join(WEIGHTS))
+    return CuratedTransformer(
+        BertEncoder(BertConfig(embedding_width=width, hidden_width=width, intermediate_width=inner, **settings))
+    )
+
+
+def read_weights(encoder: Path) -> dict[str, Tensor]:
+    """RETURNS (dict[str, Tensor]): A folder's weights by their names in the curated transformers, 32 bits each. RAISES (PiiError): E106."""
+    weights = need_weights(encoder)
     if weights.suffix == ".pt":
-        return {key: value.float() for key, value in torch.load(weights, map_location="cpu", weights_only=True).items()}
+        return read_torch(weights)
+    from curated_transformers.models.hf_util import convert_pretrained_model_for_encoder
     from safetensors.torch import load_file
 
-    tiny = BertConfig(
-        embedding_width=2, hidden_width=2, intermediate_width=2, num_attention_heads=1, num_hidden_layers=1, vocab_size=2
-    )
-    kind: Any = CuratedTransformer(BertEncoder(tiny))  # says which names to expect
+    kind = _curated(2, 2, num_attention_heads=1, num_hidden_layers=1, vocab_size=2)  # says which names to expect
     return dict(convert_pretrained_model_for_encoder(kind, OrderedDict(load_file(weights))))
 
 
@@ -350,14 +339,9 @@ def to_reader(model: ReaderModel, vocabulary: list[str], *, quantized: bool = Tr
     quantized (bool): 8 bits instead of half precision. heads (int): Of attention.
     """
     state = {PREFIX + name: value.float().cpu().numpy() for name, value in model.encoder.curated_encoder.state_dict().items()}  # type: ignore[union-attr]
-    name = PREFIX + "embeddings.word_embeddings.weight"
-    state[name] = state[name].copy()
-    state[name][[vocabulary.index(piece) for piece in PLACEHOLDERS]] = model.placeholders.detach().cpu().numpy()
-    parts = {
-        "attention": model.attention.weight[0], "attention_bias": model.attention.bias[0], "hidden": model.hidden.weight,
-        "hidden_bias": model.hidden.bias, "output": model.output.weight, "output_bias": model.output.bias,
-    }  # fmt: skip
-    head = Head(**{key: value.detach().cpu().numpy() for key, value in parts.items()})
+    state[WORDS] = state[WORDS].copy()
+    state[WORDS][[vocabulary.index(piece) for piece in PLACEHOLDERS]] = model.placeholders.detach().cpu().numpy()
+    head = Head(**{name: value.cpu().numpy() for name, value in model.head().items()})
     return PersonReader(encoder_graph(state, heads=heads, quantized=quantized), vocabulary, head)
 
 
@@ -368,12 +352,7 @@ def loss_of(logits: Tensor, allowed: Tensor) -> Tensor:
 
 
 def train(
-    model: ReaderModel,
-    texts: Sequence[Text],
-    dev: Sequence[Text],
-    settings: Settings,
-    *,
-    checkpoint: Path | None = None,
+    model: ReaderModel, texts: Sequence[Text], dev: Sequence[Text], settings: Settings, *, checkpoint: Path | None = None
 ) -> list[dict[str, Any]]:
     """RETURNS (list[dict[str, Any]]): The log: per epoch loss, seconds, and the figures of `accuracy` on `dev`, which chooses nothing.
 
@@ -402,8 +381,7 @@ def train(
             share = min(step / (0.06 * total), max(0.02, (total - step) / (0.94 * total)))
             for group, rate in zip(optimizer.param_groups, rates, strict=True):
                 group["lr"] = rate * share
-            logits = model(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed))
-            loss = loss_of(logits, batch.allowed)
+            loss = loss_of(model(batch), batch.allowed)
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
@@ -417,14 +395,8 @@ def train(
         told.append({"epoch": epoch + 1, **loss_and_time, **accuracy(model, dev, settings)})
         logger.info("%s", json.dumps(told[-1]))
         if checkpoint is not None:
-            state = {
-                "model": model.state_dict(),
-                "optimizer": optimizer.state_dict(),
-                "step": step,
-                "told": told,
-                "per_epoch": per_epoch,
-            }
-            torch.save({**state, "settings": asdict(settings)}, checkpoint.with_suffix(".part"))
+            state = {"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "told": told}
+            torch.save({**state, "per_epoch": per_epoch, "settings": asdict(settings)}, checkpoint.with_suffix(".part"))
             os.replace(checkpoint.with_suffix(".part"), checkpoint)
     return told
 
@@ -435,7 +407,7 @@ def accuracy(model: ReaderModel, texts: Sequence[Text], settings: Settings) -> d
     counts = numpy.zeros((len(CLASSES), len(CLASSES)), dtype="i8")
     with torch.no_grad():
         for batch in (batch.on(model.placeholders.device.type) for batch in batches(texts, None, settings)):
-            found = model(batch.pieces, batch.lengths, batch.spans, batch.owners, len(batch.allowed)).argmax(dim=1)
+            found = model(batch).argmax(dim=1)
             sure = batch.allowed.sum(dim=1) == 1
             numpy.add.at(counts, (batch.allowed.argmax(dim=1)[sure].cpu().numpy(), found[sure].cpu().numpy()), 1)
     right, sums = counts.diagonal(), counts.sum(axis=0) + counts.sum(axis=1)
@@ -466,8 +438,7 @@ def train_reader(
     dev = read_texts(corpora[0] / "dev.spacy", nlp, pieces, settings)
     n_pieces, n_people = sum(len(t.blinded.pieces) for t in texts), sum(t.blinded.n_persons for t in texts)
     logger.info("%d texts, %d pieces, %d people; dev: %d texts", len(texts), n_pieces, n_people, len(dev))
-    options: dict[str, Any] = {name: getattr(settings, name) for name in ("seed", "dropout", "frozen")}
-    model = from_reader(shipped, **options) if shipped else new_model(encoder, **options)
+    model = new_model(shipped or encoder, seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)
     if source and not shipped:
         model.load_state_dict(torch.load(source, map_location=device, weights_only=True)["model"])
     log = train(model.to(device), texts, dev, settings, checkpoint=out / "checkpoint.pt")

@@ -82,4 +82,6 @@ def test_commands_run_without_a_shell():
     assert all(set(steps) <= names for steps in project["workflows"].values())
     for command in project["commands"]:
         for line in command["script"]:
-            assert line.startswith(("python -m ", "pii-edu ")) and not set("|&;<>*`") & set(re.sub(r"\$\{vars\.\w+\}", "", line)), line
+            assert line.startswith(("python -m ", "pii-edu ")) and not set("|&;<>*`") & set(
+                re.sub(r"\$\{vars\.\w+\}", "", line)
+            ), line
