@@ -37,10 +37,8 @@ def test_a_text_is_read_as_the_detector_reads_it(teachers):
     nlp = spacy.load(teachers[0])
     said = list(said_by(nlp, [*TEXTS, ""], batch_size=2))
     assert [len(one) for one in said] == [len(nlp.make_doc(text)) for text in [*TEXTS, ""]]
-    doc = nlp.make_doc(TEXTS[0])
-    doc = nlp.get_pipe("transformer")(doc)
+    doc = nlp.get_pipe("transformer")(nlp.make_doc(TEXTS[0]))
     assert numpy.allclose(said[0], nlp.get_pipe("pii_ner").predict([doc])[0], atol=1e-5)
-    assert numpy.allclose(said[0].sum(axis=1), 1, atol=1e-4)
 
 
 def test_gold_keeps_the_mean_of_all_teachers_and_what_it_was(teachers):
@@ -82,33 +80,23 @@ def test_a_student_says_what_its_teachers_say_without_any_gold(teachers, tmp_pat
     assert losses["pii_ner"] < 0.2
 
 
-@pytest.mark.parametrize(
-    ("settings", "n", "code"),
-    [({}, 0, "E311"), ({"alpha": 1.5}, 1, "E311"), ({"temperature": 0.0}, 1, "E311")],
-)
-def test_settings_out_of_range_are_refused(teachers, settings, n, code):
-    with pytest.raises(PiiError) as error:
-        teach([], [spacy.load(teachers[0])] * n, **settings)
-    assert error.value.code == code
-
-
-def test_teachers_must_be_detectors_of_the_same_labels(teachers, tmp_path):
-    nlp = spacy.load(teachers[0])
+def test_what_cannot_teach_is_a_coded_error(teachers, tmp_path):
+    nlp, other = map(spacy.load, teachers)
     doc = nlp.make_doc(TEXTS[0])
-    with pytest.raises(PiiError) as error:
-        teach([doc], [nlp, spacy.blank("en")])
-    assert error.value.code == "E706" and "pii" not in doc.spans
-    other = spacy.load(teachers[1])
+    for settings, found, code in (
+        ({}, [], "E311"), ({"alpha": 1.5}, [nlp], "E311"), ({"temperature": 0.0}, [nlp], "E311"), ({}, [nlp, spacy.blank("en")], "E706"),
+    ):  # fmt: skip
+        with pytest.raises(PiiError, match=code):
+            teach([doc], found, **settings)
     other.get_pipe("pii_ner").cfg["labels"] = ["EMAIL"]
-    with pytest.raises(PiiError) as error:
+    with pytest.raises(PiiError, match="E309"):
         teach([doc], [nlp, other])
-    assert error.value.code == "E309"
-    with pytest.raises(PiiError) as error:
+    assert "pii" not in doc.spans
+    with pytest.raises(PiiError, match="E604"):
         teach_files([str(teachers[0])], [tmp_path / "no.spacy"], tmp_path / "x")
-    assert error.value.code == "E604"
 
 
-def test_the_mean_of_weights_is_written_into_the_first(tmp_path):
+def test_the_mean_of_weights_is_written_into_the_first():
     import torch
 
     first, second = (torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)) for _ in range(2))
