@@ -28,10 +28,9 @@ def find_weights(folder: Path) -> Path | None:
 
 def need_weights(folder: Path) -> Path:
     """RETURNS (Path): As `find_weights`. RAISES (PiiError): E106, if the folder holds none."""
-    weights = find_weights(folder)
-    if weights is None:
-        raise PiiError(Errors.E106, path=str(folder), names=" or ".join(WEIGHTS))
-    return weights
+    if weights := find_weights(folder):
+        return weights
+    raise PiiError(Errors.E106, path=str(folder), names=" or ".join(WEIGHTS))
 
 
 def read_torch(weights: Path) -> dict[str, Any]:

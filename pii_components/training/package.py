@@ -72,10 +72,9 @@ def assemble(
 ) -> Language:
     """Add the rules behind the trained components.
 
-    model (Path | str): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name: its encoder and detector are
-        taken as they are. settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`.
-    classifier, reader (bytes): Of `pii_context`, as `pii-edu evaluate crossval` and `role_encoder` write them; none if empty.
-    RETURNS (Language): The whole pipeline, not yet saved.
+    model (Path | str): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name. settings (dict | None): Config per
+    component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`. classifier, reader (bytes): Of `pii_context`, as `pii-edu
+    evaluate crossval` and `role_encoder` write them; none if empty. RETURNS (Language): The whole pipeline, not yet saved.
     """
     settings = settings or {}
     nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])

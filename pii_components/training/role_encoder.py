@@ -18,6 +18,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -42,10 +43,9 @@ from .onnx_export import PREFIX, WORDS, count_layers, encoder_graph, encoder_sta
 
 logger = logging.getLogger(__name__)
 
-# Texts to train on: people of labelled documents with placeholders for their names, and batches of them.
-
 _SPECIAL = 1000  # ids below are BERT's own, punctuation and placeholders
 _MASK_PIECE = 103
+SOME_NAMES = ("maria", "john", "anna", "garcia", "smith", "brown")  # placeholders begin at the mean of their pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +183,9 @@ def _stack(group: Sequence[_Windows]) -> Batch:
         places += [(len(rows) + n, start, end, n_persons + owner) for n, start, end, owner in mentions]
         rows += map(torch.from_numpy, windows)
         n_persons += len(allowed)
+    spans, owners = torch.tensor(places).split((3, 1), dim=1)
     pieces, lengths = nn.utils.rnn.pad_sequence(rows, batch_first=True), torch.tensor([len(row) for row in rows])
-    spans = torch.tensor(places)
-    return Batch(pieces, lengths, spans[:, :3], spans[:, 3], torch.from_numpy(numpy.concatenate([item[2] for item in group])))
+    return Batch(pieces, lengths, spans, owners[:, 0], torch.from_numpy(numpy.concatenate([item[2] for item in group])))
 
 
 def _roughened(blinded: Blinded, rng: random.Random, settings: Settings) -> Blinded:
@@ -195,27 +195,19 @@ def _roughened(blinded: Blinded, rng: random.Random, settings: Settings) -> Blin
     noise = numpy.random.default_rng(rng.getrandbits(32))
     pieces = blinded.pieces.copy()
     names = pieces < 0
-    codes = -1 - pieces[names]
-    kinds, people = codes // PLACES, codes % PLACES
-    unknown = noise.random(len(kinds)) < 0.05
-    kinds = numpy.where(unknown & (kinds != NAME), NAME, kinds)
+    kinds, people = numpy.divmod(-1 - pieces[names], PLACES)
+    kinds[noise.random(len(kinds)) < 0.05] = NAME
     pieces[names] = -1 - (kinds * PLACES + numpy.asarray(order)[people])
-    hidden = (noise.random(len(pieces)) < settings.masked) & (pieces >= _SPECIAL)
-    pieces[hidden] = _MASK_PIECE
+    pieces[(noise.random(len(pieces)) < settings.masked) & (pieces >= _SPECIAL)] = _MASK_PIECE
     kept = blinded.mentions[noise.random(len(blinded.mentions)) >= settings.lost]
     return Blinded(pieces, kept if len(kept) else blinded.mentions, blinded.n_persons)
 
 
-# The model in torch, and what ships of it.
-
-SOME_NAMES = ("maria", "john", "anna", "garcia", "smith", "brown")  # placeholders begin at the mean of their pieces
-
-
 class ReaderModel(nn.Module):
-    """Encoder, placeholders and head in torch; see `context_reader.PersonReader` for what they do."""
+    """Encoder, placeholders and head in torch; see `context.role_encoder.PersonReader` for what they do. encoder (nn.Module): Of the curated
+    transformers. width (int): Of its vectors. like (Tensor): Where placeholders begin, `(width,)`."""
 
     def __init__(self, encoder: nn.Module, width: int, like: Tensor, *, hidden: int = 384, dropout: float = 0.1) -> None:
-        """encoder (nn.Module): Of the curated transformers. width (int): Of its vectors. like (Tensor): Where placeholders begin, `(width,)`."""
         super().__init__()
         self.encoder = encoder
         self.placeholders = nn.Parameter(like + 0.02 * torch.randn(3 * PLACES, width))
@@ -245,9 +237,8 @@ class ReaderModel(nn.Module):
     def head(self) -> dict[str, Tensor]:
         """RETURNS (dict[str, Tensor]): What stands behind the encoder, by the fields of `Head`; they share memory with the model."""
         layers = {"attention": self.attention, "hidden": self.hidden, "output": self.output}
-        found = {name: layer.weight for name, layer in layers.items()} | {
-            f"{k}_bias": layer.bias for k, layer in layers.items()
-        }
+        named = {**layers, **{f"{name}_bias": layer for name, layer in layers.items()}}
+        found = {name: layer.bias if name.endswith("_bias") else layer.weight for name, layer in named.items()}
         return {name: (value[0] if name.startswith("attention") else value).detach() for name, value in found.items()}
 
     def _encoded(self, pieces: Tensor, lengths: Tensor) -> Tensor:
@@ -283,7 +274,16 @@ def new_model(
     else:
         vocabulary, state = read_vocabulary(start), read_weights(start)
         places = state[WORDS][[vocabulary.index(name) for name in SOME_NAMES if name in vocabulary] or [0]]
-    model = _model(state, places.mean(dim=0), dropout=dropout, frozen=frozen, heads=heads)
+    width = state[WORDS].shape[1]
+    encoder = _curated(
+        width, len(state[PREFIX + "layers.0.ffn.intermediate.weight"]), vocab_size=len(state[WORDS]), num_attention_heads=heads,
+        num_hidden_layers=count_layers(state), max_position_embeddings=len(state[PREFIX + "embeddings.position_embeddings.weight"]),
+    )  # fmt: skip
+    encoder.load_state_dict(state)
+    quicken(encoder, dropout=dropout)
+    model = ReaderModel(encoder, width, places.mean(dim=0), dropout=dropout)
+    for kept in (encoder.curated_encoder.embeddings.word_embeddings, *encoder.curated_encoder.layers[:frozen]):
+        kept.requires_grad_(False)
     if isinstance(start, PersonReader):
         with torch.no_grad():
             model.placeholders.copy_(places)
@@ -292,28 +292,12 @@ def new_model(
     return model
 
 
-def _model(state: dict[str, Tensor], like: Tensor, *, dropout: float, frozen: int, heads: int) -> ReaderModel:
-    width = state[WORDS].shape[1]
-    wrapped = _curated(
-        width, len(state[PREFIX + "layers.0.ffn.intermediate.weight"]), vocab_size=len(state[WORDS]), num_attention_heads=heads,
-        num_hidden_layers=count_layers(state), max_position_embeddings=len(state[PREFIX + "embeddings.position_embeddings.weight"]),
-    )  # fmt: skip
-    wrapped.load_state_dict(state)
-    quicken(wrapped, dropout=dropout)
-    bert = wrapped.curated_encoder
-    reader = ReaderModel(wrapped, width, like, dropout=dropout)
-    for kept in (bert.embeddings.word_embeddings, *bert.layers[:frozen]):
-        kept.requires_grad_(False)
-    return reader
-
-
 def _curated(width: int, inner: int, **settings: int) -> Any:
     from curated_transformers.models.bert import BertConfig, BertEncoder
     from curated_transformers.models.curated_transformer import CuratedTransformer
 
-    return CuratedTransformer(
-        BertEncoder(BertConfig(embedding_width=width, hidden_width=width, intermediate_width=inner, **settings))
-    )
+    config = BertConfig(embedding_width=width, hidden_width=width, intermediate_width=inner, **settings)
+    return CuratedTransformer(BertEncoder(config))
 
 
 def read_weights(encoder: Path) -> dict[str, Tensor]:
@@ -329,7 +313,7 @@ def read_weights(encoder: Path) -> dict[str, Tensor]:
 
 
 def read_vocabulary(encoder: Path) -> list[str]:
-    """RETURNS (list[str]): The pieces of the encoder in a folder."""
+    """RETURNS (list[str]): The pieces of an encoder."""
     return (encoder / "vocab.txt").read_text("utf8").splitlines()
 
 
@@ -416,13 +400,7 @@ def accuracy(model: ReaderModel, texts: Sequence[Text], settings: Settings) -> d
 
 
 def train_reader(
-    corpora: Sequence[Path],
-    out: Path,
-    settings: Settings,
-    *,
-    encoder: Path = Path("assets/encoder"),
-    source: Path | None = None,
-    device: str = "cpu",
+    corpora: Sequence[Path], out: Path, settings: Settings, *, encoder: Path, source: Path | None = None, device: str = "cpu"
 ) -> None:
     """Train on folders with train.spacy and dev.spacy (of several, dev of the first), and write the reader, its checkpoint and told.json.
 
@@ -433,9 +411,9 @@ def train_reader(
     nlp.add_pipe("pii_context")
     shipped = PersonReader.from_bytes(source.read_bytes()) if source and source.suffix != ".pt" else None
     vocabulary = shipped.vocabulary if shipped else read_vocabulary(encoder)
-    pieces = pieces_of(vocabulary)
-    texts = [text for folder in corpora for text in read_texts(folder / "train.spacy", nlp, pieces, settings)]
-    dev = read_texts(corpora[0] / "dev.spacy", nlp, pieces, settings)
+    files = [corpora[0] / "dev.spacy", *(folder / "train.spacy" for folder in corpora)]
+    dev, *rest = (read_texts(file, nlp, pieces_of(vocabulary), settings) for file in files)
+    texts = list(chain.from_iterable(rest))
     n_pieces, n_people = sum(len(t.blinded.pieces) for t in texts), sum(t.blinded.n_persons for t in texts)
     logger.info("%d texts, %d pieces, %d people; dev: %d texts", len(texts), n_pieces, n_people, len(dev))
     model = new_model(shipped or encoder, seed=settings.seed, dropout=settings.dropout, frozen=settings.frozen)

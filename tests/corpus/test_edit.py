@@ -10,7 +10,6 @@ from pii_components.corpus.edit import (
     ALL,
     DETAILS,
     NAMES,
-    Filled,
     apply_edits,
     around_names,
     insert,
@@ -109,16 +108,6 @@ def test_substitute_sees_names_but_leaves_spans_alone():
     text, spans = substitute(r"(?<=[a-z.]) (?=[A-Z])")(TEXT, SPANS, RNG)
     assert text == "I amAna Lopez, ana@uni.edu.SeeSmith."
     assert values(text, spans) == ["Ana Lopez", "ana@uni.edu", "Smith"]
-
-
-def test_a_filled_text_is_cut_and_put_together():
-    filled = Filled(TEXT, SPANS)
-    cut = filled.cut(9, len(TEXT))
-    assert values(cut.text, cut.spans) == ["ana@uni.edu", "Smith"] and cut.unlabelled == ((0, 5),)
-    whole = filled.insert(cut, 28, before=" ")
-    assert values(whole.text, whole.spans) == ["Ana Lopez", "ana@uni.edu", "ana@uni.edu", "Smith", "Smith"]
-    assert values(whole.text, [(*place, "") for place in whole.unlabelled]) == ["Lopez"]
-    assert whole.map_prose(str.upper) == whole and filled.map_prose(str.upper).text == "I AM Ana Lopez, ana@uni.edu. SEE Smith."
 
 
 @pytest.mark.parametrize(
