@@ -1,8 +1,7 @@
 """Presidio, both ways: our findings in Presidio, its recognizers in our pipeline, our surrogates among its operators.
 
-    from pii_components.presidio import StudentPiiRecognizer, build_analyzer
-    analyzer = build_analyzer()
-    analyzer.analyze("My name is Ana Lopez.", language="en")
+    from pii_components.presidio import build_analyzer
+    build_analyzer().analyze("My name is Ana Lopez.", language="en")
 
 Presidio is imported when a name is first asked for, because every `spacy.blank()` in the environment imports this module: the entry
 point `pii_edu_presidio` makes `StudentPiiRecognizer` known to a process that uses Presidio, so that YAML alone can name it. Presidio
@@ -23,27 +22,16 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
-_HOMES = {
-    "engine": ("PiiEduNlpEngine",),
-    "operators": ("PiiEduAnonymizer", "PiiEduDeanonymizer", "hips_operators", "register_operators"),
-    "recognizer": ("StudentPiiRecognizer", "build_analyzer"),
-    "settings": ("config_path", "read_config"),
-}
 __all__ = [
-    "PiiEduAnonymizer",
-    "PiiEduDeanonymizer",
-    "PiiEduNlpEngine",
-    "StudentPiiRecognizer",
-    "build_analyzer",
-    "config_path",
-    "hips_operators",
-    "read_config",
-    "register_operators",
-]
-
-
-def _announce() -> None:
-    """Called by spaCy, by way of the entry point's name; does nothing."""
+    "PiiEduAnonymizer", "PiiEduDeanonymizer", "PiiEduNlpEngine", "StudentPiiRecognizer", "build_analyzer", "config_path",
+    "hips_operators", "read_config", "register_operators",
+]  # fmt: skip
+_HOMES = {
+    **dict.fromkeys(("PiiEduAnonymizer", "PiiEduDeanonymizer", "hips_operators", "register_operators"), ".operators"),
+    **dict.fromkeys(("StudentPiiRecognizer", "build_analyzer"), ".recognizer"),
+    **dict.fromkeys(("config_path", "read_config"), ".settings"),
+    "PiiEduNlpEngine": ".engine",
+}
 
 
 def __getattr__(name: str) -> Any:
@@ -54,8 +42,7 @@ def __getattr__(name: str) -> Any:
                 import_module(".recognizer", __name__)
             except (ImportError, AttributeError) as err:  # another Presidio: spaCy has to work all the same
                 logger.warning("StudentPiiRecognizer is not available with this version of Presidio (%s)", type(err).__name__)
-        return _announce
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f".{home}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return lambda: None
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name], __name__), name)

@@ -12,6 +12,7 @@ so that the context words of other recognizers work; and asking whether a word i
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -24,7 +25,7 @@ from spacy.tokens import Doc, Span
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS, NAME_LABELS
-from ..spans import Candidate, read_spans, write_spans
+from ..spans import read_spans, write_spans
 from .settings import PRESIDIO, Naming, presidio_needed, refuse_unknown
 
 presidio_needed("The Presidio recognizer")
@@ -64,13 +65,10 @@ class Pipeline:
         if not isinstance(max_chars, int) or isinstance(max_chars, bool) or max_chars < 1000:
             raise PiiError(Errors.E801, name="max_chars", value=max_chars, allowed="a whole number from 1000")
         check_source(source, language=language)
-        if isinstance(source, Language):
-            nlp = source
-        else:
-            try:
-                nlp = spacy.load(source, exclude=[_NOT_NEEDED])
-            except (ImportError, OSError, ValueError) as err:
-                raise PiiError(Errors.E805, pipeline=Path(source).name, reason=type(err).__name__) from err
+        try:
+            nlp = source if isinstance(source, Language) else spacy.load(source, exclude=[_NOT_NEEDED])
+        except (ImportError, OSError, ValueError) as err:
+            raise PiiError(Errors.E805, pipeline=name_of(source), reason=type(err).__name__) from err
         metas = {name: nlp.get_pipe_meta(name) for name in nlp.pipe_names}
         if not any("doc.spans" in meta.assigns for meta in metas.values()):
             raise PiiError(Errors.E807, pipeline=name_of(nlp), pipes=", ".join(nlp.pipe_names) or "nothing")
@@ -78,18 +76,16 @@ class Pipeline:
         return cls(nlp, min(max_chars, nlp.max_length), disable)
 
     def doc(self, text: str) -> Doc:
-        """RETURNS (Doc): Of the whole text. RAISES (PiiError): E808, E809 for what is no text."""
+        """The Doc of the whole text. RAISES (PiiError): E808, E809 for what is no text."""
         return join([self.nlp(part, disable=self.disable) for part in cut(checked_text(text), self.max_chars)])
 
     def docs(
         self, texts: Iterable[tuple[str, Any]], *, batch_size: int | None = None, n_process: int = 1
     ) -> Iterator[tuple[Doc, Any]]:
-        """YIELDS (tuple[Doc, Any]): Of a stream by `nlp.pipe`, in order, each with what came with its text. RAISES (PiiError): E808, E809."""
+        """Docs of a stream by `nlp.pipe`, in order, each with what came with its text. RAISES (PiiError): E808, E809."""
+        options: dict[str, Any] = {"batch_size": batch_size, "n_process": n_process, "disable": list(self.disable)}
         parts: list[Doc] = []
-        piped = self.nlp.pipe(
-            self._parts(texts), as_tuples=True, batch_size=batch_size, n_process=n_process, disable=list(self.disable)
-        )
-        for doc, (last, context) in piped:
+        for doc, (last, context) in self.nlp.pipe(self._parts(texts), as_tuples=True, **options):
             parts.append(doc)
             if last:
                 yield join(parts), context
@@ -98,14 +94,13 @@ class Pipeline:
     def _parts(self, texts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, tuple[bool, Any]]]:
         for text, context in texts:
             *before, last = cut(checked_text(text), self.max_chars)
-            for part in before:
-                yield part, (False, None)
+            yield from ((part, (False, None)) for part in before)
             yield last, (True, context)
 
 
 def memory_zone(nlp: Language) -> AbstractContextManager[Any]:
-    """RETURNS (AbstractContextManager): Frees the words of its texts at the end; no Doc may be used after it. Does nothing where a
-    tokenizer has a cache that would point into what is gone."""
+    """Frees the words of its texts at the end; no Doc may be used after it. Does nothing where a tokenizer has a cache that would
+    point into what is gone."""
     fine = type(nlp.tokenizer) is Tokenizer or hasattr(nlp.tokenizer, "memory_zone")
     return nlp.memory_zone() if fine else nullcontext()
 
@@ -120,7 +115,7 @@ def check_source(source: Source, *, language: str = "") -> None:
     if isinstance(source, Language):
         spoken = source.lang
     elif not (spacy.util.is_package(str(source)) or Path(source).is_dir()):
-        raise PiiError(Errors.E804, pipeline=Path(source).name)
+        raise PiiError(Errors.E804, pipeline=name_of(source))
     else:
         spoken = meta_of(source).get("lang", "")
     if language and spoken and spoken != language:
@@ -128,7 +123,7 @@ def check_source(source: Source, *, language: str = "") -> None:
 
 
 def meta_of(source: Source) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): meta.json of a pipeline, without loading it; empty if it cannot be read."""
+    """meta.json of a pipeline, without loading it; empty if it cannot be read."""
     if isinstance(source, Language):
         return source.meta
     path = spacy.util.get_package_path(str(source)) if spacy.util.is_package(str(source)) else Path(source)
@@ -139,19 +134,19 @@ def meta_of(source: Source) -> dict[str, Any]:
 
 
 def found_labels(source: Source) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Labels that a pipeline says it finds, in our order; all of ours where it does not say. Names are
+    """Labels that a pipeline says it finds, in our order; all of ours where it does not say. Names are
     always among them: cue words find them where no model does, and that component has no list."""
     said = {label for labels in meta_of(source).get("labels", {}).values() for label in labels if label in LABELS}
     return tuple(label for label in LABELS if label in said or label in NAME_LABELS) if said else LABELS
 
 
 def name_of(source: Source) -> str:
-    """RETURNS (str): The name of a pipeline, without the folders above it."""
+    """The name of a pipeline, without the folders above it."""
     return f"{source.lang}_{source.meta['name']}" if isinstance(source, Language) else Path(source).name
 
 
 def checked_text(text: Any) -> str:
-    """RETURNS (str): The text. RAISES (PiiError): E808 for what is no text, E809 for half of a surrogate pair."""
+    """RETURNS (str): The same. RAISES (PiiError): E808 for what is no text, E809 for half of a surrogate pair."""
     if not isinstance(text, str):
         raise PiiError(Errors.E808, type=type(text).__name__)
     try:
@@ -162,13 +157,8 @@ def checked_text(text: Any) -> str:
 
 
 def cut(text: str, most: int) -> list[str]:
-    """RETURNS (list[str]): Parts of at most so many characters, one at least, cut at line breaks or else at a space; together they are
-    the text.
-
-        |<-------------- most --------------->|
-        ... paragraph ...\n\n ... paragraph ...\n\n ... para
-                              ^ searched from the end, in its last half ^
-    """
+    """Parts of at most so many characters, one at least, cut at line breaks or else at a space in their last half; together they are
+    the text."""
     parts, start = [], 0
     while len(text) - start > most:
         end = start + most
@@ -183,24 +173,23 @@ def cut(text: str, most: int) -> list[str]:
 
 
 def join(docs: list[Doc]) -> Doc:
-    """RETURNS (Doc): One for the parts of a text, with `doc.spans["pii"]`, scores, roles and reasons; one alone as it is."""
+    """One Doc for the parts of a text, with `doc.spans["pii"]`, scores, roles and reasons; one alone as it is."""
     if len(docs) == 1:
         return docs[0]
-    moved: list[Candidate] = []
-    words: list[str] = []
-    spaces: list[bool] = []
-    for doc in docs:
-        offset = len(words)
-        moved += [replace(cand, start=cand.start + offset, end=cand.end + offset) for cand in read_spans(doc)]
-        words += [token.text for token in doc]
-        spaces += [bool(token.whitespace_) for token in doc]
-    whole = Doc(docs[0].vocab, words=words, spaces=spaces)
+    starts = [0, *accumulate(len(doc) for doc in docs)]
+    moved = [
+        replace(cand, start=cand.start + offset, end=cand.end + offset)
+        for offset, doc in zip(starts, docs, strict=False)
+        for cand in read_spans(doc)
+    ]
+    words = [token.text for doc in docs for token in doc]
+    whole = Doc(docs[0].vocab, words=words, spaces=[bool(token.whitespace_) for doc in docs for token in doc])
     write_spans(whole, moved)
     return whole
 
 
 def artifacts_of(doc: Doc, engine: Any, language: str, entities: list[Span], scores: list[float] | None = None) -> NlpArtifacts:
-    """RETURNS (NlpArtifacts): What Presidio wants to know of a document; words as they stand, where there are no lemmas."""
+    """What Presidio wants to know of a document; words as they stand, where there are no lemmas."""
     lemmas = [token.lemma_ or token.lower_ for token in doc]
     return NlpArtifacts(entities, doc, [token.idx for token in doc], lemmas, engine, language, scores)
 
@@ -287,28 +276,23 @@ class PiiEduNlpEngine(SpacyNlpEngine):
             yield (doc.text, artifacts, context) if as_tuples else (doc.text, artifacts)
 
     def memory_zone(self, language: str = "en") -> AbstractContextManager[Any]:
-        """RETURNS (AbstractContextManager): For a request of a service: the words of its texts are freed at its end. Artifacts may not
-        be used after it."""
+        """For a request of a service: the words of its texts are freed at its end. Artifacts may not be used after it."""
         return memory_zone(self._pipeline(language).nlp)
 
     def get_supported_entities(self) -> list[str]:
         """RETURNS (list[str]): What the entities of `NlpArtifacts` may be called."""
         ignored = set(self.ner_model_configuration.labels_to_ignore or ())
         names = self.ner_model_configuration.model_to_presidio_entity_mapping or {}
-        labels = dict.fromkeys(label for source in self._sources.values() for label in found_labels(source))
-        entities = (names.get(label, label) for label in labels if label not in ignored)
-        return list(dict.fromkeys(entity for entity in entities if entity not in ignored))
+        labels = [label for source in self._sources.values() for label in found_labels(source) if label not in ignored]
+        return [entity for entity in dict.fromkeys(names.get(label, label) for label in labels) if entity not in ignored]
 
     def get_supported_languages(self) -> list[str]:
-        """RETURNS (list[str]): Two letters each."""
         return list(self._sources)
 
     def is_stopword(self, word: str, language: str) -> bool:
-        """RETURNS (bool): Whether it is a stop word of the language."""
         return word.lower() in self._pipeline(language).nlp.Defaults.stop_words
 
     def is_punct(self, word: str, language: str) -> bool:
-        """RETURNS (bool): Whether it is punctuation."""
         return is_punct(word)
 
     def _pipeline(self, language: str) -> Pipeline:

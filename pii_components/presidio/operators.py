@@ -17,21 +17,23 @@ operators as a `DocumentPlan`. What an operator knows decides what is linked:
 
 import hmac
 import threading
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypedDict, Unpack
+from typing import Any, ClassVar, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS, PRIORITY, role_of
+from ..offsets import Replacement, apply_replacements
 from ..profiles import KEEP, PSEUDONYM, REMOVE, TAG, Profile, shipped_profiles
 from ..surrogates.header import HEADER
 from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, Chance, check_key, load_key
 from ..surrogates.owners import detail_roles
 from ..surrogates.plan import plan
 from ..surrogates.values import Item
+from ..vault.vault import Entry, Hidden, Release, Vault
 from .settings import label_of, presidio_needed
 
 presidio_needed("the operators", package="presidio_anonymizer")
@@ -39,9 +41,6 @@ presidio_needed("the operators", package="presidio_anonymizer")
 from presidio_anonymizer import AnonymizerEngine, ConflictResolutionStrategy, DeanonymizeEngine, OperatorConfig  # noqa: E402
 from presidio_anonymizer.entities import EngineResult, InvalidParamError, OperatorResult, RecognizerResult  # noqa: E402
 from presidio_anonymizer.operators import Operator, OperatorType  # noqa: E402
-
-if TYPE_CHECKING:
-    from ..vault.vault import Entry, Vault
 
 HIPS, PSEUDO, REIDENTIFY = "hips", "pseudonym", "reidentify"
 DOCUMENT, CORPUS, THREAD = "document", "corpus", "thread:"
@@ -55,7 +54,7 @@ _ENGINE = AnonymizerEngine()
 # A vault is one file with one position, and a service has threads.
 _VAULT_LOCK = threading.Lock()
 # Parameters of `hips` and `pseudonym`: the types that a user may give, and how an error calls them.
-_TYPES: dict[str, tuple[tuple[type, ...], str]] = {
+_PARAMS: dict[str, tuple[tuple[type, ...], str]] = {
     "key": ((bytes, str, type(None)), "text or bytes"),
     "profile": ((str, Path, Profile, Mapping), "a profile's name or its settings"),
     "scope": ((str, type(None)), "text"),
@@ -77,63 +76,25 @@ def _expect(operator: str, name: str, value: object, types: tuple[type, ...], ex
         raise OperatorError(Errors.E832, operator=operator, name=name, type=type(value).__name__, expected=expected)
 
 
-class Bound(TypedDict, total=False):
-    """Parameters of `hips` and `pseudonym`, as a user gives them; see `HipsOperator`."""
+def _check_place(text: str, start: int, end: int) -> None:
+    if not 0 <= start <= end <= len(text):
+        raise OperatorError(Errors.E838, start=start, end=end, length=len(text))
 
-    key: bytes | str | None
-    profile: str | Path | Profile | Mapping[str, Any] | None
-    scope: str | None
-    reserved: bool | None
-    labels: Mapping[str, str] | None
+
+def _refuse_headers(profile: Profile) -> None:
+    if profile.header == REMOVE:
+        raise OperatorError(Errors.E834, profile=profile.name)
 
 
 @dataclass(frozen=True, slots=True)
 class SurrogateSettings:
-    """What surrogates depend on, beside the document: `Bound`, checked."""
+    """What surrogates depend on, beside the document; see `HipsOperator`, which makes it of its parameters."""
 
     key: bytes = field(repr=False)
     profile: Profile
     scope: str
     reserved: bool | None
     labels: Mapping[str, str]
-
-    @classmethod
-    def of(cls, operator: str, given: Mapping[str, Any], *, document: bool) -> "SurrogateSettings":
-        """Check what a user gave. document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
-
-        RAISES (OperatorError): E830, E832, E833; E002, E402, E422 to E426 for key, profile and labels.
-        """
-        values: dict[str, Any] = {name: given.get(name) for name in _TYPES} | {"profile": given.get("profile", "crapii")}
-        for name, (types, expected) in _TYPES.items():
-            _expect(operator, name, values[name], types, expected)
-        key, labels = values["key"], dict(values["labels"] or {})
-        try:
-            secret = load_key(env=KEY_ENV) if key is None else key.strip().encode("utf8") if isinstance(key, str) else key
-            if secret is None:
-                raise PiiError(Errors.E830, operator=operator, least=MIN_KEY_BYTES, env=KEY_ENV)
-            for label in labels.values():
-                if label not in LABELS:
-                    raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
-            profile = _profile(values["profile"])
-            scope = values["scope"] or (profile.scope if document else CORPUS)
-            if scope in ("thread", THREAD) or (scope == DOCUMENT and not document):
-                raise PiiError(Errors.E833, operator=operator, scope=scope)
-            return cls(check_key(secret, source="the parameter key"), profile, scope, values["reserved"], labels)
-        except PiiError as err:
-            raise OperatorError(str(err).replace("{", "{{").replace("}", "}}")) from None
-
-    def chance(self, text: str) -> Chance:
-        """RETURNS (Chance): Key and scope of a document, as `hips_surrogate` has them."""
-        if self.scope == DOCUMENT:
-            return Chance(self.key, "document:" + Chance(self.key).digest("document", text).hex())
-        return Chance(self.key, self.scope)
-
-    def action(self, operator: str, label: str, role: str) -> str:
-        """RETURNS (str): One of `profiles.ACTIONS`. operator (str): "hips", "pseudonym", or "" for one that is not ours."""
-        action = self.profile.action(label, role)
-        if action != KEEP and operator == PSEUDO:
-            return PSEUDONYM
-        return action if operator else TAG
 
 
 _load_profile = cache(Profile.load)
@@ -152,58 +113,43 @@ def _profile(value: str | Path | Profile | Mapping[str, Any]) -> Profile:
 
 
 class EntitySpan(NamedTuple):
-    """A span that an analyzer found: characters, Presidio's name for its type, our label."""
+    """A span that an analyzer found: characters, Presidio's name for its type, our label, and what will stand in its place."""
 
     start: int
     end: int
     entity: str
     label: str
-
-
-class PlannedSpan(NamedTuple):
-    """What stands in the place of a span."""
-
-    start: int
-    end: int
-    entity: str
-    new: str
+    new: str = ""
 
 
 class DocumentPlan:
     """What becomes of each span of a document; made by `plan_document`. text (str): The document. rows: Sorted."""
 
-    def __init__(self, text: str, rows: Sequence[PlannedSpan]) -> None:
+    def __init__(self, text: str, rows: Sequence[EntitySpan]) -> None:
         self.text, self.rows = text, rows
         self.headers = [row for row in rows if row.entity == HEADER]  # that the profile removes
-        self._starts = [row.start for row in rows]
-        self._by_text: dict[tuple[str, str], str] = {}
-        for start, end, entity in [*(row[:3] for row in rows), *self._merged()]:
-            self._by_text.setdefault((entity, text[start:end]), self.at(start, end, entity) or "")
 
     def at(self, start: int, end: int, entity: str) -> str | None:
-        """RETURNS (str | None): The new text of a stretch, one span or several of one type that were merged, with what stands between them as
-        it was; None if no span of the type lies in it."""
-        out, last, any_here = "", start, False
-        for row in self.rows[bisect_left(self._starts, start) : bisect_left(self._starts, max(end, start + 1))]:
-            if row.entity == entity and row.end <= end:
-                out += self.text[last : row.start] + row.new
-                last, any_here = row.end, True
-        return out + self.text[last:end] if any_here else None
+        """The new text of a stretch, one span or several of one type that were merged, with what stands between them as it was; None if
+        no span of the type lies in it."""
+        inside = [
+            Replacement(row.start - start, row.end - start, row.new)
+            for row in self.rows
+            if row.entity == entity and start <= row.start < max(end, start + 1) and row.end <= end
+        ]
+        return apply_replacements(self.text[start:end], inside)[0] if inside else None
 
     def of(self, entity: str, old: str) -> str | None:
-        """RETURNS (str | None): As `at`, by what stands there; the first one's where two people have the same text."""
-        return self._by_text.get((entity, old))
-
-    def _merged(self) -> Iterator[tuple[int, int, str]]:
-        """YIELDS (tuple): Neighbours of one type with nothing but spaces between them, which Presidio makes one span."""
-        first: PlannedSpan | None = None
-        for row, after in zip(self.rows, [*self.rows[1:], None], strict=True):
-            first = first or row
-            between = self.text[row.end : after.start] if after and after.entity == row.entity else ""
-            if not between or between.strip(" "):
-                if first is not row:
-                    yield first.start, row.end, row.entity
-                first = None
+        """As `at`, by what stands there; the first one's where two people have the same text."""
+        spans = [(row.start, row.end) for row in self.rows if row.entity == entity]
+        merged = spans[:1]  # neighbours with nothing but spaces between them, which Presidio makes one span
+        for start, end in spans[1:]:
+            between = self.text[merged[-1][1] : start]
+            if between and not between.strip(" "):
+                merged[-1] = merged[-1][0], end
+            else:
+                merged.append((start, end))
+        return next((self.at(start, end, entity) for start, end in spans + merged if self.text[start:end] == old), None)
 
 
 def plan_document(
@@ -214,59 +160,49 @@ def plan_document(
     how (Mapping[str, str]): Entity -> "hips" or "pseudonym"; others are another operator's business, and no surrogate is like them.
     RETURNS (DocumentPlan): A row for each span of those entities, kept ones too, and for each header that the profile removes.
     """
-    ordered = sorted(found, key=lambda f: (f.start, f.end))
-    roles = [role_of(f.label) for f in ordered]
-    if settings.profile.by_role:
-        roles = detail_roles(text, [(f.start, f.end, f.label) for f in ordered])
-    items = [
-        Item(f.start, f.end, f.label, settings.action(how.get(f.entity, ""), f.label, role))
-        for f, role in zip(ordered, roles, strict=True)
-    ]
-    replacements = plan(
-        text,
-        items,
-        profile=settings.profile,
-        chance=settings.chance(text),
-        reserved=settings.reserved,
-        local=settings.scope == DOCUMENT,
-    )
+    ordered, profile, items = sorted(found), settings.profile, []
+    roles = [role_of(span.label) for span in ordered]
+    if profile.by_role:
+        roles = detail_roles(text, [(span.start, span.end, span.label) for span in ordered])
+    for span, role in zip(ordered, roles, strict=True):
+        action = profile.action(span.label, role) if span.entity in how else TAG
+        if action != KEEP and how.get(span.entity) == PSEUDO:
+            action = PSEUDONYM
+        items.append(Item(span.start, span.end, span.label, action))
+    chance, local = Chance(settings.key, settings.scope), settings.scope == DOCUMENT
+    if local:
+        chance = chance.within("document:" + chance.digest("document", text).hex())
+    replacements = plan(text, items, profile=profile, chance=chance, reserved=settings.reserved, local=local)
     new_at = {(rep.start, rep.end): rep.new for rep in replacements if rep.label != HEADER}
-    rows = gone = [PlannedSpan(rep.start, rep.end, HEADER, rep.new) for rep in replacements if rep.label == HEADER]
-    rows = rows + [
-        PlannedSpan(span.start, span.end, span.entity, new_at.get((span.start, span.end), text[span.start : span.end]))
+    headers = [EntitySpan(rep.start, rep.end, HEADER, HEADER, rep.new) for rep in replacements if rep.label == HEADER]
+    rows = [
+        span._replace(new=new_at.get((span.start, span.end), text[span.start : span.end]))
         for span in ordered
-        if how.get(span.entity) and not any(header.start <= span.start < header.end for header in gone)
+        if span.entity in how and not any(header.start <= span.start < header.end for header in headers)
     ]
-    return DocumentPlan(text, sorted(rows, key=lambda row: (row.start, row.end)))
+    return DocumentPlan(text, sorted(headers + rows))
 
 
 def found_in(
     text: str, results: Sequence[Any], labels: Mapping[str, str], *, conflict_resolution: ConflictResolutionStrategy = MERGE
 ) -> list[EntitySpan]:
-    """RETURNS (list[EntitySpan]): What Presidio will anonymize, sorted, conflicts resolved in its own way, neighbours not yet merged; a result
-    that says our label keeps it. labels: Entity -> our label. RAISES (OperatorError): E838 for a span outside of the text."""
-    copies = sorted(_ENGINE._copy_recognizer_results(list(results)), key=lambda r: (r.start, r.end))
+    """What Presidio will anonymize, sorted, conflicts resolved in its own way, neighbours not yet merged; a result that says our label keeps
+    it. labels: Entity -> our label. RAISES (OperatorError): E838 for a span outside of the text."""
     said: dict[tuple[int, int, str], str] = {}
     for result in results:
         ours = (getattr(result, "recognition_metadata", None) or {}).get(LABEL_KEY)
         if ours in LABELS and result.entity_type not in labels:
             said[result.start, result.end, result.entity_type] = ours
+    copies = sorted(_ENGINE._copy_recognizer_results(list(results)), key=lambda r: (r.start, r.end))
     found = []
     for result in _ENGINE._remove_conflicts_and_get_text_manipulation_data(copies, conflict_resolution):
-        start, end, entity = result.start, result.end, result.entity_type
+        start, end, entity = place = result.start, result.end, result.entity_type
         _check_place(text, start, end)
-        label: str | None = said.get((start, end, entity))
-        if label is None:
-            # Presidio has made one of several, or has cut one: of what they said, the label that protects most.
-            inside = [lab for (s, e, kind), lab in said.items() if kind == entity and s < end and start < e]
-            label = max(inside, key=PRIORITY.__getitem__, default=None)
-        found.append(EntitySpan(start, end, entity, label or label_of(entity, labels)))
-    return sorted(found, key=lambda f: (f.start, f.end))
-
-
-def _check_place(text: str, start: int, end: int) -> None:
-    if not 0 <= start <= end <= len(text):
-        raise OperatorError(Errors.E838, start=start, end=end, length=len(text))
+        # Where Presidio has made one of several, or has cut one: of what they said, the label that protects most.
+        inside = [label for (s, e, kind), label in said.items() if kind == entity and s < end and start < e]
+        label = said.get(place) or max(inside, key=PRIORITY.__getitem__, default=None) or label_of(entity, labels)
+        found.append(EntitySpan(start, end, entity, label))
+    return sorted(found)
 
 
 class _Operator(Operator):
@@ -279,7 +215,7 @@ class _Operator(Operator):
 
     @classmethod
     def merged(cls, params: Mapping[str, Any] | None) -> dict[str, Any]:
-        """RETURNS (dict[str, Any]): The parameters of a call, and the bound ones. RAISES (OperatorError): E831 for an unknown one."""
+        """The parameters of a call, and the bound ones. RAISES (OperatorError): E831 for an unknown one."""
         given = {name: value for name, value in (params or {}).items() if name != "entity_type"}
         for name in given:
             if name not in cls.PARAMS:
@@ -287,11 +223,9 @@ class _Operator(Operator):
         return {**cls.defaults, **given}
 
     def operator_name(self) -> str:
-        """RETURNS (str): The name under which a configuration selects it."""
         return self.NAME
 
     def operator_type(self) -> OperatorType:
-        """RETURNS (OperatorType): Anonymize or Deanonymize."""
         return self.TYPE
 
 
@@ -306,12 +240,33 @@ class HipsOperator(_Operator):
     """
 
     NAME = HIPS
-    PARAMS = (*_TYPES, "document", "place")
+    PARAMS = (*_PARAMS, "document", "place")
 
     @classmethod
     def settings(cls, params: Mapping[str, Any] | None, *, document: bool = False) -> SurrogateSettings:
-        """RETURNS (SurrogateSettings): Of a call. RAISES (OperatorError): For parameters that cannot be used."""
-        return SurrogateSettings.of(cls.NAME, cls.merged(params), document=document)
+        """Check what a user gave. document (bool): Whether it is known; then the default of the scope is the profile's, else "corpus".
+
+        RAISES (OperatorError): E830 to E833; E002, E402, E422 to E426 for key, profile and labels.
+        """
+        given = {"profile": "crapii", **cls.merged(params)}
+        for name, (types, expected) in _PARAMS.items():
+            _expect(cls.NAME, name, given.get(name), types, expected)
+        key, labels = given.get("key"), dict(given.get("labels") or {})
+        try:
+            secret = load_key(env=KEY_ENV) if key is None else key.strip().encode("utf8") if isinstance(key, str) else key
+            if secret is None:
+                raise PiiError(Errors.E830, operator=cls.NAME, least=MIN_KEY_BYTES, env=KEY_ENV)
+            for label in labels.values():
+                if label not in LABELS:
+                    raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+            profile = _profile(given["profile"])
+            scope = given.get("scope") or (profile.scope if document else CORPUS)
+            if scope in ("thread", THREAD) or (scope == DOCUMENT and not document):
+                raise PiiError(Errors.E833, operator=cls.NAME, scope=scope)
+            secret = check_key(secret, source="the parameter key")
+        except PiiError as err:
+            raise OperatorError(str(err).replace("{", "{{").replace("}", "}}")) from None
+        return SurrogateSettings(secret, profile, scope, given.get("reserved"), labels)
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
         """RAISES (OperatorError): E831 to E834, and those of key and profile, for parameters that cannot be used."""
@@ -322,9 +277,11 @@ class HipsOperator(_Operator):
             _refuse_headers(self.settings(params).profile)
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
-        """RETURNS (str): What stands in the place of a span: a surrogate; the tag of its label where there is none; the text where the profile
-        keeps it. Without a plan it is a function of key, scope, label and text: not linked to any other value, nor kept apart from it.
-        RAISES (OperatorError): E835 for a span of another document, E832 for what is no text."""
+        """What stands in the place of a span: a surrogate; the tag of its label where there is none; the text where the profile keeps it.
+        Without a plan it is a function of key, scope, label and text: not linked to any other value, nor kept apart from it.
+
+        RAISES (OperatorError): E835 for a span of another document, E832 for what is no text.
+        """
         values = self.merged(params)
         entity = str((params or {}).get("entity_type") or "")
         document: DocumentPlan | None = values.get("document")
@@ -335,19 +292,10 @@ class HipsOperator(_Operator):
                 return ""
             span = EntitySpan(0, len(text), entity, label_of(entity, settings.labels))
             return plan_document(text, [span], settings, how={entity: self.NAME}).rows[0].new
-        if "place" in values:
-            start, end, entity = values["place"]
-            new = document.at(start, end, entity)
-        else:
-            new = document.of(entity, text)
+        new = document.at(*values["place"]) if "place" in values else document.of(entity, text)
         if new is None:
-            raise OperatorError(Errors.E835, entity=entity)
+            raise OperatorError(Errors.E835, entity=values["place"][2] if "place" in values else entity)
         return new
-
-
-def _refuse_headers(profile: Profile) -> None:
-    if profile.header == REMOVE:
-        raise OperatorError(Errors.E834, profile=profile.name)
 
 
 class PseudonymOperator(HipsOperator):
@@ -371,8 +319,6 @@ class ReidentifyOperator(_Operator):
 
     def validate(self, params: dict[str, Any] | None = None) -> None:
         """RAISES (OperatorError): E831, E832 or E836 for parameters that cannot be used."""
-        from ..vault.vault import Vault
-
         values = self.merged(params)
         if not isinstance(values.get("vault"), Vault):
             raise OperatorError(Errors.E836, operator=self.NAME)
@@ -383,7 +329,7 @@ class ReidentifyOperator(_Operator):
             raise OperatorError(Errors.E832, operator=self.NAME, name="missing", type="another value", expected=expected)
 
     def operate(self, text: str = "", params: dict[str, Any] | None = None) -> str:
-        """RETURNS (str): What stood in the place of a surrogate. RAISES (OperatorError): E837, if the vault has none, or several."""
+        """What stood in the place of a surrogate. RAISES (OperatorError): E837, if the vault has none, or several."""
         values = self.merged(params)
         if values.get("document") is not None:
             return _original_between(values["document"], text, *values["place"][:2])
@@ -396,37 +342,36 @@ class ReidentifyOperator(_Operator):
         return found[0]
 
 
-def _original_between(entry: "Entry", text: str, start: int, end: int) -> str:
-    """RETURNS (str): What stood in a stretch of a released text: every hidden value in it put back. start, end: Where it lies in that text.
+def _original_between(entry: Entry, text: str, start: int, end: int) -> str:
+    """What stood in a stretch of a released text: every hidden value in it put back. start, end: Where it lies in that text.
     RAISES (PiiError): E839, if a hidden value lies across its edge."""
-    out, last = "", start
+    inside = []
     for hidden in entry.hidden:
+        at = slice(hidden.start - start, hidden.end - start)
         if hidden.start == hidden.end:
             # What was removed belongs to the stretch around it, or to an empty one at its place; at an edge it is a neighbour's.
-            inside = start < hidden.start < end or start == end == hidden.start
+            touched = start < hidden.start < end or start == end == hidden.start
         else:
-            inside = hidden.start < end and start < hidden.end
-        if not inside:
-            continue
-        if hidden.start < start or hidden.end > end or text[hidden.start - start : hidden.end - start] != hidden.new:
-            raise PiiError(Errors.E839, start=start, end=end)
-        out += text[last - start : hidden.start - start] + hidden.old
-        last = hidden.end
-    return out + text[last - start :]
+            touched = hidden.start < end and start < hidden.end
+        if touched:
+            if hidden.start < start or hidden.end > end or text[at] != hidden.new:
+                raise PiiError(Errors.E839, start=start, end=end)
+            inside.append(Replacement(at.start, at.stop, hidden.old))
+    return apply_replacements(text, inside)[0]
 
 
 def register_operators(
     anonymizer: AnonymizerEngine | None = None,
     deanonymizer: DeanonymizeEngine | None = None,
     *,
-    vault: "Vault | None" = None,
-    **bound: Unpack[Bound],
+    vault: Vault | None = None,
+    **bound: Any,
 ) -> None:
     """Make `hips`, `pseudonym` and `reidentify` selectable by name, in Python and in the body of a request.
 
-    key, profile, scope, reserved, labels, vault: What a call does not give. So no request has to bring a secret.
+    vault, and key, profile, scope, reserved, labels as for `HipsOperator`: What a call does not give. So no request has to bring a secret.
     """
-    if unknown := set(bound) - set(_TYPES):
+    if unknown := set(bound) - set(_PARAMS):
         raise TypeError(f"register_operators() got an unexpected keyword argument '{min(unknown)}'")
     defaults = {name: value for name, value in bound.items() if value is not None}
     if anonymizer is not None:
@@ -443,7 +388,7 @@ def hips_operators(
     *,
     operator: str = HIPS,
     conflict_resolution: ConflictResolutionStrategy = MERGE,
-    **settings: Unpack[Bound],
+    **settings: Any,
 ) -> dict[str, OperatorConfig]:
     """Operators for one text, with all of its people, addresses and dates linked.
 
@@ -459,20 +404,20 @@ def hips_operators(
     chosen = base.settings(settings, document=True)
     _refuse_headers(chosen.profile)
     found = found_in(text, analyzer_results, chosen.labels, conflict_resolution=conflict_resolution)
-    document = plan_document(text, found, chosen, how={f.entity: operator for f in found})
-    return {entity: OperatorConfig(operator, {"document": document}) for entity in sorted({f.entity for f in found})}
+    how = dict.fromkeys(sorted({span.entity for span in found}), operator)
+    document = plan_document(text, found, chosen, how=how)
+    return {entity: OperatorConfig(operator, {"document": document}) for entity in how}
 
 
 class PiiEduAnonymizer(AnonymizerEngine):
     """Presidio's anonymizer; where `hips` and `pseudonym` are asked for, a text is decided as a whole. It stands wherever Presidio's
     stands, and gives what `hips_surrogate` gives for the same spans and key. Other operators work as ever, beside ours or alone.
 
-    key (bytes | str | None): The secret; None for the environment variable PII_EDU_KEY. profile, scope, reserved, labels: As
-    parameters of `HipsOperator`, bound; the scope is what the profile says, "document" mostly.
     vault (Vault | None): Open for writing: every text goes into it, whatever the operators, before its result is returned.
+    bound: key, profile, scope, reserved, labels, as for `HipsOperator`; the scope is what the profile says, "document" mostly.
     """
 
-    def __init__(self, *, vault: "Vault | None" = None, **bound: Unpack[Bound]) -> None:
+    def __init__(self, *, vault: Vault | None = None, **bound: Any) -> None:
         super().__init__()
         self.vault = vault
         register_operators(self, **bound)
@@ -498,10 +443,16 @@ class PiiEduAnonymizer(AnonymizerEngine):
         wanted = {_DEFAULT: OperatorConfig(HIPS)} if operators is None else dict(operators)
         wanted.setdefault(_DEFAULT, OperatorConfig("replace"))
         results = self._copy_recognizer_results(list(analyzer_results))
-        scope = DOCUMENT
-        for settings, how in self._settings(wanted, {r.entity_type for r in results}):
+        asked: list[tuple[SurrogateSettings, dict[str, str]]] = []  # settings, and the operator of each type that wants them
+        for entity, kind, config in _ours(HipsOperator, self.operators_factory.get_anonymizers(), wanted, results):
+            if "document" not in config.params:
+                settings = kind.settings(config.params, document=True)
+                how = next((how for known, how in asked if known == settings), None)
+                if how is None:
+                    asked.append((settings, how := {}))
+                how[entity] = kind.NAME
+        for settings, how in asked:
             _expect(HIPS, "text", text, (str,), "text")
-            scope = settings.scope
             found = found_in(text, analyzer_results, settings.labels, conflict_resolution=conflict_resolution)
             document = plan_document(text, found, settings, how=how)
             wanted |= {entity: OperatorConfig(name, {"document": document}) for entity, name in how.items()}
@@ -515,43 +466,21 @@ class PiiEduAnonymizer(AnonymizerEngine):
         old = sorted((e.start, e.end, e.entity_type) for e in entities)
         result = _operate(self, text, entities, wanted, OperatorType.Anonymize)
         if self.vault is not None:
-            self._remember(text, old, result, document_id=document_id, scope=scope)
+            scope = asked[-1][0].scope if asked else DOCUMENT
+            with _VAULT_LOCK:
+                self.vault.append(Release(document_id, text, result.text, tuple(_hidden(text, old, result)), scope))
         return result
 
-    def _settings(
-        self, operators: Mapping[str, OperatorConfig], entities: set[str]
-    ) -> list[tuple[SurrogateSettings, dict[str, str]]]:
-        """RETURNS (list): Settings that are asked for, each with the types that want them and the operator of each."""
-        found: list[tuple[SurrogateSettings, dict[str, str]]] = []
-        classes = self.operators_factory.get_anonymizers()
-        for entity in sorted(entities):
-            config = operators.get(entity) or operators[_DEFAULT]
-            kind = classes.get(config.operator_name)
-            if kind is None or not issubclass(kind, HipsOperator) or "document" in config.params:
-                continue
-            settings = kind.settings(config.params, document=True)
-            how = next((how for known, how in found if known == settings), None)
-            if how is None:
-                found.append((settings, how := {}))
-            how[entity] = kind.NAME
-        return found
 
-    def _remember(
-        self, text: str, old: list[tuple[int, int, str]], result: EngineResult, *, document_id: str, scope: str
-    ) -> None:
-        from ..vault.vault import Hidden, Release
-
-        assert self.vault is not None
-        hidden = []
-        # A span that reaches into the next one was replaced up to there.
-        ends = [min(end, after[0]) for (_, end, _), after in zip(old, [*old[1:], (len(text), 0, "")], strict=True)]
-        items = sorted(result.items, key=lambda item: (item.start, item.end))
-        for (start, _, entity), end, item in zip(old, ends, items, strict=True):
-            if item.text != text[start:end]:
-                label = HEADER if entity == HEADER else label_of(entity)
-                hidden.append(Hidden(item.start, item.end, label, item.text, text[start:end]))
-        with _VAULT_LOCK:
-            self.vault.append(Release(document_id, text, result.text, tuple(hidden), scope))
+def _hidden(text: str, old: list[tuple[int, int, str]], result: EngineResult) -> Iterator[Hidden]:
+    """What was replaced, for the vault. old: Places and types of the spans in the text, sorted."""
+    # A span that reaches into the next one was replaced up to there.
+    ends = [min(end, after[0]) for (_, end, _), after in zip(old, [*old[1:], (len(text), 0, "")], strict=True)]
+    items = sorted(result.items, key=lambda item: (item.start, item.end))
+    for (start, _, entity), end, item in zip(old, ends, items, strict=True):
+        if item.text != text[start:end]:
+            label = HEADER if entity == HEADER else label_of(entity)
+            yield Hidden(item.start, item.end, label, item.text, text[start:end])
 
 
 class PiiEduDeanonymizer(DeanonymizeEngine):
@@ -561,7 +490,7 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
     out is checked against the digest of the original, once all that was hidden is back.
     """
 
-    def __init__(self, *, vault: "Vault | None" = None) -> None:
+    def __init__(self, *, vault: Vault | None = None) -> None:
         super().__init__()
         register_operators(None, self, vault=vault)
 
@@ -574,36 +503,35 @@ class PiiEduDeanonymizer(DeanonymizeEngine):
         RETURNS (EngineResult): With the originals. RAISES (PiiError): E458 to E461, E831, E832, E836, E838, E839.
         """
         wanted = {_DEFAULT: OperatorConfig(REIDENTIFY)} if operators is None else dict(operators)
-        classes = self.operators_factory.get_deanonymizers()
         ours: dict[str, tuple[Vault, Entry]] = {}
-        for entity in sorted({e.entity_type for e in entities}):
-            config = wanted.get(entity) or wanted.get(_DEFAULT)
-            kind = classes.get(config.operator_name) if config is not None else None
-            if config is None or kind is None or not issubclass(kind, ReidentifyOperator):
-                continue
+        for entity, kind, config in _ours(ReidentifyOperator, self.operators_factory.get_deanonymizers(), wanted, entities):
             kind().validate(config.params)
             values = kind.merged(config.params)
             with _VAULT_LOCK:
                 entry = values["vault"].find(text, id=values.get("id"))
             ours[entity] = values["vault"], entry
             wanted[entity] = OperatorConfig(config.operator_name, {**values, "document": entry})
-        if not ours:
-            return super().deanonymize(text, entities, wanted)
-        copies = [OperatorResult(e.start, e.end, e.entity_type, e.text, e.operator, e.score) for e in entities]
-        places = [(e.start, e.end) for e in entities if e.entity_type in ours]
-        result = _operate(self, text, copies, wanted, OperatorType.Deanonymize)
-        vault, entry = next(iter(ours.values()))
-        if len(places) == len(entities) and not _proved(vault, entry, result.text, places):
-            raise PiiError(Errors.E461, document=1)
+        places = [(e.start, e.end) for e in entities]
+        result = _operate(self, text, [copy(e) for e in entities], wanted, OperatorType.Deanonymize)
+        if ours and all(e.entity_type in ours for e in entities):
+            vault, entry = next(iter(ours.values()))
+            everything = all(any(start <= h.start and h.end <= end for start, end in places) for h in entry.hidden)
+            if everything and not hmac.compare_digest(vault.digest("original", result.text), entry.original):
+                raise PiiError(Errors.E461, document=1)
         return result
 
 
-def _proved(vault: "Vault", entry: "Entry", old: str, places: Sequence[tuple[int, int]]) -> bool:
-    """RETURNS (bool): Whether a text that came out is the original; True too where some of what was hidden was not asked for.
-    places (Sequence[tuple[int, int]]): Stretches of the released text that were put back."""
-    starts = {start for start, _ in places}
-    covered = all(any(s <= h.start and h.end <= e for s, e in places) or h.start in starts for h in entry.hidden)
-    return not covered or hmac.compare_digest(vault.digest("original", old), entry.original)
+def _ours(
+    base: type[_Operator], classes: Mapping[str, Any], wanted: Mapping[str, OperatorConfig], spans: Iterable[Any]
+) -> list[tuple[str, Any, OperatorConfig]]:
+    """Types of spans whose operator is one of ours, with its class and what is said of it. classes: Of operators, by name."""
+    found = []
+    for entity in sorted({span.entity_type for span in spans}):
+        config = wanted.get(entity) or wanted.get(_DEFAULT)
+        kind = classes.get(config.operator_name) if config is not None else None
+        if config is not None and kind is not None and issubclass(kind, base):
+            found.append((entity, kind, config))
+    return found
 
 
 def _operate(
@@ -615,17 +543,16 @@ def _operate(
 ) -> EngineResult:
     """Presidio's loop over spans. It looks an operator up by the type of a span; so that ours learn where a span stands, each span
     of ours has a type of its own while the loop runs."""
-    configs, names = dict(operators), {}
+    configs = dict(operators)
     for entity in entities:
         config = configs.get(entity.entity_type) or configs.get(_DEFAULT)
         if config is None or config.params.get("document") is None:
             continue
-        _check_place(text, entity.start, entity.end)
-        place = (entity.start, entity.end, entity.entity_type)
-        name = f"{entity.entity_type}{_AT}{entity.start}{_AT}{entity.end}"
-        configs[name], names[name] = OperatorConfig(config.operator_name, {**config.params, "place": place}), entity.entity_type
-        entity.entity_type = name
+        start, end, name = place = entity.start, entity.end, entity.entity_type
+        _check_place(text, start, end)
+        entity.entity_type = f"{name}{_AT}{start}{_AT}{end}"
+        configs[entity.entity_type] = OperatorConfig(config.operator_name, {**config.params, "place": place})
     result = engine._operate(text, entities, configs, kind)
     for item in result.items:
-        item.entity_type = names.get(item.entity_type, item.entity_type)
+        item.entity_type = item.entity_type.partition(_AT)[0]
     return result

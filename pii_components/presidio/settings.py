@@ -20,52 +20,39 @@ from typing import Any
 import srsly
 
 from ..errors import Errors, PiiError
-from ..labels import (
-    CHARACTER,
-    CITED,
-    DATE,
-    EMPLOYER,
-    ID_NUM,
-    LABELS,
-    NAME_STUDENT,
-    OTHER,
-    PHONE_NUM,
-    PRESIDIO_ENTITIES,
-    URL_PERSONAL,
-    role_of,
-)
+from ..labels import ID_NUM, LABELS, OTHER, PRESIDIO_ENTITIES
 
 CONFIGS = ("analyzer", "nlp", "recognizers")
 PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
 # People who are no private matter of the writer's: authors and public figures, and figures in a story.
-_PUBLIC = (CITED, CHARACTER)
+_PUBLIC = ("NAME_CITED", "NAME_CHARACTER")
 # Countries whose recognizers Presidio 2.2.366 has; what they find are numbers, and codes of numbers and letters.
 _COUNTRIES = frozenset(
     ["AU", "CA", "DE", "ES", "FI", "IN", "IT", "KR", "NG", "PH", "PL", "SE", "SG", "TH", "TR", "UK", "US", "ZA"]
 )
 _NUMBERS = ("IBAN_CODE", "CREDIT_CARD", "CRYPTO", "MEDICAL_LICENSE", "ABA_ROUTING_NUMBER", "IP_ADDRESS", "MAC_ADDRESS", "UUID")
 LABEL_OF_ENTITY: dict[str, str] = {
-    **{entity: label for label, entity in reversed(PRESIDIO_ENTITIES.items())},
-    "PERSON": NAME_STUDENT, "DATE_TIME": DATE, "ORGANIZATION": EMPLOYER, "URL": URL_PERSONAL,
-    "ZA_MOBILE_NUMBER": PHONE_NUM, "ZA_TELEPHONE_NUMBER": PHONE_NUM,
+    **{entity: label for label, entity in PRESIDIO_ENTITIES.items()},
+    "PERSON": "NAME_STUDENT", "DATE_TIME": "DATE", "ORGANIZATION": "EMPLOYER", "URL": "URL_PERSONAL",
+    "ZA_MOBILE_NUMBER": "PHONE_NUM", "ZA_TELEPHONE_NUMBER": "PHONE_NUM",
     **dict.fromkeys(_NUMBERS, ID_NUM),
 }  # fmt: skip
 
 
 def config_path(name: str) -> Path:
-    """RETURNS (Path): A file for Presidio's providers: "analyzer", "nlp" or "recognizers". RAISES (PiiError): E811 for another name."""
+    """A file for Presidio's providers: "analyzer", "nlp" or "recognizers". RAISES (PiiError): E811 for another name."""
     if name not in CONFIGS:
         raise PiiError(Errors.E811, name=name, allowed=", ".join(CONFIGS))
     return Path(str(resources.files("pii_components") / "resources" / "presidio" / f"{name}.yaml"))
 
 
 def resolve_config(name_or_path: str | Path) -> Path:
-    """RETURNS (Path): Of a file that ships, by its name, or of a file of your own."""
+    """Of a file that ships, by its name, or of a file of your own."""
     return config_path(str(name_or_path)) if str(name_or_path) in CONFIGS else Path(name_or_path)
 
 
 def read_config(name_or_path: str | Path) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What a file says, one that ships by name or one of your own, as Presidio's providers take it.
+    """What a file says, one that ships by name or one of your own, as Presidio's providers take it.
     RAISES (PiiError): E811, if there is none; E812, if it is no mapping."""
     path = resolve_config(name_or_path)
     if not path.is_file():
@@ -80,8 +67,8 @@ def read_config(name_or_path: str | Path) -> dict[str, Any]:
 
 
 def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
-    """RETURNS (str): Our label of an entity of Presidio ("PERSON", "US_SSN", ...). labels: What goes before the table. OTHER for what nobody
-    knows, and OTHER has no generator: it becomes a tag."""
+    """Our label of an entity of Presidio ("PERSON", "US_SSN", ...). labels: What goes before the table. OTHER for what nobody knows, and
+    OTHER has no generator: it becomes a tag."""
     if labels and entity in labels:
         return labels[entity]
     if entity in LABELS:
@@ -98,11 +85,7 @@ def keep_offline() -> None:
 def presidio_needed(what: str, *, package: str = "presidio_analyzer") -> None:
     """Call before Presidio is imported; keeps it offline. RAISES (PiiError): E005, if it is not installed."""
     keep_offline()
-    try:
-        found = find_spec(package) is not None
-    except (ImportError, ValueError):
-        found = False
-    if not found:
+    if find_spec(package) is None:
         raise PiiError(Errors.E005, package=package.replace("_", "-"), what=what, extra="presidio")
 
 
@@ -126,17 +109,17 @@ class Naming:
             raise PiiError(Errors.E801, name="return_cited", value=self.return_cited, allowed="true or false")
 
     def entity(self, label: str) -> str:
-        """RETURNS (str): What Presidio is told for a label of ours; the empty string if it is left out."""
-        if role_of(label) in _PUBLIC and not self.return_cited:
+        """What Presidio is told for a label of ours; the empty string if it is left out."""
+        if label in _PUBLIC and not self.return_cited:
             return ""
         return label if self.labels == OURS else PRESIDIO_ENTITIES[label]
 
     def entities(self, labels: Iterable[str] = LABELS) -> list[str]:
-        """RETURNS (list[str]): What Presidio is told for these labels: each once, in the order of the labels."""
+        """What Presidio is told for these labels: each once, in the order of the labels."""
         return list(dict.fromkeys(entity for label in labels if (entity := self.entity(label))))
 
     def checked(self, entities: Iterable[str]) -> list[str]:
-        """RETURNS (list[str]): The same, each once. RAISES (PiiError): E802 for one that is never returned."""
+        """The same, each once. RAISES (PiiError): E802 for one that is never returned."""
         allowed = self.entities()
         for entity in entities:
             if entity not in allowed:

@@ -12,10 +12,9 @@ when the component is made.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby
+from functools import cached_property
 from pathlib import Path
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import srsly
 from spacy import util
@@ -26,7 +25,7 @@ from spacy.tokens import Doc
 from ..errors import Errors, PiiError
 from ..labels import DETAIL_LABELS, LABELS
 from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, resolve_overlaps, write_spans
-from .settings import label_of, presidio_needed
+from .settings import label_of
 
 if TYPE_CHECKING:
     from presidio_analyzer import AnalyzerEngine, RecognizerResult
@@ -37,8 +36,8 @@ DEFAULT_THRESHOLD = 0.4
 
 
 def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Two sources, sorted, without overlaps: a detail within a longer detail goes, else `resolve_overlaps` decides, and
-    what the loser covered beyond that stays covered."""
+    """Two sources, sorted, without overlaps: a detail within a longer detail goes, else `resolve_overlaps` decides, and what the loser covered
+    beyond that stays covered."""
     every = [*known, *found]
     pending, taken = _without_parts(every), set[int]()
     kept: list[Candidate] = []
@@ -51,22 +50,22 @@ def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]
 
 
 def _without_parts(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Without details that lie within a longer detail."""
-    details = sorted((c for c in candidates if c.label in DETAIL_LABELS), key=lambda c: (c.start, -c.end))
+    """Without details that lie within a longer detail."""
     left = [c for c in candidates if c.label not in DETAIL_LABELS]
-    reach = -1  # how far the details go that begin further left
-    for _, group in groupby(details, key=lambda c: c.start):
-        same = list(group)
-        left += [c for c in same if c.end > reach and c.end == same[0].end]
-        reach = max(reach, same[0].end)
+    reach, last = -1, (-1, -1)  # how far the details go that were seen; the longest that begins here
+    for cand in sorted((c for c in candidates if c.label in DETAIL_LABELS), key=lambda c: (c.start, -c.end)):
+        if cand.end > reach or (cand.start, cand.end) == last:
+            left.append(cand)
+            reach, last = cand.end, (cand.start, cand.end)
     return left
 
 
 def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
-    """RETURNS (list[Candidate]): The stretches of a span that nothing covers, from the first letter or digit to the last."""
+    """The stretches of a span that nothing covers, from the first letter or digit to the last."""
     pieces: list[Candidate] = []
-    worth = [i for i in range(cand.start, cand.end) if i not in taken and any(ch.isalnum() for ch in doc[i].text)]
-    for i in worth:
+    for i in range(cand.start, cand.end):
+        if i in taken or not any(ch.isalnum() for ch in doc[i].text):
+            continue
         if pieces and taken.isdisjoint(range(pieces[-1].end, i)):
             pieces[-1] = replace(pieces[-1], end=i + 1)
         else:
@@ -75,26 +74,20 @@ def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
 
 
 def _candidate(doc: Doc, result: "RecognizerResult", labels: Mapping[str, str]) -> Candidate | None:
-    """RETURNS (Candidate | None): The whole tokens of a result; None if there is nothing but space."""
+    """The whole tokens of a result; None if there is nothing but space."""
     span = doc.char_span(result.start, result.end, alignment_mode="expand")
     tokens = [token.i for token in span or () if not token.is_space]
     if not tokens:
         return None
-    source = (result.recognition_metadata or {}).get("recognizer_name", "")
     # For a data steward; names of types and patterns, nothing from the text.
     reason, why = f"Presidio: {result.entity_type}", result.analysis_explanation
     if why is not None:
         reason += f", pattern {why.pattern_name}" if why.pattern_name else ""
         reason += ", its check digits are right" if why.validation_result else ""
         reason += ", a word near it says so" if why.supportive_context_word else ""
-    return Candidate(
-        tokens[0],
-        tokens[-1] + 1,
-        label_of(result.entity_type, labels),
-        score=min(1.0, max(0.0, float(result.score))),
-        source=f"presidio:{source}",
-        reason=reason,
-    )
+    label, score = label_of(result.entity_type, labels), min(1.0, max(0.0, float(result.score)))
+    source = f"presidio:{(result.recognition_metadata or {}).get('recognizer_name', '')}"
+    return Candidate(tokens[0], tokens[-1] + 1, label, score=score, source=source, reason=reason)
 
 
 @Language.factory(
@@ -138,51 +131,44 @@ class PresidioSource(Pipe):
             "language": language or nlp.lang,
             "spans_key": spans_key,
         }
-        self._engine: AnalyzerEngine | None = None
         # Made now and not at the first document: wrong names are errors here, and worker processes share it.
         self.engine  # noqa: B018
 
-    @property
+    @cached_property
     def engine(self) -> "AnalyzerEngine":
-        """RETURNS (AnalyzerEngine): Presidio's engine with the recognizers of the settings. RAISES (PiiError): E002, E840 to E844."""
-        if self._engine is None:
-            presidio_needed("presidio_source")
-            from presidio_analyzer import AnalyzerEngine, RecognizerRegistry
+        """Presidio's engine with the recognizers of the settings. RAISES (PiiError): E002, E005, E840 to E844."""
+        from .source_engine import make_engine
 
-            from .source_engine import DocEngine, make_recognizer
-
-            check_settings(self.cfg)
-            language = self.cfg["language"]
-            nlp_engine = DocEngine()
-            nlp_engine.nlp = {language: SimpleNamespace(vocab=self.vocab)}  # type: ignore[assignment]
-            recognizers = [make_recognizer(entry, language=language) for entry in self.cfg["recognizers"]]
-            registry = RecognizerRegistry(recognizers=recognizers, supported_languages=[language])
-            self._engine = AnalyzerEngine(registry=registry, nlp_engine=nlp_engine, supported_languages=[language])
-        return self._engine
+        for label in self.cfg["labels"].values():
+            if label not in LABELS:
+                raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+        score = self.cfg["score_threshold"]
+        if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
+            raise PiiError(Errors.E840, value=score)
+        if not self.cfg["recognizers"]:
+            raise PiiError(Errors.E841, examples=", ".join(DEFAULT_RECOGNIZERS))
+        return make_engine(self.cfg["recognizers"], language=self.cfg["language"], vocab=self.vocab)
 
     def __getstate__(self) -> dict[str, Any]:
         # Recognizers are made anew where the component arrives: nobody promises that all of them can be pickled.
-        return {**self.__dict__, "_engine": None}
+        return {name: value for name, value in self.__dict__.items() if name != "engine"}
 
     def __call__(self, doc: Doc) -> Doc:
         """RETURNS (Doc): The same document, with what the recognizers found in `doc.spans`."""
-        error_handler = self.get_error_handler()
         try:
             self.set_annotations(doc, self.find_spans(doc))
             return doc
         except Exception as err:
             # A handler that swallows the error leaves no Doc: an unchecked document must not pass for a checked one.
-            return error_handler(self.name, self, [doc], err)
+            return self.get_error_handler()(self.name, self, [doc], err)
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
-        """YIELDS (Doc): The documents of a stream in order; one that fails goes to the error handler and is left out."""
-        for doc in stream:
-            if self(doc) is not None:
-                yield doc
+        """The documents of a stream in order; one that fails goes to the error handler and is left out."""
+        return (doc for doc in map(self, stream) if doc is not None)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold, sorted, without overlaps. Changes nothing.
-        RAISES (PiiError): E845, if a recognizer fails."""
+        """What `doc.spans[spans_key]` should hold, sorted, without overlaps. Changes nothing. RAISES (PiiError): E845, if a recognizer
+        fails."""
         known = read_spans(doc, self.cfg["spans_key"])
         found = self._found(doc) if len(doc) else []
         return merge_found(doc, known, found) if found else known
@@ -206,45 +192,30 @@ class PresidioSource(Pipe):
         return [cand for cand in found if cand is not None]
 
     def set_annotations(self, doc: Doc, candidates: Iterable[Candidate]) -> None:
-        """Write to `doc.spans[spans_key]`. doc (Doc): The document. candidates (Iterable[Candidate]): From `find_spans`."""
+        """Write to `doc.spans[spans_key]`. candidates (Iterable[Candidate]): From `find_spans`."""
         write_spans(doc, candidates, self.cfg["spans_key"])
 
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        """RETURNS (bytes): The settings."""
-        data: bytes = util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8")}, exclude)
-        return data
+    # Saved are the settings.
 
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "PresidioSource":
-        """RETURNS (PresidioSource): The component with the settings of `to_bytes`."""
+    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
+        return bytes(util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8")}, exclude))
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         util.from_bytes(bytes_data, {"cfg": lambda b: self._configure(srsly.json_loads(b))}, exclude)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        """Write the settings to a folder."""
         util.to_disk(path, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
 
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "PresidioSource":
-        """RETURNS (PresidioSource): The component with the settings of `to_disk`."""
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         util.from_disk(path, {"cfg": lambda p: self._configure(srsly.read_json(p))}, exclude)
         return self
 
     def _configure(self, cfg: dict[str, Any]) -> None:
         if cfg != self.cfg:
             self.cfg.update(cfg)
-            self._engine = None
+            self.__dict__.pop("engine", None)
             self.engine  # noqa: B018
 
 
 make_presidio_source = PresidioSource  # what the entry point names
-
-
-def check_settings(cfg: dict[str, Any]) -> None:
-    """RAISES (PiiError): E002 for a label that is none of ours, E840 for a threshold, E841 if there is no recognizer."""
-    for label in cfg["labels"].values():
-        if label not in LABELS:
-            raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
-    score = cfg["score_threshold"]
-    if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
-        raise PiiError(Errors.E840, value=score)
-    if not cfg["recognizers"]:
-        raise PiiError(Errors.E841, examples=", ".join(DEFAULT_RECOGNIZERS))

@@ -13,8 +13,8 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +31,6 @@ from prometheus_client import (
     generate_latest,
 )
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ...about import __version__
 from ...errors import Errors
@@ -77,59 +76,38 @@ class Services:
             yield
 
 
-class TooManyWaiting(Exception):
-    """The line is full."""
-
-
 class Worker:
-    """One thread does the work, requests wait in line, and nobody waits for ever.
+    """One thread does the work, requests wait in line, and nobody waits for ever. For the event loop's own thread only."""
 
-    max_waiting (int): Requests that may wait while one is at work.
-    """
-
-    def __init__(self, *, max_waiting: int) -> None:
-        self.max_waiting = max_waiting
+    def __init__(self, settings: ServeSettings) -> None:
+        self.settings = settings
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="pii-edu")
-        self._pending = 0
+        self._line: list[Future[Answer]] = []
 
-    async def run(self, work: Callable[[float], Answer], *, seconds: float) -> Answer:
-        """Do a piece of work in the thread. For the event loop's own thread only: the count is not locked.
-
-        work (Callable): Gets its deadline, as `time.monotonic()` counts. seconds (float): That it may take, waiting included.
-        RAISES (TooManyWaiting): If the line is full. (TimeIsUp): If it takes longer. Also what the work raises.
-        """
-        if self._pending > self.max_waiting:
-            raise TooManyWaiting
+    async def run(self, work: Callable[[float], Answer]) -> Answer:
+        """Do a piece of work in the thread; 503 if the line is full, 504 if it takes too long. work: Gets its deadline, as
+        `time.monotonic()` counts."""
+        # Counted until the thread is done with it, not until the request is: what runs over its time is still in the way.
+        self._line = [future for future in self._line if not future.done()]
+        if len(self._line) > self.settings.max_waiting:
+            return coded(Errors.E856, 503, waiting=self.settings.max_waiting)
+        seconds = self.settings.time_limit
         deadline = time.monotonic() + seconds
-        loop = asyncio.get_running_loop()
 
         def in_time() -> Answer:
             check_time(deadline)
             return work(deadline)
 
-        def count_down(_: Any) -> None:
-            """Runs in whichever thread ends the work; the count belongs to the loop's, as long as there is one."""
-            try:
-                loop.call_soon_threadsafe(self._done)
-            except RuntimeError:
-                self._done()
-
-        self._pending += 1
         future = self._pool.submit(in_time)
-        # Counted until the thread is done with it, not until the request is: what runs over its time is still in the way.
-        future.add_done_callback(count_down)
+        self._line.append(future)
         try:
             return await asyncio.wait_for(asyncio.wrap_future(future), seconds)
-        except TimeoutError as err:
-            future.cancel()
-            raise TimeIsUp from err
+        except (TimeoutError, TimeIsUp):
+            return coded(Errors.E855, 504, seconds=seconds)
 
     def close(self) -> None:
         """Begin nothing more, and wait for what is at work."""
         self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def _done(self) -> None:
-        self._pending -= 1
 
 
 class Metrics:
@@ -149,12 +127,13 @@ class Metrics:
         self.texts = Counter("pii_edu_texts", "Texts processed.", ("route",), registry=registry)
         self.found = Counter("pii_edu_found", "Spans found, by entity type.", ("entity",), registry=registry)
 
-    def count(self, path: str, method: str, status: int, seconds: float, answer: Answer | None) -> None:
-        """Count a request. seconds (float): Until the answer. answer (Answer | None): If texts were processed."""
-        route = path if path in self.routes else OTHER
-        method = method if method in METHODS else OTHER
+    def count(self, request: Request, status: int, seconds: float) -> None:
+        """Count a request, and the texts that were processed for it. seconds (float): Until the answer."""
+        route = path if (path := request.scope["path"]) in self.routes else OTHER
+        method = request.method if request.method in METHODS else OTHER
         self.requests.labels(route=route, method=method, status=str(status)).inc()
         self.seconds.labels(route=route).observe(seconds)
+        answer: Answer | None = getattr(request.state, "answer", None)
         if answer is not None:
             self.texts.labels(route=route).inc(answer.texts)
             for entity in answer.entities:
@@ -162,9 +141,8 @@ class Metrics:
 
 
 def create_app(services: Services, settings: ServeSettings) -> FastAPI:
-    """RETURNS (FastAPI): With `app.state.metrics` (Metrics) and `app.state.worker` (Worker). Engines of a service that the settings leave out
-    are not used."""
-    worker = Worker(max_waiting=settings.max_waiting)
+    """RETURNS (FastAPI): The application. Engines of a service that the settings leave out are not used."""
+    worker = Worker(settings)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -180,10 +158,9 @@ def create_app(services: Services, settings: ServeSettings) -> FastAPI:
     _add_routes(app, services, settings, worker)
     paths = [route.path for route in app.routes if hasattr(route, "path")]
     entities = services.analyzer.get_supported_entities() if services.analyzer is not None else ()
-    metrics = Metrics(routes=paths, entities=entities)
-    app.state.metrics, app.state.worker = metrics, worker
+    app.state.metrics = Metrics(routes=paths, entities=entities)
     app.add_exception_handler(HTTPException, _flask_words)
-    app.add_middleware(_Observed, metrics=metrics, hosts=settings.hosts)  # type: ignore[arg-type]
+    app.middleware("http")(partial(_observe, app.state.metrics, settings.hosts))
     app.openapi = partial(_openapi, paths)  # type: ignore[method-assign]
     return app
 
@@ -191,7 +168,8 @@ def create_app(services: Services, settings: ServeSettings) -> FastAPI:
 def _add_routes(app: FastAPI, services: Services, settings: ServeSettings, worker: Worker) -> None:
     def post(path: str, work: Work, unread: dict[int, Answer]) -> None:
         async def endpoint(request: Request) -> Response:
-            return _sent(await _answered(work, worker, settings, unread, request), request)
+            request.state.answer = await _answered(work, worker, unread, request)
+            return _sent(request.state.answer)
 
         app.add_api_route(path, endpoint, methods=["POST"], response_model=None)
 
@@ -228,28 +206,23 @@ def _openapi(paths: Collection[str]) -> dict[str, Any]:
     return document
 
 
-async def _answered(work: Work, worker: Worker, settings: ServeSettings, unread: dict[int, Answer], request: Request) -> Answer:
+async def _answered(work: Work, worker: Worker, unread: dict[int, Answer], request: Request) -> Answer:
     """Read the body within the limits, let the worker do the rest within the time. unread: Answers to what is no JSON."""
-    seconds = settings.time_limit
+    limits = worker.settings
     if not contract.is_json(request.headers.get("content-type", "")):
         return unread[415]
     try:
-        body = await asyncio.wait_for(_body(request, settings.max_bytes), seconds)
+        body = await asyncio.wait_for(_body(request, limits.max_bytes), limits.time_limit)
     except TimeoutError:
-        return coded(Errors.E857, 408, seconds=seconds)
+        return coded(Errors.E857, 408, seconds=limits.time_limit)
     if body is None:
-        return coded(Errors.E854, 413, limit=settings.max_bytes)
+        return coded(Errors.E854, 413, limit=limits.max_bytes)
     request.state.bytes_in = len(body)
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):
         return unread[400]
-    try:
-        return await worker.run(lambda deadline: work(content, deadline=deadline), seconds=seconds)
-    except TooManyWaiting:
-        return coded(Errors.E856, 503, waiting=settings.max_waiting)
-    except TimeIsUp:
-        return coded(Errors.E855, 504, seconds=seconds)
+    return await worker.run(lambda deadline: work(content, deadline=deadline))
 
 
 async def _body(request: Request, limit: int) -> bytes | None:
@@ -265,67 +238,44 @@ async def _body(request: Request, limit: int) -> bytes | None:
     return bytes(body)
 
 
-def _sent(answer: Answer, request: Request | None = None) -> Response:
+def _sent(answer: Answer) -> Response:
     headers = {"content-type": answer.media_type} | ({"retry-after": "1"} if answer.status == 503 else {})
-    if request is not None:
-        request.state.answer = answer
     return Response(answer.body, answer.status, headers=headers)
 
 
 async def _flask_words(_: Request, error: Exception) -> Response:
     """RETURNS (Response): 404 and 405 as Presidio's services answer them."""
-    status = error.status_code if isinstance(error, HTTPException) else 500
-    response = _sent(refusal(_FLASK.get(status, INTERNAL), status))
-    if isinstance(error, HTTPException) and error.headers:
-        response.headers.update(error.headers)
+    assert isinstance(error, HTTPException)
+    response = _sent(refusal(_FLASK.get(error.status_code, INTERNAL), error.status_code))
+    response.headers.update(error.headers or {})
     return response
 
 
-class _Observed:
+async def _observe(
+    metrics: Metrics, hosts: Collection[str], request: Request, call_next: Callable[[Request], Awaitable[Response]]
+) -> Response:
     """Around everything: who may ask, what is counted, what is logged; nothing that goes wrong inside reaches the server's log.
-
-    app (ASGIApp): The rest. hosts (tuple[str, ...]): What a Host header may name; empty for anything.
-    """
-
-    def __init__(self, app: ASGIApp, *, metrics: Metrics, hosts: tuple[str, ...]) -> None:
-        self.app, self.metrics, self.hosts = app, metrics, hosts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        began = time.perf_counter()
-        status = 0
-
-        async def noting(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            await send(message)
-
-        state: dict[str, Any] = scope.setdefault("state", {})
-        try:
-            if self.hosts and (named := _host(scope)) not in self.hosts and named:
-                await _sent(coded(Errors.E858, 400, allowed=", ".join(self.hosts)))(scope, receive, noting)
-            else:
-                await self.app(scope, receive, noting)
-        except Exception as err:  # a client that has gone, or a mistake of ours
-            logger.error("request failed (%s)", where(err))
-            if not status:
-                await _sent(refusal(INTERNAL, 500))(scope, receive, noting)
-        finally:
-            seconds = time.perf_counter() - began
-            path, method = scope["path"], scope["method"]
-            self.metrics.count(path, method, status, seconds, state.get("answer"))
-            shown = path if path in self.metrics.routes else "(other)"
-            method = method if method.isalpha() and len(method) < 8 else "(other)"
-            weight = f"{state['bytes_in']} bytes in, " if "bytes_in" in state else ""
-            logger.info("%s %s %s, %s%.1f ms", method, shown, status or "(gone)", weight, 1000 * seconds)
+    hosts: What a Host header may name; empty for anything."""
+    began = time.perf_counter()
+    named = _name(request.headers.get("host", ""))
+    try:
+        if hosts and named and named not in hosts:
+            response = _sent(coded(Errors.E858, 400, allowed=", ".join(hosts)))
+        else:
+            response = await call_next(request)
+    except Exception as err:  # a client that has gone, or a mistake of ours
+        logger.error("request failed (%s)", where(err))
+        response = _sent(refusal(INTERNAL, 500))
+    seconds = time.perf_counter() - began
+    metrics.count(request, response.status_code, seconds)
+    shown = path if (path := request.scope["path"]) in metrics.routes else "(other)"
+    method = request.method if request.method.isalpha() and len(request.method) < 8 else "(other)"
+    weight = f"{request.state.bytes_in} bytes in, " if hasattr(request.state, "bytes_in") else ""
+    logger.info("%s %s %s, %s%.1f ms", method, shown, response.status_code, weight, 1000 * seconds)
+    return response
 
 
-def _host(scope: Scope) -> str:
-    """RETURNS (str): Name in the Host header, without port and brackets; empty where there is none."""
-    host = next((value for name, value in scope["headers"] if name == b"host"), b"").decode("latin-1").strip().lower()
-    if host.startswith("["):
-        return host[1:].partition("]")[0]
-    return host.partition(":")[0]
+def _name(host: str) -> str:
+    """RETURNS (str): Name in a Host header, without port and brackets."""
+    host = host.strip().lower()
+    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0]

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from math import inf
-from types import TracebackType
+from traceback import walk_tb
 from typing import Any, NamedTuple
 
 from presidio_analyzer import AnalyzerEngine, AnalyzerRequest, BatchAnalyzerEngine, RecognizerResult
@@ -30,10 +30,6 @@ JSON = "application/json"
 INTERNAL = "Internal server error"
 NO_JSON = "The browser (or proxy) sent a request that this server could not understand."
 NOT_JSON_TYPE = "Did not attempt to load JSON data because the request Content-Type was not 'application/json'."
-_ANALYZER_OPTIONS = (
-    "correlation_id", "score_threshold", "entities", "return_decision_process", "ad_hoc_recognizers", "context", "allow_list",
-    "allow_list_match", "regex_flags",
-)  # fmt: skip
 
 
 class TimeIsUp(Exception):
@@ -76,13 +72,11 @@ def coded(template: str, status: int, **values: object) -> Answer:
 
 def where(error: BaseException) -> str:
     """RETURNS (str): Type of an exception and the innermost line it came from; its message may quote a text."""
-    trace: TracebackType | None = error.__traceback__
-    if trace is None:
+    frames = list(walk_tb(error.__traceback__))
+    if not frames:
         return type(error).__name__
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    module = trace.tb_frame.f_globals.get("__name__", "?")
-    return f"{type(error).__name__} at {module}:{trace.tb_lineno}"
+    frame, line = frames[-1]
+    return f"{type(error).__name__} at {frame.f_globals.get('__name__', '?')}:{line}"
 
 
 def is_json(content_type: str) -> bool:
@@ -107,28 +101,27 @@ def analyze(
     if not isinstance(content, dict):
         return coded(Errors.E851, 400)
     texts = content.get("text")
-    for text in texts if isinstance(texts, list) else [texts]:
-        try:
-            _ = text.encode() if isinstance(text, str) else b""
-        except UnicodeEncodeError as err:  # half of a surrogate pair, which no tokenizer takes
-            return coded(Errors.E852, 400, offset=err.start)
     try:
-        asked = AnalyzerRequest(content)
-        if not asked.text:
-            return refusal("No text provided", 500)
-        if not asked.language:
-            return refusal("No language provided", 500)
-        analyzer.get_supported_entities(asked.language)  # raises, if there is nothing for this language
-        many = isinstance(asked.text, list)
-        batch: list[Any] = asked.text if many else [asked.text]
-        options = {name: getattr(asked, name) for name in _ANALYZER_OPTIONS}
+        for part in texts if isinstance(texts, list) else [texts]:
+            if isinstance(part, str):
+                part.encode()
+    except UnicodeEncodeError as err:  # half of a surrogate pair, which no tokenizer takes
+        return coded(Errors.E852, 400, offset=err.start)
+    try:
+        options = dict(vars(AnalyzerRequest(content)))
+        text, language = options.pop("text"), options.pop("language")
+        if not text or not language:
+            return refusal(f"No {'language' if text else 'text'} provided", 500)
+        analyzer.get_supported_entities(language)  # raises, if there is nothing for this language
+        many = isinstance(text, list)
+        batch: list[Any] = text if many else [text]
         rows: list[str] = []
         entities: list[str] = []
         for start in range(0, len(batch), batch_size):
             check_time(deadline)
             some = batch[start : start + batch_size]
             with zone():
-                for found in BatchAnalyzerEngine(analyzer).analyze_iterator(some, asked.language, len(some), **options):
+                for found in BatchAnalyzerEngine(analyzer).analyze_iterator(some, language, len(some), **options):
                     rows.append(_row(found))
                     entities.extend(result.entity_type for result in found)
                     del found
@@ -166,8 +159,7 @@ def anonymize(content: Any, engine: AnonymizerEngine, *, deadline: float = inf) 
     """`POST /anonymize`. engine (AnonymizerEngine): With the operators that may be asked for. For the rest see `analyze`."""
 
     def each(text: Any, results: Any, operators: dict[str, Any]) -> EngineResult:
-        found = AppEntitiesConvertor.analyzer_results_from_json(results)
-        return engine.anonymize(text=text, analyzer_results=found, operators=operators)
+        return engine.anonymize(text, AppEntitiesConvertor.analyzer_results_from_json(results), operators)
 
     return _operated(content, "anonymizers", "analyzer_results", each, deadline)
 
@@ -177,52 +169,40 @@ def deanonymize(content: Any, engine: DeanonymizeEngine, *, deadline: float = in
 
     def each(text: Any, results: Any, operators: dict[str, Any]) -> EngineResult:
         entities = AppEntitiesConvertor.deanonymize_entities_from_json({"anonymizer_results": results})
-        return engine.deanonymize(text=text, entities=entities, operators=operators)
+        return engine.deanonymize(text, entities, operators)
 
     return _operated(content, "deanonymizers", "anonymizer_results", each, deadline)
 
 
 def _operated(
-    content: Any,
-    operators_field: str,
-    results_field: str,
-    each: Callable[[Any, Any, dict[str, Any]], EngineResult],
-    deadline: float,
+    content: Any, kind: str, field: str, each: Callable[[Any, Any, dict[str, Any]], EngineResult], deadline: float
 ) -> Answer:
-    """What the two have in common: one text or a list of them, the operators, the errors."""
+    """What the two have in common: one text or a list of them, the operators, the errors. kind, field: Where a request holds its
+    operators and its results."""
     if not content:
         return refusal("Invalid request json", 400)
     try:
-        operators = AppEntitiesConvertor.operators_config_from_json(content.get(operators_field))
-        if operators_field == "anonymizers" and AppEntitiesConvertor.check_custom_operator(operators):
+        operators = AppEntitiesConvertor.operators_config_from_json(content.get(kind))
+        if kind == "anonymizers" and AppEntitiesConvertor.check_custom_operator(operators):
             return refusal("Custom type anonymizer is not supported", 400)
-        text = content.get("text", "")
-        results = content.get(results_field)
-        if not isinstance(text, list):
-            return Answer(200, each(text, results, operators).to_json().encode(), 1)
+        text, results = content.get("text", ""), content.get(field)
+        many = isinstance(text, list)
+        if many and results is None:
+            results = [[] for _ in text]
+        elif many and len(results) != len(text):
+            raise InvalidParamError(
+                f"Invalid input, '{field}' must contain one list of results per item in 'text' when 'text' is a list "
+                f"({len(text)} text items, {len(results)} '{field}' items)"
+            )
         done = []
-        for part, found in zip(text, _for_each(results_field, results, text), strict=False):
+        for part, found in zip(text, list(results), strict=True) if many else [(text, results)]:
             check_time(deadline)
             done.append(each(part, found, operators))
-        return Answer(200, json.dumps(done, default=vars).encode(), len(done))
+        return Answer(200, json.dumps(done if many else done[0], default=vars).encode(), len(done))
     except TimeIsUp:
         raise
-    except PiiError as err:
+    except (PiiError, InvalidParamError) as err:
         return refusal(str(err), 422)
-    except InvalidParamError as err:
-        return refusal(err.err_msg, 422)
     except Exception as err:
-        logger.error("/%s failed (%s)", operators_field.removesuffix("rs"), where(err))
+        logger.error("/%s failed (%s)", kind.removesuffix("rs"), where(err))
         return refusal(INTERNAL, 500)
-
-
-def _for_each(field: str, results: Any, texts: list[Any]) -> list[Any]:
-    """RETURNS (list[Any]): Results per text; none for each, where the field is left out."""
-    if results is None:
-        return [[] for _ in texts]
-    if len(results) != len(texts):
-        raise InvalidParamError(
-            f"Invalid input, '{field}' must contain one list of results per item in 'text' when 'text' is a list "
-            f"({len(texts)} text items, {len(results)} '{field}' items)"
-        )
-    return list(results)

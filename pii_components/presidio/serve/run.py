@@ -12,24 +12,23 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import uvicorn
 from fastapi import FastAPI
 from presidio_analyzer import AnalyzerEngine, AnalyzerEngineProvider
+from presidio_anonymizer.operators import AHDSSurrogate
 
 from ...errors import Errors, PiiError
+from ...vault.vault import Vault
 from ..operators import PiiEduAnonymizer, PiiEduDeanonymizer
 from ..recognizer import build_analyzer
 from ..settings import read_config, resolve_config
 from .app import Services
 from .contract import where
 from .settings import ServeSettings
-
-if TYPE_CHECKING:
-    from ...vault.vault import Vault
 
 # Says nothing about anyone. What components build at their first text is built here, outside of a memory zone.
 WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
@@ -52,26 +51,19 @@ class TextlessFormatter(logging.Formatter):
 
     converter = time.gmtime  # type: ignore[assignment]
 
-    def __init__(self) -> None:
-        super().__init__(datefmt="%Y-%m-%dT%H:%M:%SZ")
-
     def format(self, record: logging.LogRecord) -> str:
-        """RETURNS (str): One line."""
         ours = record.name == OURS or record.name.startswith(f"{OURS}.")
         what = record.getMessage() if ours else f"at {record.module}:{record.lineno}"
-        exception = record.exc_info[1] if isinstance(record.exc_info, tuple) else None
-        if exception is not None:
-            what += f" ({where(exception)})"
-        return f"{self.formatTime(record, self.datefmt)} {record.levelname} {record.name}: {what}"
+        if isinstance(record.exc_info, tuple) and record.exc_info[1] is not None:
+            what += f" ({where(record.exc_info[1])})"
+        return f"{self.formatTime(record, '%Y-%m-%dT%H:%M:%SZ')} {record.levelname} {record.name}: {what}"
 
 
 def log_without_texts(*, quiet: bool = False) -> None:
     """Send every record of this process through the formatter, to standard error; warnings too. quiet (bool): But not of requests."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(TextlessFormatter())
-    root = logging.getLogger()
-    root.handlers[:] = [handler]
-    root.setLevel(logging.WARNING)
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     # Loggers that exist by now have handlers of their own, or none: all go through the one above.
     for logger in list(logging.Logger.manager.loggerDict.values()):
         if isinstance(logger, logging.Logger):
@@ -93,7 +85,7 @@ def build_services(
     return_cited: bool = False,
     key: bytes | None = None,
     profile: str = "",
-    vault: "Vault | None" = None,
+    vault: Vault | None = None,
 ) -> Iterator[Services]:
     """Make the engines that the settings ask for, and close the vault at the end.
 
@@ -102,29 +94,26 @@ def build_services(
     vault (Vault | None): Open for writing: gets every text that is anonymised.
     YIELDS (Services): Ready. RAISES (PiiError): E853 and E801 to E812 for files, options and the pipeline; those of the profile.
     """
-    made: dict[str, Any] = {}
+    analyzer = anonymizer = deanonymizer = None
     try:
         if settings.anonymizer:
             # `Path` says that it is a file: a bare name in a request never is.
-            chosen: Any = (Path(profile) if profile.endswith(".toml") else profile) or None
-            made["anonymizer"] = _local(PiiEduAnonymizer(key=key, profile=chosen, vault=vault))
-            made["deanonymizer"] = PiiEduDeanonymizer(vault=vault)
+            chosen = (Path(profile) if profile.endswith(".toml") else profile) or None
+            anonymizer, deanonymizer = PiiEduAnonymizer(key=key, profile=chosen, vault=vault), PiiEduDeanonymizer(vault=vault)
+            if AHDSSurrogate is not None and "surrogate_ahds" in anonymizer.get_anonymizers():
+                anonymizer.remove_anonymizer(AHDSSurrogate)  # it sends texts to an address which the request names
         if settings.analyzer:
-            made["analyzer"] = _analyzer(configuration or Configuration(), model=model, return_cited=return_cited)
-        yield Services(**made)
+            files = configuration or Configuration()
+            if files.analyzer or files.nlp:
+                analyzer = _provided(files)
+            else:
+                analyzer = build_analyzer(pipeline=model, return_cited=return_cited, recognizers=files.recognizers or None)
+            for language in analyzer.supported_languages:
+                analyzer.analyze(WARM_UP, language)
+        yield Services(analyzer=analyzer, anonymizer=anonymizer, deanonymizer=deanonymizer)
     finally:
         if vault is not None:
             vault.close()
-
-
-def _analyzer(files: Configuration, *, model: str, return_cited: bool) -> AnalyzerEngine:
-    if files.analyzer or files.nlp:
-        analyzer = _provided(files)
-    else:
-        analyzer = build_analyzer(pipeline=model, return_cited=return_cited, recognizers=files.recognizers or None)
-    for language in analyzer.supported_languages:
-        analyzer.analyze(WARM_UP, language)
-    return analyzer
 
 
 def _provided(files: Configuration) -> AnalyzerEngine:
@@ -138,22 +127,19 @@ def _provided(files: Configuration) -> AnalyzerEngine:
     ).create_engine()
 
 
-def _local(engine: PiiEduAnonymizer) -> PiiEduAnonymizer:
-    """RETURNS (PiiEduAnonymizer): Without Presidio's operator that sends texts to an address which the request names."""
-    from presidio_anonymizer.operators import AHDSSurrogate
-
-    if AHDSSurrogate is not None and "surrogate_ahds" in engine.get_anonymizers():
-        engine.remove_anonymizer(AHDSSurrogate)
-    return engine
-
-
 def serve(
     app: FastAPI, settings: ServeSettings, sock: socket.socket, *, say: Callable[[str], Any], quiet: bool = False
 ) -> None:
     """Answer until a signal comes. sock (socket.socket): From `listen`. quiet (bool): Whether requests stay out of the log.
     say (Callable[[str], Any]): Gets one line when the server is ready, with the port that it got."""
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    ready = f"listening on http://{host}:{sock.getsockname()[1]}"
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets=sockets)
+            if self.started:
+                host = f"[{settings.host}]" if ":" in settings.host else settings.host
+                say(f"listening on http://{host}:{sock.getsockname()[1]}")
+
     config = uvicorn.Config(
         app,
         log_config=None,  # as log_without_texts has set it
@@ -167,29 +153,8 @@ def serve(
         timeout_graceful_shutdown=max(1, round(settings.time_limit)),
     )
     log_without_texts(quiet=quiet)
-    with _signals_end_it():
-        _Ready(config, lambda: say(ready)).run(sockets=[sock])
-
-
-class _Ready(uvicorn.Server):
-    """Says when it answers."""
-
-    def __init__(self, config: uvicorn.Config, say: Callable[[], Any]) -> None:
-        super().__init__(config)
-        self.say = say
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=sockets)
-        if self.started:
-            self.say()
-
-
-@contextmanager
-def _signals_end_it() -> Iterator[None]:
-    """uvicorn raises the signal once more when it has ended; by then there is nothing left to interrupt."""
-    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    with ExitStack() as stack:
+        # uvicorn raises the signal once more when it has ended; by then there is nothing left to interrupt.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            stack.callback(signal.signal, number, signal.signal(number, lambda *_: None))
+        Server(config).run(sockets=[sock])

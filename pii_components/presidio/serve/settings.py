@@ -36,13 +36,14 @@ class ServeSettings:
     allowed_hosts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        above = "a number above 0"
         checks = {
             "port": (0 <= self.port <= 65_535, "a number from 0 to 65535"),
             "service": (self.service in SERVICES, ", ".join(SERVICES)),
-            "max_bytes": (self.max_bytes > 0, "a number above 0"),
-            "time_limit": (self.time_limit > 0, "a number above 0"),
+            "max_bytes": (self.max_bytes > 0, above),
+            "time_limit": (self.time_limit > 0, above),
             "max_waiting": (self.max_waiting >= 0, "0 or more"),
-            "batch_size": (self.batch_size > 0, "a number above 0"),
+            "batch_size": (self.batch_size > 0, above),
         }
         for name, (fine, allowed) in checks.items():
             if not fine:
@@ -50,12 +51,10 @@ class ServeSettings:
 
     @property
     def analyzer(self) -> bool:
-        """RETURNS (bool): Whether texts are analysed."""
         return self.service in (BOTH, ANALYZER)
 
     @property
     def anonymizer(self) -> bool:
-        """RETURNS (bool): Whether texts are anonymised and restored."""
         return self.service in (BOTH, ANONYMIZER)
 
     @property
@@ -82,12 +81,11 @@ def listen(settings: ServeSettings) -> socket.socket:
     """
     with ExitStack() as failed:
         try:
-            found = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)
-            family, kind, protocol, _, address = found[0]
+            family, kind, protocol, _, address = socket.getaddrinfo(settings.host, settings.port, type=socket.SOCK_STREAM)[0]
             sock = failed.enter_context(socket.socket(family, kind, protocol))
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             sock.bind(address)
         except OSError as err:
             raise PiiError(Errors.E859, host=settings.host, port=settings.port, reason=reason_of(err)) from None
         failed.pop_all()
-        return sock
+    return sock
