@@ -24,7 +24,7 @@ BANNER = (
 
 
 def number(value: Any) -> str:
-    """RETURNS (str): Up to four digits after the point, as in the metrics files; a dash for None and for what is not there."""
+    """Up to four digits after the point, as in the metrics files; a dash for None and for what is not there."""
     if value is None or isinstance(value, Undefined):
         return DASH
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -35,19 +35,19 @@ def number(value: Any) -> str:
 
 
 def share(value: float) -> str:
-    """RETURNS (str): A part of a whole as a width, never outside of it."""
+    """A part of a whole as a width, never outside of it."""
     return f"{max(0.0, min(1.0, value)) * 100:.2f}%"
 
 
 def interval_of(scores: Mapping[str, Any], name: str) -> Sequence[float] | None:
-    """RETURNS (Sequence[float] | None): The two bounds under `<name>_95`, if they are there."""
+    """The two bounds under `<name>_95`, if they are there."""
     bounds = scores.get(f"{name}_95")
     is_pair = isinstance(bounds, list | tuple) and len(bounds) == 2 and all(isinstance(v, int | float) for v in bounds)
     return bounds if is_pair else None
 
 
 def estimate(scores: Any, name: str) -> Any:
-    """RETURNS (Any): A value of `scores`, with its interval if it has one; None if there are no scores."""
+    """A value of `scores`, with its interval if it has one; None if there are no scores."""
     if not isinstance(scores, Mapping):
         return None
     bounds = interval_of(scores, name)
@@ -55,12 +55,12 @@ def estimate(scores: Any, name: str) -> Any:
 
 
 def bar(label: str, scores: Mapping[str, Any], name: str, *, note: str = "", other: bool = False) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): A bar from 0 to 1. note (str): Beside the label. other (bool): Whether it is set back, as that of a peer."""
+    """A bar from 0 to 1. note (str): Beside the label. other (bool): Whether it is set back, as that of a peer."""
     return {"label": label, "value": scores[name], "bounds": interval_of(scores, name), "note": note, "other": other}
 
 
 def flat(value: Any, path: str = "") -> list[tuple[str, Any]]:
-    """RETURNS (list[tuple[str, Any]]): Every value of plain data with its path: `systems/ours/time/seconds`."""
+    """Every value of plain data with its path: `systems/ours/time/seconds`."""
     if isinstance(value, Mapping):
         return [pair for name, item in value.items() for pair in flat(item, f"{path}/{name}" if path else str(name))]
     if isinstance(value, list | tuple):
@@ -71,7 +71,7 @@ def flat(value: Any, path: str = "") -> list[tuple[str, Any]]:
 
 
 def comparisons(reports: Reports) -> Iterator[tuple[str, Mapping[str, Any], list[tuple[str, Mapping[str, Any]]]]]:
-    """YIELDS (tuple): Title, report, and the name and numbers of each system, of the files that score systems; peers are named as such."""
+    """Title, report, and the name and numbers of each system, of the files that score systems; peers are named as such."""
     for file, report in reports.items():
         if isinstance(report.get("systems"), Mapping) and isinstance(report.get("views"), Mapping):
             ours = {name: "pii_ner" in str(system.get("about", "")) for name, system in report["systems"].items()}
@@ -80,7 +80,7 @@ def comparisons(reports: Reports) -> Iterator[tuple[str, Mapping[str, Any], list
 
 
 def title_of(file: str, report: Mapping[str, Any]) -> str:
-    """RETURNS (str): Data, number of documents and profile, as far as the file says."""
+    """Data, number of documents and profile, as far as the file says."""
     data = report.get("data") or {}
     documents = [f"{number(data['documents'])} documents"] if "documents" in data else []
     profile = [f"profile {report['profile']}"] if "profile" in report else []
@@ -88,7 +88,7 @@ def title_of(file: str, report: Mapping[str, Any]) -> str:
 
 
 def group_rows(value: Any, system: str = "") -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
-    """YIELDS (tuple[str, list]): Source and rows of every list in which a row has a category, a group and a recall."""
+    """Source and rows of every list in which a row has a category, a group and a recall."""
     for name, item in value.items() if isinstance(value, Mapping) else ():
         if isinstance(item, list) and item and all(isinstance(r, Mapping) for r in item):
             if all({"category", "group", "recall"} <= r.keys() for r in item):
@@ -101,7 +101,7 @@ def group_rows(value: Any, system: str = "") -> Iterator[tuple[str, list[Mapping
 
 
 def lowest_first(found: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """RETURNS (list): Perturbations, or classes of them, by recall; those without one come last."""
+    """Perturbations, or classes of them, by recall; those without one come last."""
     entries = [(name, entry) for name, entry in found.items() if isinstance(entry, Mapping)]
     return sorted(entries, key=lambda pair: (2.0 if pair[1].get("recall") is None else pair[1]["recall"], pair[0]))
 
@@ -136,12 +136,12 @@ def kind_of_error(gold: Entity, predicted: Sequence[Entity]) -> str:
 
 
 def overlap(first: Entity, second: Entity) -> int:
-    """RETURNS (int): Number of characters that two entities of one document share."""
+    """Number of characters that two entities of one document share."""
     return max(0, min(first.end, second.end) - max(first.start, second.start))
 
 
 def error_windows(documents: Sequence[GoldDocument], predicted: Sequence[Entity], *, width: int = 60) -> list[Window]:
-    """RETURNS (list[Window]): What was missed, found with other edges, or found where there is nothing, with `width` characters on each side."""
+    """What was missed, found with other edges, or found where there is nothing, with `width` characters on each side."""
     out = []
     for doc in documents:
         found = [entity for entity in predicted if entity.document == doc.id]

@@ -7,26 +7,29 @@ Everything later is a sum over a slice of this array: a view on some labels, a p
 with their texts in any order, the ids of all documents, also of those without entities, and the labels that count.
 
 Gold has masked stretches where nobody knows what stands there (`GoldDocument.masked`). `judged` takes predictions that touch one out of those
-that may be wrong; `match_overlap` and `match_tokens` are given where they are.
+that may be wrong; functions with `masked` do so themselves.
 """
 
-from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy
 
+from ..labels import NAME_STUDENT, ROLES, is_name, role_of
 from .gold import Entity
 
 TP, FP, FN = 0, 1, 2
+# Columns of `expose`.
+ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN, ALARMS, WORDS = range(7)
 # Masked stretches, (first character, end), by document.
 Masks = Mapping[str, Sequence[tuple[int, int]]]
 NO_MASKS: Masks = {}
 _Keys = Iterable[tuple[str, str, Hashable]]
+_Pairs = list[tuple[Entity, Entity]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CountTable:
+class CountTable(NamedTuple):
     """True positives, false positives, false negatives per document and label: `counts` is `(n_documents, n_labels, 3)`."""
 
     documents: tuple[str, ...]
@@ -34,7 +37,7 @@ class CountTable:
     counts: numpy.ndarray
 
     def select(self, *, rows: numpy.ndarray | None = None, labels: Sequence[str] | None = None) -> "CountTable":
-        """RETURNS (CountTable): The slice. rows (numpy.ndarray | None): One boolean per document. labels (Sequence[str] | None): To keep."""
+        """The slice. rows (numpy.ndarray | None): One boolean per document. labels (Sequence[str] | None): To keep."""
         kept = numpy.ones(len(self.documents), dtype=bool) if rows is None else rows
         columns = [i for i, label in enumerate(self.labels) if labels is None or label in labels]
         documents = tuple(doc for doc, keep in zip(self.documents, kept, strict=True) if keep)
@@ -42,23 +45,8 @@ class CountTable:
 
     @property
     def per_document(self) -> numpy.ndarray:
-        """RETURNS (numpy.ndarray): Sums over labels, shape `(n_documents, 3)`."""
+        """Sums over labels, shape `(n_documents, 3)`."""
         return self.counts.sum(axis=1)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CoverTable:
-    """Per document: gold entities, those of them not wholly covered, and predicted entities, each of shape `(n_documents,)`."""
-
-    documents: tuple[str, ...]
-    entities: numpy.ndarray
-    exposed: numpy.ndarray
-    predicted: numpy.ndarray
-
-    def select(self, rows: numpy.ndarray) -> "CoverTable":
-        """RETURNS (CoverTable): The documents for which `rows`, one boolean per document, is true."""
-        kept = tuple(doc for doc, keep in zip(self.documents, rows, strict=True) if keep)
-        return CoverTable(kept, self.entities[rows], self.exposed[rows], self.predicted[rows])
 
 
 def _tabulate(gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: Sequence[str]) -> CountTable:
@@ -77,8 +65,8 @@ def _tabulate(gold: _Keys, predicted: _Keys, documents: Sequence[str], labels: S
 def match_bag(
     gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
 ) -> CountTable:
-    """RETURNS (CountTable): Exact match of (document, label, text) as bags: a text that is there twice must be predicted twice, wherever it
-    stands (the JEDM paper, section 3.4, and its notebook)."""
+    """Exact match of (document, label, text) as bags: a text that is there twice must be predicted twice, wherever it stands (the JEDM
+    paper, section 3.4, and its notebook)."""
     wanted, found = ([(e.document, e.label, e.text) for e in entities] for entities in (gold, predicted))
     return _tabulate(wanted, found, documents, labels)
 
@@ -86,34 +74,34 @@ def match_bag(
 def match_position(
     gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
 ) -> CountTable:
-    """RETURNS (CountTable): Exact match of (document, label, start, end)."""
+    """Exact match of (document, label, start, end)."""
     wanted, found = ([(e.document, e.label, (e.start, e.end)) for e in entities] for entities in (gold, predicted))
     return _tabulate(wanted, found, documents, labels)
 
 
 def touches(entity: Entity, stretches: Iterable[tuple[int, int]]) -> bool:
-    """RETURNS (bool): Whether the entity shares a character with one of the stretches."""
+    """Whether the entity shares a character with one of the stretches."""
     return any(start < entity.end and end > entity.start for start, end in stretches)
 
 
 def judged(predicted: Iterable[Entity], masked: Masks) -> list[Entity]:
-    """RETURNS (list[Entity]): Predictions that touch no masked stretch, so that they can be called wrong."""
+    """Predictions that touch no masked stretch, so that they can be called wrong."""
     return [entity for entity in predicted if not touches(entity, masked.get(entity.document, ()))]
 
 
-def pair_overlaps(gold: Iterable[Entity], predicted: Iterable[Entity]) -> list[tuple[Entity, Entity]]:
-    """RETURNS (list[tuple[Entity, Entity]]): Gold with its prediction: those that share a character, whatever their labels, each at most once.
+def pair_overlaps(gold: Iterable[Entity], predicted: Iterable[Entity]) -> _Pairs:
+    """Gold with its prediction: those that share a character, whatever their labels, each at most once.
 
     From left to right, each gold entity takes the first prediction that is free; one with its very offsets comes first. Where neither side
     overlaps with itself, no other choice makes more pairs.
     """
-    by_document: dict[str, list[Entity]] = {}
+    by_document: dict[str, list[Entity]] = defaultdict(list)
     for entity in sorted(predicted, key=lambda e: (e.end, e.start, e.label)):
-        by_document.setdefault(entity.document, []).append(entity)
+        by_document[entity.document].append(entity)
     pairs = []
     for entity in sorted(gold, key=lambda e: (e.end, e.start, e.label)):
-        free = by_document.get(entity.document, [])
-        near = [i for i, other in enumerate(free) if other.start < entity.end and other.end > entity.start]
+        free = by_document[entity.document]
+        near = [i for i, other in enumerate(free) if touches(entity, [(other.start, other.end)])]
         if near:
             exact = [i for i in near if (free[i].start, free[i].end) == (entity.start, entity.end)]
             pairs.append((entity, free.pop((exact or near)[0])))
@@ -121,38 +109,56 @@ def pair_overlaps(gold: Iterable[Entity], predicted: Iterable[Entity]) -> list[t
 
 
 def match_overlap(
-    gold: Iterable[Entity],
-    predicted: Iterable[Entity],
-    *,
-    documents: Sequence[str],
-    labels: Sequence[str],
-    masked: Masks = NO_MASKS,
-) -> CountTable:
-    """RETURNS (CountTable): One gold entity with one prediction of the same label that shares a character with it. A prediction without a
-    partner is no error if it touches one of `masked`."""
+    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str], masked: Masks = NO_MASKS
+) -> CountTable:  # fmt: skip
+    """One gold entity with one prediction of the same label that shares a character with it. A prediction without a partner is no error
+    if it touches one of `masked`."""
     gold, predicted = list(gold), list(predicted)
-    pairs: list[tuple[Entity, Entity]] = []
+    pairs: _Pairs = []
     for label in labels:
         pairs += pair_overlaps((e for e in gold if e.label == label), (e for e in predicted if e.label == label))
-    # By identity: two systems' equal predictions are two.
+    return _tabulate(*_keys_of(pairs, gold, predicted, masked, lambda e: e.label), documents, labels)
+
+
+def _keys_of(
+    pairs: _Pairs, gold: list[Entity], predicted: list[Entity], masked: Masks, label: Callable[[Entity], str]
+) -> tuple[_Keys, _Keys]:
+    """Keys that are equal for the two of a pair, if their labels are, and for nothing else."""
     met, taken = {id(entity) for entity, _ in pairs}, {id(entity) for _, entity in pairs}
-    hits: list[tuple[str, str, Hashable]] = [(e.document, e.label, "pair") for e, _ in pairs]
-    missed = [(e.document, e.label, "missed") for e in gold if id(e) not in met]
-    wrong = [(e.document, e.label, "wrong") for e in judged((e for e in predicted if id(e) not in taken), masked)]
-    return _tabulate([*hits, *missed], [*hits, *wrong], documents, labels)
+    missed = [(e.document, label(e), "missed") for e in gold if id(e) not in met]
+    wrong = [(e.document, label(e), "wrong") for e in judged((e for e in predicted if id(e) not in taken), masked)]
+    wanted = [(e.document, label(e), i) for i, (e, _) in enumerate(pairs)]
+    found = [(e.document, label(e), i) for i, (_, e) in enumerate(pairs)]
+    return [*wanted, *missed], [*found, *wrong]
+
+
+def match_roles(
+    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], masked: Masks = NO_MASKS, missed: bool = True
+) -> CountTable:  # fmt: skip
+    """Names by role, its labels are `labels.ROLES`; other labels than names are left out. missed (bool): Whether names count that only one
+    of the two sides has."""
+    names, found = ([e for e in side if is_name(e.label)] for side in (gold, predicted))
+    pairs = pair_overlaps(names, found)
+    sides = (names, found) if missed else ([], [])
+    return _tabulate(*_keys_of(pairs, *sides, masked, believed_role), documents, ROLES)
+
+
+def has_roles(gold: Iterable[Entity]) -> bool:
+    """Whether gold tells a student's name from another one."""
+    return any(is_name(entity.label) and entity.label != NAME_STUDENT for entity in gold)
+
+
+def believed_role(entity: Entity) -> str:
+    """Whose name a name is taken for. One that is hidden only to be safe has a label that says so, and its likeliest role."""
+    return entity.role or role_of(entity.label)
 
 
 def match_tokens(
-    gold: Iterable[Entity],
-    predicted: Iterable[Entity],
-    *,
-    documents: Sequence[str],
-    labels: Sequence[str],
-    tokens: Mapping[str, Sequence[tuple[int, int]]],
-    masked: Masks = NO_MASKS,
-) -> CountTable:
-    """RETURNS (CountTable): Tokens under their entity label: (document, token, BIO label) as sets, the metric of CRAPII's Kaggle task; B-
-    against I- is an error. Where two predictions share a token, both count; tokens that touch one of `masked` do not.
+    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str],
+    tokens: Mapping[str, Sequence[tuple[int, int]]], masked: Masks = NO_MASKS,
+) -> CountTable:  # fmt: skip
+    """Tokens under their entity label: (document, token, BIO label) as sets, the metric of CRAPII's Kaggle task; B- against I- is an error.
+    Where two predictions share a token, both count; tokens that touch one of `masked` do not.
 
     tokens (Mapping[str, Sequence[tuple[int, int]]]): First character and end (exclusive) of the tokens of each document.
     """
@@ -165,33 +171,47 @@ def match_tokens(
 
 def _bio_keys(entity: Entity, tokens: Sequence[tuple[int, int]], masked: Sequence[tuple[int, int]]) -> _Keys:
     """Tokens that share a character with the entity; the first one is its beginning."""
-    for n, i in enumerate(tokens_of(entity, tokens)):
-        if not any(start < tokens[i][1] and end > tokens[i][0] for start, end in masked):
-            yield entity.document, entity.label, (i, "I" if n else "B")
+    for n, (start, end) in enumerate(token for token in tokens if touches(entity, [token])):
+        if not any(first < end and last > start for first, last in masked):
+            yield entity.document, entity.label, (start, "I" if n else "B")
 
 
-def tokens_of(entity: Entity, tokens: Sequence[tuple[int, int]]) -> list[int]:
-    """RETURNS (list[int]): Indices of the tokens that share a character with the entity."""
-    return [i for i, (start, end) in enumerate(tokens) if start < entity.end and end > entity.start]
+def expose(
+    gold: Iterable[Entity], hidden: Iterable[Entity], *, documents: Sequence[str], words: Sequence[int],
+    known: Iterable[Entity] | None = None, masked: Masks = NO_MASKS,
+) -> numpy.ndarray:  # fmt: skip
+    """What a reader of the released text would still see, and what was hidden for nothing, whatever the labels.
 
-
-def cover(gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str]) -> CoverTable:
-    """RETURNS (CoverTable): Whether every character of a gold entity lies in a prediction, whatever the labels; white space aside."""
+    hidden (Iterable[Entity]): What the system would hide. words (Sequence[int]): Lengths of the documents.
+    known (Iterable[Entity] | None): Everything that is no false alarm; `gold` if missing.
+    RETURNS (numpy.ndarray): Shape `(n_documents, 7)`: gold entities, those wholly covered, those touched; characters of gold without white
+    space, those hidden; false alarms; words.
+    """
+    gold = list(gold)
     row = {document: i for i, document in enumerate(documents)}
-    entities, exposed, n_predicted = (numpy.zeros(len(row), dtype="i8") for _ in range(3))
-    hidden: dict[str, set[int]] = {}
-    for entity in predicted:
+    counts = numpy.zeros((len(row), 7), dtype="i8")
+    counts[:, WORDS] = words
+    covered: dict[str, set[int]] = defaultdict(set)
+    no_alarm = defaultdict(list, {document: list(stretches) for document, stretches in masked.items()})
+    for entity in gold if known is None else known:
+        no_alarm[entity.document].append((entity.start, entity.end))
+    for entity in hidden:
         if entity.document in row:
-            hidden.setdefault(entity.document, set()).update(range(entity.start, entity.end))
-            n_predicted[row[entity.document]] += 1
+            covered[entity.document].update(range(entity.start, entity.end))
+            counts[row[entity.document], ALARMS] += not touches(entity, no_alarm[entity.document])
     for entity in gold:
         if entity.document in row:
-            entities[row[entity.document]] += 1
-            exposed[row[entity.document]] += bool(in_clear(entity, hidden.get(entity.document, set())))
-    return CoverTable(tuple(documents), entities, exposed, n_predicted)
+            clear, length = in_clear(entity, covered[entity.document]), in_clear(entity, set())
+            counts[row[entity.document], :ALARMS] += numpy.asarray([1, clear == 0, clear < length, length, length - clear])
+    return counts
+
+
+def cover(gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str]) -> numpy.ndarray:
+    """As `expose`, where nobody knows how many words there are."""
+    return expose(gold, predicted, documents=documents, words=[0] * len(documents))
 
 
 def in_clear(entity: Entity, hidden: set[int]) -> int:
-    """RETURNS (int): Characters of the entity, white space aside, that are not in `hidden`."""
+    """Characters of the entity, white space aside, that are not in `hidden`."""
     text = entity.text or "x" * (entity.end - entity.start)
     return sum(entity.start + i not in hidden and not char.isspace() for i, char in enumerate(text))

@@ -1,4 +1,4 @@
-"""Precision, recall, F1, F5 and their intervals from counts; what stays visible; recall by group of names; roles.
+"""Precision, recall, F1, F5 and their intervals from counts; what stays visible; recall by group of names.
 
     weights = resample(n_documents, seed=1)                 # (1000, n_documents)
     score(table.per_document, weights).f5                   # Estimate(value=0.9377, low=0.926, high=0.948)
@@ -9,24 +9,22 @@ document was drawn, so that all resamples are one matrix product. With the same 
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy
 
 from ..errors import Errors, PiiError
-from ..labels import NAME_STUDENT, ROLES, is_name, role_of
 from .gold import Entity
-from .match import FN, FP, NO_MASKS, TP, CountTable, CoverTable, Masks, in_clear, judged, pair_overlaps, touches
+from .match import ALARMS, CHARACTERS, COVERED, ENTITIES, FN, FP, HIDDEN, TOUCHED, TP, WORDS, expose  # noqa: F401
 
 N_RESAMPLES = 1000
 SEED = 20240117  # any fixed number; the same for every system, so that differences are paired
 LEVEL = 0.95
+Shares = dict[str, "int | Estimate | None"]
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(NamedTuple):
     """A number as measured, with the bounds of its interval."""
 
     value: float
@@ -34,8 +32,7 @@ class Estimate:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class Score:
+class Score(NamedTuple):
     """Counts over some documents and labels, and scores; None where no gold entity stands behind them."""
 
     tp: int
@@ -48,23 +45,8 @@ class Score:
 
     @property
     def support(self) -> int:
-        """RETURNS (int): Number of gold entities."""
+        """Number of gold entities."""
         return self.tp + self.fn
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """What a data steward needs to know: documents with gold of which a character is left in clear, gold entities not wholly covered, and
-    documents without gold in which something would be hidden. Rates are None where there are no such documents."""
-
-    documents_with_pii: int
-    incompletely_covered: int
-    entities: int
-    exposed_entities: int
-    clean_documents: int
-    clean_touched: int
-    incomplete_rate: Estimate | None = None
-    touched_rate: Estimate | None = None
 
 
 def f_beta(tp: numpy.ndarray, fp: numpy.ndarray, fn: numpy.ndarray, beta: float) -> numpy.ndarray:
@@ -93,7 +75,7 @@ def measures(counts: numpy.ndarray) -> dict[str, numpy.ndarray]:
 
 
 def resample(n_documents: int, *, n_resamples: int = N_RESAMPLES, seed: int = SEED) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): How often each document is drawn in each resample, shape `(n_resamples, n_documents)`."""
+    """How often each document is drawn in each resample, shape `(n_resamples, n_documents)`."""
     rng = numpy.random.default_rng(seed)
     return rng.multinomial(n_documents, numpy.full(n_documents, 1 / n_documents), size=n_resamples)
 
@@ -110,7 +92,7 @@ def _estimate(value: numpy.ndarray, draws: numpy.ndarray) -> Estimate | None:
 
 
 def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Score:
-    """RETURNS (Score): Scores of summed counts with intervals; only counts, if there is no gold entity.
+    """Scores of summed counts with intervals; only counts, if there is no gold entity.
 
     per_document (numpy.ndarray): Counts, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
     """
@@ -125,7 +107,7 @@ def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Score:
 
 
 def difference(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray) -> dict[str, Estimate | None]:
-    """RETURNS (dict[str, Estimate | None]): How much better the first system is, document by document; None where one has no value.
+    """How much better the first system is, document by document; None where one has no value.
 
     first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
     """
@@ -134,13 +116,13 @@ def difference(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarr
     return {name: _estimate(values[0][name] - values[1][name], draws[0][name] - draws[1][name]) for name in values[0]}
 
 
-def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray, *, measure: str = "f5") -> float | None:
-    """RETURNS (float | None): How likely a difference as far from nothing is, if there were none: paired bootstrap over documents, two-sided.
+def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray) -> float | None:
+    """How likely a difference of F5 as far from nothing is, if there were none: paired bootstrap over documents, two-sided.
 
     Twice the share of resamples in which the difference has the other sign or none (Efron and Tibshirani 1993, chapter 16), and at least one
     resample's worth. first, second (numpy.ndarray): As for `difference`; None where one of the two has no value.
     """
-    draws = measures(weights @ first)[measure] - measures(weights @ second)[measure]
+    draws = measures(weights @ first)["f5"] - measures(weights @ second)["f5"]
     draws = draws[~numpy.isnan(draws)]
     if not len(draws):
         return None
@@ -148,27 +130,8 @@ def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray
     return min(1.0, max(2 * share, 1 / len(draws)))
 
 
-def coverage(table: CoverTable, clean: numpy.ndarray, weights: numpy.ndarray) -> Coverage:
-    """RETURNS (Coverage): Documents left with something in clear, and clean documents touched.
-
-    clean (numpy.ndarray): Booleans: documents without any gold entity, whatever labels the table counts.
-    """
-    with_pii = table.entities > 0
-    incomplete, touched = table.exposed > 0, clean & (table.predicted > 0)
-    return Coverage(
-        documents_with_pii=int(with_pii.sum()),
-        incompletely_covered=int(incomplete.sum()),
-        entities=int(table.entities.sum()),
-        exposed_entities=int(table.exposed.sum()),
-        clean_documents=int(clean.sum()),
-        clean_touched=int(touched.sum()),
-        incomplete_rate=rate(incomplete, with_pii, weights),
-        touched_rate=rate(touched, clean, weights),
-    )
-
-
 def rate(part: numpy.ndarray, whole: numpy.ndarray, weights: numpy.ndarray) -> Estimate | None:
-    """RETURNS (Estimate | None): A ratio of sums over counts (or booleans) per document; None if there is nothing in the whole."""
+    """A ratio of sums over counts (or booleans) per document; None if there is nothing in the whole."""
     return _estimate(_divide(part.sum(), whole.sum()), _divide(weights @ part.astype("i8"), weights @ whole.astype("i8")))
 
 
@@ -176,9 +139,7 @@ def rate(part: numpy.ndarray, whole: numpy.ndarray, weights: numpy.ndarray) -> E
 
 
 def wilson(successes: int, n: int) -> tuple[float, float]:
-    """RETURNS (tuple[float, float]): The 95 % interval of a share, by Wilson's score; (0, 1) for n = 0."""
-    if not n:
-        return 0.0, 1.0
+    """The 95 % interval of a share, by Wilson's score."""
     p, square = successes / n, 1.96 * 1.96
     middle = (p + square / (2 * n)) / (1 + square / n)
     half = 1.96 * math.sqrt(p * (1 - p) / n + square / (4 * n * n)) / (1 + square / n)
@@ -195,101 +156,58 @@ def reliability(scores: Sequence[float], outcomes: Sequence[bool], *, n_bins: in
     p, y = numpy.asarray(scores, dtype="f8"), numpy.asarray(outcomes, dtype="f8")
     if not len(p):
         return {"n": 0, "share": None, "mean_score": None, "ece": None, "brier": None, "bins": []}
-
-    def about(rows: numpy.ndarray) -> dict[str, Any]:
-        return {"n": int(rows.sum()), "mean_score": round(float(p[rows].mean()), 4), "share": round(float(y[rows].mean()), 4)}
-
     bins: list[dict[str, Any]] = []
     at = numpy.minimum((p * n_bins).astype(int), n_bins - 1)
-    for n in sorted(set(at.tolist())):
-        interval = wilson(int(y[at == n].sum()), int((at == n).sum()))
-        found = {"low": n / n_bins, "high": (n + 1) / n_bins, **about(at == n)}
-        bins.append(found | {"share_95": [round(bound, 4) for bound in interval]})
+    for i in sorted(set(at.tolist())):
+        inside, so = p[at == i], y[at == i]
+        found = {"low": i / n_bins, "high": (i + 1) / n_bins, "n": len(inside), "mean_score": _mean(inside), "share": _mean(so)}
+        bins.append(found | {"share_95": [round(bound, 4) for bound in wilson(int(so.sum()), len(so))]})
     ece = sum(b["n"] * abs(b["mean_score"] - b["share"]) for b in bins) / len(p)
-    whole = about(numpy.ones(len(p), dtype=bool))
-    errors = {"ece": round(float(ece), 4), "brier": round(float(((p - y) ** 2).mean()), 4)}
-    return {"n": whole["n"], "share": whole["share"], "mean_score": whole["mean_score"], **errors, "bins": bins}
+    whole = {"n": len(p), "share": _mean(y), "mean_score": _mean(p)}
+    return whole | {"ece": round(float(ece), 4), "brier": _mean((p - y) ** 2), "bins": bins}
 
 
-# --- what a reader of the released text would still see, and what was hidden for nothing; blind to labels
-
-# Columns of `expose`.
-ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN, ALARMS, WORDS = range(7)
+def _mean(values: numpy.ndarray) -> float:
+    return round(float(values.mean()), 4)
 
 
-@dataclass(frozen=True, slots=True)
-class Exposure:
-    """Shares with intervals, and the counts behind them.
+# --- what stays visible, from the counts of `expose`
 
-    characters, characters_in_clear (int): Of gold, white space aside. false_alarms, words (int): In all documents, those with gold too.
-    character_recall: Share of the characters that are hidden. label_blind_recall, touched_recall: Share of the entities that are wholly
-    hidden, under whatever label, and of which at least one character is.
+
+def coverage(counts: numpy.ndarray, clean: numpy.ndarray, weights: numpy.ndarray) -> Shares:
+    """What a data steward needs to know: documents with gold of which a character is left in clear, gold entities not wholly covered, and
+    documents without gold in which something would be hidden. Rates are None where there are no such documents.
+
+    clean (numpy.ndarray): Booleans: documents without any gold entity, whatever labels are counted.
     """
-
-    characters: int
-    characters_in_clear: int
-    false_alarms: int
-    words: int
-    character_recall: Estimate | None = None
-    label_blind_recall: Estimate | None = None
-    touched_recall: Estimate | None = None
-    false_alarms_per_10000_words: Estimate | None = None
-
-
-def expose(
-    gold: Iterable[Entity],
-    hidden: Iterable[Entity],
-    *,
-    documents: Sequence[str],
-    words: Sequence[int],
-    known: Iterable[Entity] | None = None,
-    masked: Masks = NO_MASKS,
-) -> numpy.ndarray:
-    """Count characters, touched entities and false alarms.
-
-    gold (Iterable[Entity]): What must be hidden. hidden (Iterable[Entity]): What the system would hide. documents (Sequence[str]): Ids of
-    all. words (Sequence[int]): Their lengths. known (Iterable[Entity] | None): Everything that is no false alarm; `gold` if missing.
-    masked (Masks): Stretches of unknown gold.
-    RETURNS (numpy.ndarray): Shape `(n_documents, 7)`: gold entities, those wholly covered, those touched; characters of gold without white
-    space, those hidden; false alarms; words.
-    """
-    gold = list(gold)
-    row = {document: i for i, document in enumerate(documents)}
-    counts = numpy.zeros((len(row), 7), dtype="i8")
-    counts[:, WORDS] = words
-    covered: dict[str, set[int]] = {}
-    no_alarm: dict[str, list[tuple[int, int]]] = {document: list(stretches) for document, stretches in masked.items()}
-    for entity in gold if known is None else known:
-        no_alarm.setdefault(entity.document, []).append((entity.start, entity.end))
-    for entity in hidden:
-        if entity.document in row:
-            covered.setdefault(entity.document, set()).update(range(entity.start, entity.end))
-            counts[row[entity.document], ALARMS] += not touches(entity, no_alarm.get(entity.document, ()))
-    for entity in gold:
-        if entity.document in row:
-            clear, length = in_clear(entity, covered.get(entity.document, set())), in_clear(entity, set())
-            found = [1, clear == 0, clear < length, length, length - clear]
-            counts[row[entity.document], [ENTITIES, COVERED, TOUCHED, CHARACTERS, HIDDEN]] += numpy.asarray(found, dtype="i8")
-    return counts
+    exposed = counts[:, ENTITIES] - counts[:, COVERED]
+    with_pii, incomplete, touched = counts[:, ENTITIES] > 0, exposed > 0, clean & (counts[:, ALARMS] > 0)
+    return {
+        "documents_with_pii": int(with_pii.sum()),
+        "incompletely_covered": int(incomplete.sum()),
+        "entities": int(counts[:, ENTITIES].sum()),
+        "exposed_entities": int(exposed.sum()),
+        "clean_documents": int(clean.sum()),
+        "clean_touched": int(touched.sum()),
+        "incomplete_rate": rate(incomplete, with_pii, weights),
+        "touched_rate": rate(touched, clean, weights),
+    }
 
 
-def exposure(counts: numpy.ndarray, weights: numpy.ndarray) -> Exposure:
-    """RETURNS (Exposure): Shares of what `expose` counted; missing where there is nothing to take one of. weights: From `resample`."""
+def exposure(counts: numpy.ndarray, weights: numpy.ndarray) -> Shares:
+    """Shares of characters and entities that are hidden, and false alarms in all documents, those with gold too; None where there is nothing
+    to take a share of. `label_blind_recall`: of entities that are wholly hidden, under whatever label; `touched_recall`: in part at least."""
     total = counts.sum(axis=0)
-
-    def share(part: int, whole: int, scale: int = 1) -> Estimate | None:
-        return rate(counts[:, part] * scale, counts[:, whole], weights)
-
-    return Exposure(
-        characters=int(total[CHARACTERS]),
-        characters_in_clear=int(total[CHARACTERS] - total[HIDDEN]),
-        false_alarms=int(total[ALARMS]),
-        words=int(total[WORDS]),
-        character_recall=share(HIDDEN, CHARACTERS),
-        label_blind_recall=share(COVERED, ENTITIES),
-        touched_recall=share(TOUCHED, ENTITIES),
-        false_alarms_per_10000_words=share(ALARMS, WORDS, 10_000),
-    )
+    return {
+        "characters": int(total[CHARACTERS]),
+        "characters_in_clear": int(total[CHARACTERS] - total[HIDDEN]),
+        "false_alarms": int(total[ALARMS]),
+        "words": int(total[WORDS]),
+        "character_recall": rate(counts[:, HIDDEN], counts[:, CHARACTERS], weights),
+        "label_blind_recall": rate(counts[:, COVERED], counts[:, ENTITIES], weights),
+        "touched_recall": rate(counts[:, TOUCHED], counts[:, ENTITIES], weights),
+        "false_alarms_per_10000_words": rate(counts[:, ALARMS] * 10_000, counts[:, WORDS], weights),
+    }
 
 
 # --- recall by gender and culture of a name, and whether a group differs from the rest (two-tailed Mann-Whitney U)
@@ -317,7 +235,7 @@ class NameSource(NamedTuple):
     country_of: Callable[[str], str]
 
     def group(self, text: str) -> NameGroup:
-        """RETURNS (NameGroup): Of a person's name as it stands in a text."""
+        """Of a person's name as it stands in a text."""
         first, last = first_and_last(text)
         country = self.country_of(last) if last else ""
         return NameGroup(self.gender_of(first) if first else "", cultures().get(country, ""))
@@ -339,19 +257,14 @@ class GroupTest(NamedTuple):
     recall: Estimate | None = None
     gap: Estimate | None = None
 
-    @property
-    def significance(self) -> str:
-        """RETURNS (str): Stars as below Table 10."""
-        return significance(self.p)
-
 
 def significance(p: float) -> str:
-    """RETURNS (str): `***` below .01, `**` below .05, `*` below .1, else `n.s.`, as the paper has it."""
+    """`***` below .01, `**` below .05, `*` below .1, else `n.s.`, as the paper has it."""
     return next((stars for level, stars in ((0.01, "***"), (0.05, "**"), (0.1, "*")) if p < level), "n.s.")
 
 
 def first_and_last(text: str) -> tuple[str, str]:
-    """RETURNS (tuple[str, str]): First and last name as nameparser sees them in Title Case; a lone name is a first name."""
+    """First and last name as nameparser sees them in Title Case; a lone name is a first name."""
     from nameparser import HumanName
 
     parsed = HumanName(text.strip().title())
@@ -360,14 +273,14 @@ def first_and_last(text: str) -> tuple[str, str]:
 
 @cache
 def cultures() -> dict[str, str]:
-    """RETURNS (dict[str, str]): Code of a country -> region of the UN, for the countries that names-dataset knows."""
+    """Code of a country -> region of the UN, for the countries that names-dataset knows."""
     from ..corpus.people import CULTURES
 
     return {code: culture for culture, codes in CULTURES.items() for code in codes.split()}
 
 
 def name_source(name: str) -> NameSource:
-    """RETURNS (NameSource): "table", the compact one that ships (most frequent names only), or "names-dataset", the paper's.
+    """ "table", the compact one that ships (most frequent names only), or "names-dataset", the paper's.
     RAISES (PiiError): E733 for another name, E005 if names-dataset is not installed."""
     if name not in SOURCES:
         raise PiiError(Errors.E733, value=name, allowed=", ".join(SOURCES))
@@ -411,13 +324,13 @@ def _dataset_source() -> NameSource:
 
 
 def found_in_document(gold: Sequence[Entity], predicted: Iterable[Entity]) -> list[bool]:
-    """RETURNS (list[bool]): For each gold entity, whether its string was predicted with its label, wherever in the document."""
+    """For each gold entity, whether its string was predicted with its label, wherever in the document."""
     given = {(entity.document, entity.label, entity.text) for entity in predicted}
     return [(entity.document, entity.label, entity.text) in given for entity in gold]
 
 
 def mann_whitney(hits: int, total: int, rest_hits: int, rest_total: int) -> tuple[float, float]:
-    """RETURNS (tuple[float, float]): U of the group, and p, two-tailed; NaN where a side is empty.
+    """U of the group, and p, two-tailed; NaN where a side is empty.
 
     On hits (1) and misses (0), normal approximation with ties and continuity, as scipy does by default. RAISES (PiiError): E005 without scipy.
     """
@@ -469,63 +382,8 @@ def recall_by_group(
 
 
 def gap_of(counts: Sequence[numpy.ndarray], weights: numpy.ndarray) -> Estimate | None:
-    """Recall of the group less that of the rest, on the same resamples."""
-    if not counts[3].sum():
-        return None
-    draws = [weights @ count for count in counts]
-    known = (draws[1] > 0) & (draws[3] > 0)
-    values = draws[0][known] / draws[1][known] - draws[2][known] / draws[3][known]
-    value = float(counts[0].sum() / counts[1].sum() - counts[2].sum() / counts[3].sum())
-    low, high = numpy.quantile(values, [0.025, 0.975]) if len(values) else (value, value)
-    return Estimate(value, float(low), float(high))
-
-
-# --- whose name is it? where gold has roles
-
-
-def has_roles(gold: Iterable[Entity]) -> bool:
-    """RETURNS (bool): Whether gold tells a student's name from another one."""
-    return any(is_name(entity.label) and entity.label != NAME_STUDENT for entity in gold)
-
-
-def believed_role(entity: Entity) -> str:
-    """RETURNS (str): Whose name a name is taken for. One that is hidden only to be safe has a label that says so, and its likeliest role."""
-    return entity.role or role_of(entity.label)
-
-
-def match_roles(
-    gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], masked: Masks = NO_MASKS
-) -> CountTable:
-    """RETURNS (CountTable): Names by role, its labels are `labels.ROLES`; other labels than names are left out."""
-    row = {document: i for i, document in enumerate(documents)}
-    names, found = ([e for e in entities if is_name(e.label) and e.document in row] for entities in (gold, predicted))
-    pairs = pair_overlaps(names, found)
-    met, taken = {id(entity) for entity, _ in pairs}, {id(entity) for _, entity in pairs}
-    counts = numpy.zeros((len(row), len(ROLES), 3), dtype="i8")
-
-    def add(entity: Entity, kind: int) -> None:
-        counts[row[entity.document], ROLES.index(believed_role(entity)), kind] += 1
-
-    for entity, other in pairs:
-        same = believed_role(entity) == believed_role(other)
-        add(entity, TP if same else FN)
-        if not same:
-            add(other, FP)
-    for entity in names:
-        if id(entity) not in met:
-            add(entity, FN)
-    for entity in judged((e for e in found if id(e) not in taken), masked):
-        add(entity, FP)
-    return CountTable(tuple(documents), ROLES, counts)
-
-
-def role_accuracy(
-    gold: Iterable[Entity], predicted: Iterable[Entity], weights: numpy.ndarray, *, documents: Sequence[str]
-) -> tuple[int, Estimate | None]:
-    """RETURNS (tuple[int, Estimate | None]): Names that were found, and the share of them whose role is right; None if there are none."""
-    row = {document: i for i, document in enumerate(documents)}
-    counts = numpy.zeros((len(row), 2), dtype="i8")
-    for entity, other in pair_overlaps(*([e for e in side if is_name(e.label)] for side in (gold, predicted))):
-        if entity.document in row:
-            counts[row[entity.document]] += [believed_role(entity) == believed_role(other), 1]
-    return int(counts[:, 1].sum()), rate(counts[:, 0], counts[:, 1], weights)
+    """Recall of a group less that of the rest, on the same resamples; None where one is empty. counts (Sequence[numpy.ndarray]): Per document,
+    found and all of the group, found and all of the rest."""
+    sums, draws = [count.sum() for count in counts], [weights @ count for count in counts]
+    value, drawn = (_divide(*part[:2]) - _divide(*part[2:]) for part in (sums, draws))
+    return _estimate(value, drawn)

@@ -12,8 +12,7 @@ import os
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
-from importlib.metadata import PackageNotFoundError, version
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,155 +21,138 @@ import numpy
 from ..about import __version__
 from ..errors import Errors, PiiError
 from ..files.formats.base import Tally
-from ..files.record import reason_of
+from ..files.writers import writing
 from ..labels import LABELS, NAME_STUDENT, ROLES
 from ..profiles import Profile
+from . import match, metrics
 from .gold import CRAPII_LABELS, FOUR_LABELS, Entity, GoldDocument, masks
-from .match import CountTable, cover, judged, match_bag, match_overlap, match_position, match_tokens
-from .metrics import (
-    N_RESAMPLES,
-    SEED,
-    Coverage,
-    Estimate,
-    Exposure,
-    GroupTest,
-    NameSource,
-    Score,
-    coverage,
-    difference,
-    expose,
-    exposure,
-    found_in_document,
-    has_roles,
-    match_roles,
-    name_source,
-    paired_p,
-    recall_by_group,
-    resample,
-    role_accuracy,
-    score,
-)
-from .systems import Protects, Run, crapii_label
+from .match import CountTable
+from .metrics import N_RESAMPLES, SEED, Estimate, GroupTest, NameSource, Score
+from .systems import Protects, Run, crapii_label, package_version
 
 FORMAT = 1
 MATCHINGS = ("bag", "position", "overlap", "tokens")
 Views = Mapping[str, Sequence[str]]
+Tables = Mapping[str, CountTable]
 _PACKAGES = ("spacy", "numpy", "torch", "spacy-curated-transformers", "presidio-analyzer", "phonenumbers", "tldextract")
 
 
 def count_tables(run: Run, documents: Sequence[GoldDocument], labels: Sequence[str]) -> dict[str, CountTable]:
-    """RETURNS (dict[str, CountTable]): One table per way of matching, over all documents and these labels."""
-    ids = [doc.id for doc in documents]
-    gold = [entity for doc in documents for entity in doc.entities]
-    tokens = {doc.id: doc.tokens for doc in documents}
-    masked = masks(documents)
-    found = judged(run.entities, masked)
+    """One table per way of matching, over all documents and these labels."""
+    gold, masked = [entity for doc in documents for entity in doc.entities], masks(documents)
+    found = match.judged(run.entities, masked)
+    common: dict[str, Any] = {"documents": [doc.id for doc in documents], "labels": labels}
     return {
-        "bag": match_bag(gold, found, documents=ids, labels=labels),
-        "position": match_position(gold, found, documents=ids, labels=labels),
-        "overlap": match_overlap(gold, run.entities, documents=ids, labels=labels, masked=masked),
-        "tokens": match_tokens(gold, run.entities, documents=ids, labels=labels, tokens=tokens, masked=masked),
+        "bag": match.match_bag(gold, found, **common),
+        "position": match.match_position(gold, found, **common),
+        "overlap": match.match_overlap(gold, run.entities, masked=masked, **common),
+        "tokens": match.match_tokens(
+            gold, run.entities, tokens={doc.id: doc.tokens for doc in documents}, masked=masked, **common
+        ),
     }
 
 
 def system_report(
-    run: Run, documents: Sequence[GoldDocument], tables: Mapping[str, CountTable], *, views: Views, n_resamples: int, seed: int
+    run: Run, documents: Sequence[GoldDocument], tables: Tables, *, views: Views, n_resamples: int, seed: int
 ) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): All numbers of one system, plain data. tables (Mapping[str, CountTable]): From `count_tables`."""
-    ids = [doc.id for doc in documents]
+    """All numbers of one system, plain data. tables (Tables): From `count_tables`."""
     # "Clean" means: nobody annotated anything in it, whatever labels a view counts, and nobody had to leave anything open.
     clean = numpy.asarray([not doc.entities and not doc.masked for doc in documents])
-    words, masked, known = [doc.n_words for doc in documents], masks(documents), [e for doc in documents for e in doc.entities]
-    predicted = cover((), judged(run.hidden, masked), documents=ids).predicted
-    wanted = {view: [entity for entity in known if entity.label in labels] for view, labels in views.items()}
-    covers = {view: replace(cover(gold, run.hidden, documents=ids), predicted=predicted) for view, gold in wanted.items()}
+    known, masked = [entity for doc in documents for entity in doc.entities], masks(documents)
+    common: dict[str, Any] = {"documents": [doc.id for doc in documents], "words": [doc.n_words for doc in documents]}
+    seen = {
+        view: match.expose([e for e in known if e.label in labels], run.hidden, known=known, masked=masked, **common)
+        for view, labels in views.items()
+    }
 
     def part(rows: numpy.ndarray, *, whole: bool) -> dict[str, Any]:
-        weights = resample(int(rows.sum()), n_resamples=n_resamples, seed=seed)
+        weights = metrics.resample(int(rows.sum()), n_resamples=n_resamples, seed=seed)
 
         def scores(labels: Sequence[str], matchings: Sequence[str] = MATCHINGS) -> dict[str, Any]:
-            return {m: plain(score(tables[m].select(rows=rows, labels=labels).per_document, weights)) for m in matchings}
+            return {
+                m: plain(metrics.score(tables[m].select(rows=rows, labels=labels).per_document, weights)) for m in matchings
+            }
 
         out: dict[str, Any] = {}
         for view, labels in views.items():
-            covered = {"coverage": plain(coverage(covers[view].select(rows), clean[rows], weights))}
+            covered = {"coverage": plain(metrics.coverage(seen[view][rows], clean[rows], weights))}
             if whole:
-                seen = expose(wanted[view], run.hidden, documents=ids, words=words, known=known, masked=masked)
                 per_label = {label: scores([label]) for label in labels}
-                out[view] = scores(labels) | {"per_label": per_label} | covered | {"exposure": plain(exposure(seen, weights))}
+                visible = {"exposure": plain(metrics.exposure(seen[view], weights))}
+                out[view] = scores(labels) | {"per_label": per_label} | covered | visible
             else:
                 out[view] = scores(labels, ("bag", "position")) | covered
         return out
 
     splits = sorted({doc.split for doc in documents})
     subsets = {split: numpy.asarray([doc.split == split for doc in documents]) for split in splits if len(splits) > 1}
+    speed, cpu_speed = _speed(run)
     return {
         "about": dict(run.about),
         "protected_labels": sorted(run.protected),
         "predicted": dict(sorted(Counter(entity.label for entity in run.entities).items())),
         "time": {
             "seconds": round(run.seconds, 6),
-            "words_per_second": round(_per_second(run, run.seconds), 1),
+            "words_per_second": round(speed, 1),
             "cpu_seconds": round(run.cpu_seconds, 6),
-            "words_per_cpu_second": round(_per_second(run, run.cpu_seconds), 1),
+            "words_per_cpu_second": round(cpu_speed, 1),
             "stored": run.stored,
         },
-        "views": part(numpy.ones(len(ids), dtype=bool), whole=True),
+        "views": part(numpy.ones(len(documents), dtype=bool), whole=True),
         "subsets": {split: part(rows, whole=False) for split, rows in subsets.items()},
     }
 
 
-def _per_second(run: Run, seconds: float) -> float:
-    return run.words / max(seconds, 1e-9)
+def _speed(run: Run) -> tuple[float, float]:
+    """Words per second and per second of processors."""
+    return run.words / max(run.seconds, 1e-9), run.words / max(run.cpu_seconds, 1e-9)
 
 
 def build_report(
-    runs: Sequence[Run], documents: Sequence[GoldDocument], *, views: Views, n_resamples: int = 1000, seed: int = 1
+    runs: Sequence[Run], documents: Sequence[GoldDocument], *, views: Views, n_resamples: int = N_RESAMPLES, seed: int = SEED
 ) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): The report on all systems, without `command` and `data`, which the caller knows.
+    """The report on all systems, without `command` and `data`, which the caller knows.
 
-    runs (Sequence[Run]): Predictions, the system of interest first. views (Views): Sets of labels. RAISES (PiiError): E709, if two systems
-    have one name.
+    runs (Sequence[Run]): Predictions, the system of interest first. views (Views): Sets of labels.
+    RAISES (PiiError): E709, if two systems have one name.
     """
     for name, n in Counter(run.name for run in runs).items():
         if n > 1:
             raise PiiError(Errors.E709, name=name)
     labels = tuple(dict.fromkeys(label for view in views.values() for label in view))
     tables = {run.name: count_tables(run, documents, labels) for run in runs}
-    weights = resample(len(documents), n_resamples=n_resamples, seed=seed)
+    weights = metrics.resample(len(documents), n_resamples=n_resamples, seed=seed)
+    first = runs[0].name
 
     def beside(other: str, view: str, matching: str) -> dict[str, Any]:
-        ours, theirs = (tables[name][matching].select(labels=views[view]).per_document for name in (runs[0].name, other))
-        return plain(difference(ours, theirs, weights)) | {"p_f5": paired_p(ours, theirs, weights)}
+        ours, theirs = (tables[name][matching].select(labels=views[view]).per_document for name in (first, other))
+        return plain(metrics.difference(ours, theirs, weights)) | {"p_f5": metrics.paired_p(ours, theirs, weights)}
 
     timed = [run for run in runs if not run.stored]  # only what ran here, now, on this machine can be compared
+    ratios = {
+        f"{timed[0].name} / {run.name}": [round(a / b, 2) for a, b in zip(_speed(timed[0]), _speed(run), strict=True)]
+        for run in timed[1:]
+    }
     return {
         "format": FORMAT,
         "versions": versions(),
         "machine": machine(),
-        "bootstrap": {"unit": "document", "resamples": n_resamples, "seed": seed, "level": 0.95},
+        "bootstrap": {"unit": "document", "resamples": n_resamples, "seed": seed, "level": metrics.LEVEL},
         "views": {view: list(chosen) for view, chosen in views.items()},
         "systems": {
             run.name: system_report(run, documents, tables[run.name], views=views, n_resamples=n_resamples, seed=seed)
             for run in runs
         },
         "differences": {
-            f"{runs[0].name} - {run.name}": {view: {m: beside(run.name, view, m) for m in MATCHINGS} for view in views}
+            f"{first} - {run.name}": {view: {m: beside(run.name, view, m) for m in MATCHINGS} for view in views}
             for run in runs[1:]
         },
-        "speed_ratio": {f"{timed[0].name} / {run.name}": _speed_ratio(timed[0], run) for run in timed[1:]},
-    }
-
-
-def _speed_ratio(first: Run, second: Run) -> dict[str, float]:
-    return {
-        "words_per_second": round(_per_second(first, first.seconds) / _per_second(second, second.seconds), 2),
-        "words_per_cpu_second": round(_per_second(first, first.cpu_seconds) / _per_second(second, second.cpu_seconds), 2),
+        "speed_ratio": {pair: {"words_per_second": a, "words_per_cpu_second": b} for pair, (a, b) in ratios.items()},
     }
 
 
 def describe_data(documents: Sequence[GoldDocument], *, file: str, sha256: str) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Which data: name and checksum of the file, counts of documents, words and labels."""
+    """Which data: name and checksum of the file, counts of documents, words and labels."""
     support = Counter(entity.label for doc in documents for entity in doc.entities)
     return {
         "file": file,
@@ -179,32 +161,26 @@ def describe_data(documents: Sequence[GoldDocument], *, file: str, sha256: str) 
         "documents_with_pii": sum(bool(doc.entities) for doc in documents),
         "words": sum(doc.n_words for doc in documents),
         "splits": dict(sorted(Counter(doc.split for doc in documents).items())),
-        "support": {label: support.get(label, 0) for label in dict.fromkeys((*CRAPII_LABELS, *sorted(support)))},
+        "support": {label: support[label] for label in dict.fromkeys((*CRAPII_LABELS, *sorted(support)))},
     }
 
 
 def versions() -> dict[str, str]:
-    """RETURNS (dict[str, str]): Of Python, of this package, and of those of the packages behind it that are installed."""
-    found = {"python": platform.python_version(), "pii_components": __version__}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found
+    """Of Python, of this package, and of those of the packages behind it that are installed."""
+    behind = {package: found for package in _PACKAGES if (found := package_version(package)) != "not installed"}
+    return {"python": platform.python_version(), "pii_components": __version__, **behind}
 
 
 def machine() -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What speed depends on: processors and threads."""
+    """What speed depends on: processors and threads."""
     return {"processor": platform.machine(), "cpus": os.cpu_count(), "omp_num_threads": os.environ.get("OMP_NUM_THREADS")}
 
 
-def plain(value: Any) -> Any:
-    """RETURNS (Any): Plain data from Score, Coverage, Exposure or a dictionary of estimates, rounded to four digits: the value under its name,
-    the interval under `<name>_95`; what is None is left out."""
-    if isinstance(value, Score | Coverage | Exposure):
-        support = {"support": value.support} if isinstance(value, Score) else {}
-        value = support | {field.name: getattr(value, field.name) for field in fields(value)}
+def plain(value: Score | Mapping[str, Any]) -> dict[str, Any]:
+    """Plain data from a score or a dictionary of estimates, rounded to four digits: the value under its name, the interval under
+    `<name>_95`; what is None is left out."""
+    if isinstance(value, Score):
+        value = {"support": value.support, **value._asdict()}
     out: dict[str, Any] = {}
     for name, item in value.items():
         if isinstance(item, Estimate):
@@ -226,23 +202,16 @@ def check_place(path: Path) -> None:
 
 def write_report(report: Mapping[str, Any], path: Path) -> None:
     """Write plain data as JSON; folders are made. RAISES (PiiError): E512, if that fails."""
-    try:
+    with writing(path.name):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf8")
-    except OSError as err:
-        raise PiiError(Errors.E512, what=path.name, reason=reason_of(err)) from err
 
 
 def score_report(
-    runs: Sequence[Run],
-    documents: Sequence[GoldDocument],
-    *,
-    profile: Profile,
-    names: NameSource | None = None,
-    resamples: int = N_RESAMPLES,
-    seed: int = SEED,
-) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): As `build_report`, with `roles` and `names` for each system where gold allows them.
+    runs: Sequence[Run], documents: Sequence[GoldDocument], *, profile: Profile, names: NameSource | None = None,
+    resamples: int = N_RESAMPLES, seed: int = SEED,
+) -> dict[str, Any]:  # fmt: skip
+    """As `build_report`, with `roles` and `names` for each system where gold allows them.
 
     runs (Sequence[Run]): Predictions with labels as they are, the system of interest first. profile (Profile): Says what is hidden.
     names (NameSource | None): For groups of names; the compact table if None. resamples (int), seed (int): Of the bootstrap.
@@ -250,28 +219,26 @@ def score_report(
     gold = as_hidden(documents, profile.protects)
     hidden = [run_as_hidden(run, profile.protects) for run in runs]
     report = build_report(hidden, gold, views=views_of(gold), n_resamples=resamples, seed=seed)
-    weights = resample(len(documents), n_resamples=resamples, seed=seed)
-    if has_roles(entity for doc in documents for entity in doc.entities):
+    weights = metrics.resample(len(documents), n_resamples=resamples, seed=seed)
+    if match.has_roles(entity for doc in documents for entity in doc.entities):
         for run in runs:
             report["systems"][run.name]["roles"] = roles_report(run, documents, weights)
     students = [entity for doc in gold for entity in doc.entities if entity.label == NAME_STUDENT]
     if students:
-        source = names or name_source("table")
-        found = {run.name: found_in_document(students, run.entities) for run in hidden}
+        source = names or metrics.name_source("table")
+        found = {run.name: metrics.found_in_document(students, run.entities) for run in hidden}
         groups = [source.group(entity.text) for entity in students]
-        tests = recall_by_group(students, groups, found, documents=[doc.id for doc in documents], weights=weights)
+        tests = metrics.recall_by_group(students, groups, found, documents=[doc.id for doc in documents], weights=weights)
+        rule = "the same string predicted as a name anywhere in the document"
         for run in runs:
-            rows = [group_row(test) for test in tests if test.system == run.name]
-            report["systems"][run.name]["names"] = {
-                "source": source.name,
-                "rule": "the same string predicted as a name anywhere in the document",
-                "rows": [{k: v for k, v in row.items() if k != "system"} for row in rows],
-            }
+            report["systems"][run.name]["names"] = {"source": source.name, "rule": rule, "rows": []}
+        for row in map(group_row, tests):
+            report["systems"][row.pop("system")]["names"]["rows"].append(row)
     return report
 
 
 def as_hidden(documents: Sequence[GoldDocument], protects: Protects) -> list[GoldDocument]:
-    """RETURNS (list[GoldDocument]): Gold that a profile hides (and all that CRAPII labels), names as NAME_STUDENT."""
+    """Gold that a profile hides (and all that CRAPII labels), names as NAME_STUDENT."""
 
     def kept(doc: GoldDocument) -> tuple[Entity, ...]:
         hidden = (e for e in doc.entities if protects(e.label) or e.label in CRAPII_LABELS)
@@ -281,46 +248,49 @@ def as_hidden(documents: Sequence[GoldDocument], protects: Protects) -> list[Gol
 
 
 def run_as_hidden(run: Run, protects: Protects) -> Run:
-    """RETURNS (Run): The same with every hidden name as NAME_STUDENT; names that are kept keep their label and are not hidden."""
+    """The same with every hidden name as NAME_STUDENT; names that are kept keep their label and are not hidden."""
     entities = tuple(replace(entity, label=crapii_label(entity.label, protects)) for entity in run.entities)
     hidden = frozenset(crapii_label(label, protects) for label in run.protected if protects(label) or label in CRAPII_LABELS)
     return replace(run, entities=entities, protected=hidden)
 
 
 def views_of(documents: Sequence[GoldDocument]) -> dict[str, tuple[str, ...]]:
-    """RETURNS (dict[str, tuple[str, ...]]): "all": CRAPII's labels and whatever else this gold has; "four": the JEDM paper's."""
+    """ "all": CRAPII's labels and whatever else this gold has; "four": the JEDM paper's."""
     there = {entity.label for doc in documents for entity in doc.entities}
     return {"all": (*CRAPII_LABELS, *(x for x in LABELS if x in there and x not in CRAPII_LABELS)), "four": FOUR_LABELS}
 
 
 def roles_report(run: Run, documents: Sequence[GoldDocument], weights: numpy.ndarray) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): F1 per role with support and interval, over all roles, and the share of found names with the right one."""
+    """F1 per role with support and interval, over all roles, and the share of found names with the right one."""
+    sides = [entity for doc in documents for entity in doc.entities], run.entities
     ids = [doc.id for doc in documents]
-    gold = [entity for doc in documents for entity in doc.entities]
-    table = match_roles(gold, run.entities, documents=ids, masked=masks(documents))
-    found, accuracy = role_accuracy(gold, run.entities, weights, documents=ids)
+    table = match.match_roles(*sides, documents=ids, masked=masks(documents))
+    among_found = match.match_roles(*sides, documents=ids, missed=False).per_document
+    found = among_found[:, match.TP] + among_found[:, match.FN]
     return {
-        "found": found,
-        **plain({"accuracy": accuracy}),
-        "all": plain(score(table.per_document, weights)),
-        "per_role": {role: plain(score(table.select(labels=[role]).per_document, weights)) for role in ROLES},
+        "found": int(found.sum()),
+        **plain({"accuracy": metrics.rate(among_found[:, match.TP], found, weights)}),
+        "all": plain(metrics.score(table.per_document, weights)),
+        "per_role": {role: plain(metrics.score(table.select(labels=[role]).per_document, weights)) for role in ROLES},
     }
 
 
 def check_gold(tally: Tally, *, strict: bool) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What of the gold could not be used: count, and counts by reason and label. tally (Tally): From `read_gold`.
+    """What of the gold could not be used: count, and counts by reason and label. tally (Tally): From `read_gold`.
     RAISES (PiiError): E727, if there is any and `strict`."""
-    reasons = Counter((masked.reason, masked.label) for masked in tally.masked)
+    reasons = sorted(Counter((masked.reason, masked.label) for masked in tally.masked).items())
     if strict and reasons:
-        shown = "; ".join(f"{label} {reason}: {n}" for (reason, label), n in sorted(reasons.items()))
+        shown = "; ".join(f"{label} {reason}: {n}" for (reason, label), n in reasons)
         raise PiiError(Errors.E727, n=len(tally.masked), reasons=shown)
-    by_reason = [{"reason": reason, "label": label, "count": n} for (reason, label), n in sorted(reasons.items())]
+    by_reason = [{"reason": reason, "label": label, "count": n} for (reason, label), n in reasons]
     return {"count": len(tally.masked), "by_reason": by_reason}
 
 
 def group_row(test: GroupTest) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Counts of a group of names, its recall, and its test against the others if it has somebody to compare with."""
+    """Counts of a group of names, its recall, and its test against the others if it has somebody to compare with."""
     row: dict[str, Any] = {name: getattr(test, name) for name in ("category", "group", "system", "total", "hits")}
     row |= plain({"recall": test.recall, "gap": test.gap}) | {"recall": round(test.hits / test.total, 6)}
-    tested = {} if numpy.isnan(test.u) else {"u": test.u, "p": float(f"{test.p:.4g}"), "significance": test.significance}
+    tested = (
+        {} if numpy.isnan(test.u) else {"u": test.u, "p": float(f"{test.p:.4g}"), "significance": metrics.significance(test.p)}
+    )
     return row | tested

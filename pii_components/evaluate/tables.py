@@ -5,8 +5,7 @@ print(markdown_table([json.loads(Path("metrics/crapii.json").read_text())]))
 """
 
 import json
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,31 +14,14 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from ..errors import PiiError
-
 MEASURES = ("precision", "recall", "f1", "f5")
 VIEW_TITLES = {"all": "all labels", "four": "four types (NAME, URL, EMAIL, PHONE), as in the JEDM paper"}
 Report = Mapping[str, Any]
-
-
-# --- what the commands share
-
-
-def run_command(function: Callable[..., Any]) -> None:
-    """Run a function as a command of its own; its arguments are options (typer). A coded error is one line, and code 1."""
-    import typer
-
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(function)
-    try:
-        app()
-    except PiiError as err:
-        Console(stderr=True, soft_wrap=True, highlight=False, markup=False).print(str(err))
-        sys.exit(1)
+Row = Sequence[str]
 
 
 def shown_command(module: str, arguments: Sequence[str]) -> str:
-    """RETURNS (str): The command for a metrics file, without folders, since they tell about a machine and its user."""
+    """The command for a metrics file, without folders, since they tell about a machine and its user."""
     shown = []
     for argument in arguments:
         name, equals, value = argument.rpartition("=")
@@ -48,20 +30,20 @@ def shown_command(module: str, arguments: Sequence[str]) -> str:
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """RETURNS (tuple[str, ...]): Parts between commas, without white space around them."""
+    """Parts between commas, without white space around them."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 @contextmanager
 def progress_bar(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """YIELDS (Callable[[], None]): To be called after each of `total` steps; a bar on the terminal, nothing where there is none."""
+    """To be called after each of `total` steps; a bar on the terminal, nothing where there is none."""
     with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=total)
         yield lambda: bar.advance(task)
 
 
 def console() -> Console:
-    """RETURNS (Console): On standard output; wide enough for the tables where that is no terminal."""
+    """On standard output; wide enough for the tables where that is no terminal."""
     made = Console(highlight=False)
     return made if made.is_terminal else Console(highlight=False, width=160)
 
@@ -69,42 +51,51 @@ def console() -> Console:
 # --- Markdown
 
 HEAD = ("system", "labels", "support", "P", "R", "F1", "F5 (95 % interval)", "PII left in", "clean essays touched")
+CONTROL_HEAD = ("labels", "system", "names", "P", "R", "F1", "F5")
+RECALL_HEAD = ("labels", "recall, at least", "P of the verifier", "P in a random order")
+# The verifier against vetoes at random, as scripts/veto.py draws them.
+WAYS = {
+    "names": "as many names at random",
+    "people": "as many people at random",
+    "readded": "strict verifier, names re-added at random",
+}
 
 
 def cell(score: Report, name: str, *, interval: bool = False) -> str:
-    """RETURNS (str): A number with three digits, with its interval if asked; a dash where there is no support."""
-    if name not in score:
+    """A number with three digits, with its interval if asked; a dash where there is no support."""
+    if score.get(name) is None:
         return "-"
-    low, high = score[f"{name}_95"]
-    return f"{score[name]:.3f}" + (f" ({low:.3f} to {high:.3f})" if interval else "")
+    return f"{score[name]:.3f}" + (" ({:.3f} to {:.3f})".format(*score[f"{name}_95"]) if interval else "")
 
 
-def lines_of(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """RETURNS (list[str]): A table of Markdown, line by line."""
+def lines_of(head: Row, rows: Iterable[Row]) -> list[str]:
+    """A table of Markdown, line by line."""
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
 
 
 def markdown_table(reports: Sequence[Report], *, subset: str = "", control: bool = False) -> str:
-    """What `pii-edu evaluate table` prints.
+    """What `pii-edu evaluate table` prints, without a line break at the end.
 
     reports (Sequence[Report]): One row per system and set of labels, of what `compare`, `run`, `score` and `crossval` wrote; what the scripts
     fairness, windows and presidio_samples wrote makes a table of its own form. subset (str): A part of the data (seed_split); all if empty.
-    control (bool): Show the random-veto control (scripts/veto.py) instead. RETURNS (str): Lines, without a line break at the end.
+    control (bool): Show the random-veto control (scripts/veto.py) instead.
     """
-    if control:
-        return "\n".join(line for report in reports if report.get("control") for line in control_lines(report["control"]))
     first = reports[0] if reports else {}
-    if "groups" in first:
-        return fairness_table(first)
-    if first.get("kind") == "presidio":
-        return "\n".join(lines_of(*presidio_rows(first)))
-    if first.get("kind") == "windows":
-        return "\n".join(lines_of(*windows_rows(first)))
-    return _score_table(reports, subset)
+    if control:
+        lines = [line for report in reports if report.get("control") for line in control_lines(report["control"])]
+    elif "groups" in first:
+        lines = fairness_lines(first)
+    elif first.get("kind") == "presidio":
+        lines = presidio_lines(first)
+    elif first.get("kind") == "windows":
+        lines = windows_lines(first)
+    else:
+        lines = _score_lines(reports, subset)
+    return "\n".join(lines)
 
 
-def _score_table(reports: Sequence[Report], subset: str) -> str:
-    rows: dict[tuple[str, str], list[str]] = {}
+def _score_lines(reports: Sequence[Report], subset: str) -> list[str]:
+    rows: dict[tuple[str, str], Row] = {}
     for report in reports:
         for name, system in report["systems"].items():
             ours = "pii_ner" in json.dumps(system["about"])
@@ -112,14 +103,14 @@ def _score_table(reports: Sequence[Report], subset: str) -> str:
             part = system["subsets"][subset] if subset else system["views"]
             for view in (view for view in report["views"] if view in part):
                 bag, cover = part[view]["bag"], part[view]["coverage"]
-                scores = [*(cell(bag, m) for m in ("precision", "recall", "f1")), cell(bag, "f5", interval=True)]
+                scores = [cell(bag, m, interval=m == "f5") for m in MEASURES]
                 rows.setdefault((shown, view), [shown, view, str(bag["support"]), *scores, *_covered(cover)])
-    lines = lines_of(HEAD, list(rows.values()))
+    lines = lines_of(HEAD, rows.values())
     ratios = {pair: ratio for report in reports for pair, ratio in report["speed_ratio"].items()}
     if ratios and not subset:
         said = "; ".join(f"{pair} {ratio['words_per_second']:.2f}" for pair, ratio in ratios.items())
         lines += ["", f"Words per second in the same run: {said}."]
-    return "\n".join(lines)
+    return lines
 
 
 def _covered(cover: Report) -> tuple[str, str]:
@@ -129,13 +120,12 @@ def _covered(cover: Report) -> tuple[str, str]:
     )
 
 
-def fairness_table(report: Report) -> str:
-    """RETURNS (str): What scripts/fairness.py wrote: recall per gender and culture, and how far from the rest."""
+def fairness_lines(report: Report) -> list[str]:
+    """What scripts/fairness.py wrote: recall per gender and culture, and how far from the rest."""
     rows = []
     for category in ("gender", "culture"):
         for name, found in report["groups"][category].items():
-            low, high = found["gap_95"]
-            gap = f"{found['gap']:+.3f} ({low:+.3f} to {high:+.3f})"
+            gap = "{:+.3f} ({:+.3f} to {:+.3f})".format(found["gap"], *found["gap_95"])
             rows.append([name, str(found["names"]), str(found["people"]), cell(found, "recall", interval=True), gap])
     asked = report["asked"]
     told = (
@@ -143,12 +133,12 @@ def fairness_table(report: Report) -> str:
         f"{'holds' if asked['holds'] else 'does not hold'}; the worst is {asked['worst'].split(' ', 1)[1]}."
     )
     head = ("names", "mentions", "people", "recall (95 % interval)", "less the rest (95 % interval)")
-    return "\n".join([*lines_of(head, rows), "", told])
+    return [*lines_of(head, rows), "", told]
 
 
-def presidio_rows(report: Report) -> tuple[list[str], list[list[str]]]:
-    """RETURNS (tuple): Head and rows of what scripts/presidio_samples.py wrote: for each analyzer results, how many are right, and gold that is
-    left in clear; a dash for what the gold does not label."""
+def presidio_lines(report: Report) -> list[str]:
+    """What scripts/presidio_samples.py wrote: for each analyzer results, how many are right, and gold that is left in clear; a dash for what
+    the gold does not label."""
     systems, gold = report["systems"], report["gold"]
     head = ["Presidio's entity", "in the essays"]
     head += [f"{name}: {what}" for name in systems for what in ("results", "right", "left in clear")]
@@ -161,45 +151,34 @@ def presidio_rows(report: Report) -> tuple[list[str], list[list[str]]]:
             cells += [str(counts["results"]), *judged]
         rows.append(cells)
     cited = [cell for system in systems.values() for cell in (f"{system['cited_as_person']} called PERSON", "", "")]
-    return head, [*rows, ["authors and characters", str(report["gold_cited"]), *cited]]
+    return lines_of(head, [*rows, ["authors and characters", str(report["gold_cited"]), *cited]])
 
 
-def windows_rows(report: Report) -> tuple[list[str], list[list[str]]]:
-    """RETURNS (tuple): Head and rows of what scripts/windows.py wrote: share of the tokens of each label that is hidden."""
-    head = ["system", "label", "tokens", "texts", "hidden (95 % interval)", "under this label (95 % interval)"]
+def windows_lines(report: Report) -> list[str]:
+    """What scripts/windows.py wrote: share of the tokens of each label that is hidden."""
+    head = ("system", "label", "tokens", "texts", "hidden (95 % interval)", "under this label (95 % interval)")
     rows = []
     for label, found in report["labels"].items():
         shares = [cell(found, name, interval=True) for name in ("hidden", "right")]
         shown = "none" if label == "O" else label
         rows.append([report["system"]["name"], shown, str(found["support"]), str(found["texts"]), *shares])
-    return head, rows
-
-
-# --- the verifier against vetoes at random, as scripts/veto.py computes it
-
-CONTROL_HEAD = ("labels", "system", "names", "P", "R", "F1", "F5")
-RECALL_HEAD = ("labels", "recall, at least", "P of the verifier", "P in a random order")
-WAYS = {
-    "names": "as many names at random",
-    "people": "as many people at random",
-    "readded": "strict verifier, names re-added at random",
-}
+    return lines_of(head, rows)
 
 
 def control_lines(control: Report) -> list[str]:
-    """RETURNS (list[str]): All of it as Markdown."""
+    """The verifier against vetoes at random, as scripts/veto.py computes it."""
     lines = [*lines_of(CONTROL_HEAD, control_rows(control)), "", control_note(control), ""]
     lines += [*lines_of(RECALL_HEAD, recall_rows(control)), ""]
     return lines + [f"- {line}" for line in check_lines(control)]
 
 
 def control_rows(control: Report) -> list[list[str]]:
-    """RETURNS (list[list[str]]): Cells under `CONTROL_HEAD`, per set of labels: without, with the verifier, and by chance: mean, 95 % range,
-    and the share of draws that the verifier is above."""
+    """Cells under `CONTROL_HEAD`, per set of labels: without, with the verifier, and by chance: mean, 95 % range, and the share of draws
+    that the verifier is above."""
     rows = []
     for view, found in control["views"].items():
         for name in ("unverified", "verified"):
-            rows.append([view, name, str(found[name]["names"]), *(_three(found[name][m]) for m in MEASURES)])
+            rows.append([view, name, str(found[name]["names"]), *(cell(found[name], m) for m in MEASURES)])
         for way, shown in WAYS.items():
             drawn = found["control"][way]
             rows.append([view, shown, f"{drawn['drawn']} of {drawn['of']}", *(_place(drawn[m]) for m in MEASURES)])
@@ -207,20 +186,17 @@ def control_rows(control: Report) -> list[list[str]]:
 
 
 def recall_rows(control: Report) -> list[list[str]]:
-    """RETURNS (list[list[str]]): Per set of labels: recall, precision of the verifier at it, and of names in a random order."""
+    """Per set of labels: recall, precision of the verifier at it, and of names in a random order."""
     views = control["views"].items()
     return [
-        [view, _three(at["recall"]), _three(at["precision"]), _place(at["control"])]
-        for view, v in views
-        for at in v["at_recall"]
+        [view, cell(at, "recall"), cell(at, "precision"), _place(at["control"])] for view, v in views for at in v["at_recall"]
     ]
 
 
 def check_lines(control: Report) -> list[str]:
-    """RETURNS (list[str]): Per set of labels, whether the verifier keeps the recall, with the figures."""
+    """Per set of labels, whether the verifier keeps the recall, with the figures."""
     lines = []
-    for view, found in control["views"].items():
-        check = found["check"]
+    for view, check in ((view, found["check"]) for view, found in control["views"].items()):
         if check["holds"] is not None:
             low, high = check["difference_95"]
             lines.append(
@@ -232,7 +208,7 @@ def check_lines(control: Report) -> list[str]:
 
 
 def control_note(control: Report) -> str:
-    """RETURNS (str): What the rows by chance show."""
+    """What the rows by chance show."""
     about = control["about"]
     return (
         f"By chance: mean and 95 % range of {about['draws']} draws, then the share of draws below the verified system, ties by half. "
@@ -240,46 +216,38 @@ def control_note(control: Report) -> str:
     )
 
 
-def _three(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
-
-
 def _place(found: Report | None) -> str:
-    if found is None:
-        return "-"
-    low, high = found["range_95"]
-    return f"{found['mean']:.3f} ({low:.3f} to {high:.3f}); {found['above']:.3f}"
+    return (
+        "-" if found is None else "{:.3f} ({:.3f} to {:.3f}); {:.3f}".format(found["mean"], *found["range_95"], found["above"])
+    )
 
 
 # --- the terminal
 
 
-def grid(title: str, *columns: str, left: int | Sequence[str] = 1) -> Table:
-    """RETURNS (Table): Empty; the first `left` columns, or those of these names, are to the left, the others to the right."""
+def _grid(title: str, columns: Row, rows: Iterable[Row], *, left: Row = ("system",)) -> Table:
+    """Columns that are not in `left` are to the right; a row without cells is a line."""
     table = Table(title=title, title_justify="left")
-    for i, name in enumerate(columns):
-        table.add_column(name, justify="left" if (i < left if isinstance(left, int) else name in left) else "right")
+    for name in columns:
+        table.add_column(name, justify="left" if name in left else "right")
+    for row in rows:
+        if row:
+            table.add_row(*row)
+        else:
+            table.add_section()
     return table
 
 
-def number(value: float | None, *, signed: bool = False) -> str:
-    """RETURNS (str): Three digits, or a dash where there is no value."""
-    if value is None:
-        return "–"
-    return f"{value:+.3f}" if signed else f"{value:.3f}"
+def _number(value: float | None, sign: str = "") -> str:
+    return "–" if value is None else f"{value:{sign}.3f}"
 
 
-def interval(scores: Report, name: str, *, signed: bool = False) -> str:
-    """RETURNS (str): A value and its interval, or a dash."""
+def _interval(scores: Report, name: str, sign: str = "") -> str:
+    """A value and its interval, or a dash. sign (str): "+" to show it of positive numbers too."""
     if scores.get(name) is None:
         return "–"
-    low, high = scores[f"{name}_95"]
-    return f"{number(scores[name], signed=signed)} [dim]{number(low, signed=signed)}..{number(high, signed=signed)}[/dim]"
-
-
-def test_cells(row: Report) -> tuple[str, str, str]:
-    """RETURNS (tuple[str, str, str]): U, p and stars; dashes where there is no test."""
-    return (f"{row['u']:.0f}", f"{row['p']:.3g}", row["significance"]) if "u" in row else ("–", "–", "–")
+    low, high = (_number(bound, sign) for bound in scores[f"{name}_95"])
+    return f"{_number(scores[name], sign)} [dim]{low}..{high}[/dim]"
 
 
 def print_score(report: Report, *, to: Console | None = None) -> None:
@@ -288,17 +256,14 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
     data, systems = report["data"], report["systems"]
     pii = f"{data['documents']} documents, {data['documents_with_pii']} with PII, {data['words']} words"
     to.print(f"{data['file']}  sha256 {data['sha256'][:12]}…  {pii}")
-    for view in report["views"]:
+    for view, labels in report["views"].items():
         to.print(_overall_table(systems, view))
-        to.print(_label_table(systems, view, report["views"][view]))
+        to.print(_label_table(systems, view, labels))
     if any(system["subsets"] for system in systems.values()):
         to.print(_subset_table(systems, data["splits"]))
-    for pair, views in report["differences"].items():
-        gains = [
-            f"{shown} {interval(views['all']['bag'], m, signed=True)}"
-            for shown, m in (("F5", "f5"), ("precision", "precision"))
-        ]
-        to.print(f"{pair}, all labels: {', '.join(gains)}")
+    gains = {pair: views["all"]["bag"] for pair, views in report["differences"].items()}
+    for pair, gain in gains.items():
+        to.print(f"{pair}, all labels: F5 {_interval(gain, 'f5', '+')}, precision {_interval(gain, 'precision', '+')}")
     for pair, ratio in report["speed_ratio"].items():
         to.print(
             f"{pair}, words per second: {ratio['words_per_second']}, per processor second: {ratio['words_per_cpu_second']}"
@@ -308,13 +273,23 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
         to.print(_roles_table(systems))
     if any(system.get("names", {}).get("rows") for system in systems.values()):
         to.print(_names_table(systems))
-    for pair, views in report["differences"].items():
-        p = views["all"]["bag"].get("p_f5")
+    for pair, gain in gains.items():
+        p = gain.get("p_f5")
         to.print(f"{pair}: no test" if p is None else f"{pair}: paired bootstrap over documents, F5 differs with p = {p:.3g}")
 
 
 def _overall_table(systems: Report, view: str) -> Table:
+    rows = []
+    for name, system in systems.items():
+        scores, time = system["views"][view], system["time"]
+        # Predictions from elsewhere bring no times.
+        speed = f"{time['words_per_second']:.0f}{' (stored)' if time['stored'] else ''}" if time["seconds"] else "–"
+        cpu_speed = f"{time['words_per_cpu_second']:.0f}" if time["cpu_seconds"] else "–"
+        others = [_number(scores[matching].get("f5")) for matching in ("position", "tokens")]
+        bag = [_interval(scores["bag"], measure) for measure in MEASURES]
+        rows.append([name, *bag, *others, *_covered(scores["coverage"]), speed, cpu_speed])
     columns = (
+        "system",
         "P",
         "R",
         "F1",
@@ -326,76 +301,67 @@ def _overall_table(systems: Report, view: str) -> Table:
         "words/s",
         "words/cpu s",
     )
-    table = grid(f"Exact match by text, {VIEW_TITLES.get(view, view)} (95 % intervals)", "system", *columns)
-    for name, system in systems.items():
-        scores, time = system["views"][view], system["time"]
-        # Predictions from elsewhere bring no times.
-        speed = f"{time['words_per_second']:.0f}{' (stored)' if time['stored'] else ''}" if time["seconds"] else "–"
-        table.add_row(
-            name, *(interval(scores["bag"], measure) for measure in MEASURES),
-            *(number(scores[matching].get("f5")) for matching in ("position", "tokens")), *_covered(scores["coverage"]),
-            speed, f"{time['words_per_cpu_second']:.0f}" if time["cpu_seconds"] else "–",
-        )  # fmt: skip
-    return table
+    return _grid(f"Exact match by text, {VIEW_TITLES.get(view, view)} (95 % intervals)", columns, rows)
 
 
-def _label_table(systems: Report, view: str, labels: Sequence[str]) -> Table:
-    columns = ("label", "support", "system", "TP", "FP", "FN", "P", "R", "F5")
-    table = grid(f"By label, {VIEW_TITLES.get(view, view)}", *columns, left=("label", "system"))
+def _label_table(systems: Report, view: str, labels: Row) -> Table:
+    rows = []
     for label in labels:
         for name, system in systems.items():
             found = system["views"][view]["per_label"][label]["bag"]
-            values = [interval(found, measure) for measure in ("precision", "recall", "f5")]
+            scores = [_interval(found, measure) for measure in ("precision", "recall", "f5")]
             counts = (str(found[kind]) for kind in ("tp", "fp", "fn"))
-            table.add_row(
-                label, str(found["support"]), name, *counts, *(values if found["support"] else ["no support", "", ""])
+            rows.append(
+                [label, str(found["support"]), name, *counts, *(scores if found["support"] else ("no support", "", ""))]
             )
-    return table
+    columns = ("label", "support", "system", "TP", "FP", "FN", "P", "R", "F5")
+    return _grid(f"By label, {VIEW_TITLES.get(view, view)}", columns, rows, left=("label", "system"))
 
 
 def _subset_table(systems: Report, splits: Mapping[str, int]) -> Table:
-    title = f"By part of the data set (seed_split), {VIEW_TITLES['all']}"
-    columns = ("part", "documents", "support", "system", "P", "R", "F5", "incompletely covered", "clean touched")
-    table = grid(title, *columns, left=("part", "system"))
+    rows = []
     for name, system in systems.items():
         for split, views in system["subsets"].items():
-            found, cover = views["all"]["bag"], views["all"]["coverage"]
-            scores = (interval(found, measure) for measure in ("precision", "recall", "f5"))
-            table.add_row(split, str(splits[split]), str(found["support"]), name, *scores, *_covered(cover))
-    return table
+            found = views["all"]["bag"]
+            scores = (_interval(found, measure) for measure in ("precision", "recall", "f5"))
+            covered = _covered(views["all"]["coverage"])
+            rows.append([split, str(splits[split]), str(found["support"]), name, *scores, *covered])
+    columns = ("part", "documents", "support", "system", "P", "R", "F5", "incompletely covered", "clean touched")
+    return _grid(f"By part of the data set (seed_split), {VIEW_TITLES['all']}", columns, rows, left=("part", "system"))
 
 
 def _exposure_table(systems: Report) -> Table:
-    columns = ("system", "F5 overlap", "character recall", "recall whatever the label", "false alarms", "per 10,000 words")
-    table = grid("What stays visible, and what is hidden for nothing, all labels (95 % intervals)", *columns)
+    rows = []
     for name, system in systems.items():
         view = system["views"]["all"]
         found = view["exposure"]
-        recalls = (interval(found, measure) for measure in ("character_recall", "label_blind_recall"))
-        alarms = interval(found, "false_alarms_per_10000_words")
-        table.add_row(name, number(view["overlap"].get("f5")), *recalls, str(found["false_alarms"]), alarms)
-    return table
+        recalls = (_interval(found, measure) for measure in ("character_recall", "label_blind_recall"))
+        alarms = _interval(found, "false_alarms_per_10000_words")
+        rows.append([name, _number(view["overlap"].get("f5")), *recalls, str(found["false_alarms"]), alarms])
+    columns = ("system", "F5 overlap", "character recall", "recall whatever the label", "false alarms", "per 10,000 words")
+    return _grid("What stays visible, and what is hidden for nothing, all labels (95 % intervals)", columns, rows)
 
 
 def _roles_table(systems: Report) -> Table:
-    table = grid("Roles of names (95 % intervals)", "role", "system", "support", "P", "R", "F1", left=2)
+    rows: list[Row] = []
     for name, system in systems.items():
-        roles = system.get("roles")
-        if roles is None:
-            continue
+        roles = system.get("roles", {"per_role": {}})
         for role, found in roles["per_role"].items():
             if found["support"] or found["fp"]:
-                table.add_row(role, name, str(found["support"]), *(interval(found, m) for m in ("precision", "recall", "f1")))
-        table.add_row("right, of those found", name, str(roles["found"]), "", "", interval(roles, "accuracy"), end_section=True)
-    return table
+                rows.append([role, name, str(found["support"]), *(_interval(found, m) for m in ("precision", "recall", "f1"))])
+        if "found" in roles:
+            rows += [["right, of those found", name, str(roles["found"]), "", "", _interval(roles, "accuracy")], []]
+    columns = ("role", "system", "support", "P", "R", "F1")
+    return _grid("Roles of names (95 % intervals)", columns, rows, left=("role", "system"))
 
 
 def _names_table(systems: Report) -> Table:
     source = next(system["names"]["source"] for system in systems.values() if "names" in system)
-    title = f"Recall by gender and culture of the name ({source}); Mann-Whitney against the rest"
-    table = grid(title, "group", "system", "names", "recall", "less the rest", "U", "p", "", left=2)
+    rows = []
     for name, system in systems.items():
         for row in system.get("names", {}).get("rows", ()):
-            shown = (row["group"], name, str(row["total"]), interval(row, "recall"), interval(row, "gap", signed=True))
-            table.add_row(*shown, *test_cells(row))
-    return table
+            test = (f"{row['u']:.0f}", f"{row['p']:.3g}", row["significance"]) if "u" in row else ("–", "–", "–")
+            rows.append([row["group"], name, str(row["total"]), _interval(row, "recall"), _interval(row, "gap", "+"), *test])
+    columns = ("group", "system", "names", "recall", "less the rest", "U", "p", "")
+    title = f"Recall by gender and culture of the name ({source}); Mann-Whitney against the rest"
+    return _grid(title, columns, rows, left=("group", "system"))

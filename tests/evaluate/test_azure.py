@@ -117,7 +117,7 @@ def connect(service, slept):
     made = []
 
     def make(**settings):
-        system = AzureSystem.connect(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings)
+        system = AzureSystem(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings)
         made.append(system)
         return system
 
@@ -241,4 +241,4 @@ def test_a_package_that_is_missing_is_a_coded_error(monkeypatch):
     pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
     monkeypatch.setitem(sys.modules, "azure.ai.textanalytics", None)
     with pytest.raises(PiiError, match=r"\[E005\] azure-ai-textanalytics.*\[azure\]"):
-        AzureSystem.connect("https://example.org", SECRET)
+        AzureSystem("https://example.org", SECRET)

@@ -1,17 +1,15 @@
 """What the commands share, and `pii-edu evaluate table`."""
 
 import json
-import sys
 
 import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import CRAPII_LABELS
 from pii_components.evaluate.report import build_report
 from pii_components.evaluate.systems import Run
-from pii_components.evaluate.tables import presidio_rows, run_command, shown_command, split_list, windows_rows
+from pii_components.evaluate.tables import markdown_table, shown_command, split_list
 
 
 @pytest.mark.parametrize(
@@ -30,17 +28,6 @@ def test_a_command_is_shown_without_folders(arguments, shown):
 
 def test_lists():
     assert split_list(" a, b,,") == ("a", "b")
-
-
-def test_a_coded_error_is_one_line(monkeypatch, capsys):
-    def fail():
-        raise PiiError(Errors.E501, what="x", reason="it does not exist")
-
-    monkeypatch.setattr(sys, "argv", ["command"])
-    with pytest.raises(SystemExit) as stop:
-        run_command(fail)
-    assert stop.value.code == 1
-    assert "[E501]" in capsys.readouterr().err
 
 
 def test_metrics_files_become_one_table(gold, tmp_path):
@@ -64,12 +51,13 @@ def test_tables_of_the_scripts():
         "system": {"name": "ours"},
         "labels": {"O": {"support": 4, "texts": 3, "hidden": 0.25, "hidden_95": [0, 1]}},
     }
-    assert windows_rows(windows)[1] == [["ours", "none", "4", "3", "0.250 (0.000 to 1.000)", "-"]]
+    assert markdown_table([windows]).splitlines()[2] == "| ours | none | 4 | 3 | 0.250 (0.000 to 1.000) | - |"
     alone = {
         "entities": {"PERSON": {"results": 3, "right": 2}, "NRP": {"results": 1, "right": 0}},
         "missed": {"PERSON": 1},
         "cited_as_person": 1,
     }
-    head, rows = presidio_rows({"gold": {"PERSON": 2}, "gold_cited": 2, "systems": {"alone": alone}})
-    assert head[2:] == ["alone: results", "alone: right", "alone: left in clear"]
-    assert rows == [["PERSON", "2", "3", "2", "1"], ["NRP", "0", "1", "–", "–"], ["authors and characters", "2", "1 called PERSON", "", ""]]
+    presidio = {"kind": "presidio", "gold": {"PERSON": 2}, "gold_cited": 2, "systems": {"alone": alone}}
+    head, _, *rows = markdown_table([presidio]).splitlines()
+    assert head.endswith("| alone: results | alone: right | alone: left in clear |")
+    assert rows == ["| PERSON | 2 | 3 | 2 | 1 |", "| NRP | 0 | 1 | – | – |", "| authors and characters | 2 | 1 called PERSON |  |  |"]
