@@ -42,6 +42,7 @@ class Errors(metaclass=_Codes):
     E203 = "The expression of pattern '{id}' does not compile: {error}."
     E204 = "Pattern '{id}' has {field} = '{value}'; use one of {allowed}."
     E205 = "Score of pattern '{id}' is {value}; use a number from 0 to 1."
+    E206 = "There is no country '{region}' for phone_regions; use codes of two letters, such as US or GB."
     # 3 pii_context
     E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
     E302 = "pii_context has no setting '{name}'; use one of {allowed}."

@@ -22,6 +22,7 @@ from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
+from ..config import Configured
 from ..labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
 from ..names.memo import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
@@ -43,15 +44,18 @@ _PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a wo
     "pii_context",
     assigns=["doc.spans"],
     requires=["doc.spans"],
-    default_config={"spans_key": SPANS_KEY, "settings": ContextSettings().to_dict(), "cues": []},
+    default_config={"spans_key": SPANS_KEY, "settings": None, "cues": None},
 )
 def make_pii_context(
-    nlp: Language, name: str, *, spans_key: str, settings: dict[str, Any], cues: list[dict[str, Any]]
+    nlp: Language, name: str, *, spans_key: str, settings: dict[str, Any] | None, cues: list[dict[str, Any]] | None
 ) -> "PiiContext":
-    return PiiContext(name, spans_key=spans_key, settings=settings, cues=cues)
+    """RETURNS (PiiContext): See there for the settings. None: as saved, else the default."""
+    made = PiiContext(name, spans_key=spans_key, settings=settings, cues=cues)
+    made.belongs_to(nlp)
+    return made
 
 
-class PiiContext(Pipe):
+class PiiContext(Configured, Pipe):
     """Decides the role of every name, with a reason, per (document, person).
 
     spans_key (str): The span group that is read and written.
@@ -66,16 +70,13 @@ class PiiContext(Pipe):
         *,
         spans_key: str = SPANS_KEY,
         settings: dict[str, Any] | None = None,
-        cues: Sequence[dict[str, Any]] = (),
+        cues: Sequence[dict[str, Any]] | None = None,
         roster: Sequence[str] | None = None,
     ) -> None:
         install_extensions()
         self.name = name
-        self.cfg: dict[str, Any] = {
-            "spans_key": spans_key,
-            "settings": dict(settings or {}),
-            "cues": [dict(cue) for cue in cues],
-        }
+        given = [dict(cue) for cue in cues] if cues is not None else None
+        self.configure({"settings": {}, "cues": []}, {"spans_key": spans_key, "settings": settings, "cues": given})
         self.roster = folded_words(roster or ())
         self.classifier: PersonModel | None = None
         self.reader: PersonReader | None = None
@@ -211,7 +212,8 @@ class PiiContext(Pipe):
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version."""
-        util.from_bytes(bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude)
+        with self.loading():
+            util.from_bytes(bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude)
         self._load()
         return self
 
@@ -229,7 +231,8 @@ class PiiContext(Pipe):
         def read(p: Path) -> None:
             self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
 
-        util.from_disk(path, dict.fromkeys(_PARTS, read), exclude)
+        with self.loading():
+            util.from_disk(path, dict.fromkeys(_PARTS, read), exclude)
         self._load()
         return self
 

@@ -6,8 +6,9 @@ Gold and predictions live in `doc.spans["pii"]`; a name's role is part of its la
 `doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see loss.py.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
@@ -15,11 +16,11 @@ from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
-from spacy.util import SimpleFrozenDict
 from spacy.vocab import Vocab
 from thinc.api import Config, Model
 from thinc.types import Floats2d
 
+from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
 from ..names.memo import forget
@@ -49,10 +50,7 @@ subword_features = true
     default_config={
         "model": DEFAULT_MODEL,
         "spans_key": SPANS_KEY,
-        "thresholds": {NAME: 0.5},
-        "operating_point": BALANCED,
-        # The loss of a token without personal information counts a tenth; .05 to .10 won on CRAPII (Kaggle 2024, first and fifth place).
-        "class_weights": {"O": 0.1},
+        **dict.fromkeys(("thresholds", "operating_point", "class_weights")),
         "scorer": {"@scorers": "pii_edu.pii_scorer.v1"},
     },
     default_score_weights={"pii_f5": 1.0, "pii_p": 0.0, "pii_r": 0.0, "pii_f": 0.0, "pii_per_type": None},
@@ -63,14 +61,16 @@ def make_pii_ner(
     *,
     model: Model[list[Doc], list[Floats2d]],
     spans_key: str,
-    thresholds: dict[str, float],
-    operating_point: str,
-    class_weights: dict[str, float],
+    thresholds: dict[str, float] | None,
+    operating_point: str | None,
+    class_weights: dict[str, float] | None,
     scorer: Callable | None,
 ) -> "PiiTokenClassifier":
-    """Make a `pii_ner`; see `PiiTokenClassifier` for the settings."""
-    settings: dict[str, Any] = {"spans_key": spans_key, "thresholds": thresholds, "class_weights": class_weights}
-    return PiiTokenClassifier(nlp.vocab, model, name, **settings, operating_point=operating_point, scorer=scorer)
+    """Make a `pii_ner`; see `PiiTokenClassifier` for the settings. None: as saved, else the default."""
+    settings: dict[str, Any] = {"thresholds": thresholds, "class_weights": class_weights, "operating_point": operating_point}
+    made = PiiTokenClassifier(nlp.vocab, model, name, spans_key=spans_key, scorer=scorer, **settings)
+    made.belongs_to(nlp)
+    return made
 
 
 def score_pii(
@@ -100,7 +100,11 @@ def make_pii_scorer() -> Callable:
     return score_pii
 
 
-class PiiTokenClassifier(TrainablePipe):
+# The loss of a token without personal information counts a tenth; .05 to .10 won on CRAPII (Kaggle 2024, first and fifth place).
+DEFAULTS: dict[str, Any] = {"labels": [], "thresholds": {NAME: 0.5}, "class_weights": {"O": 0.1}}
+
+
+class PiiTokenClassifier(Configured, TrainablePipe):
     """BIO token classification with a probability for every span."""
 
     def __init__(
@@ -110,35 +114,34 @@ class PiiTokenClassifier(TrainablePipe):
         name: str = "pii_ner",
         *,
         spans_key: str = SPANS_KEY,
-        thresholds: dict[str, float] = SimpleFrozenDict(),  # noqa: B008  (spaCy's idiom for an immutable default)
-        operating_point: str = BALANCED,
-        class_weights: dict[str, float] = SimpleFrozenDict(),  # noqa: B008
+        thresholds: Mapping[str, float] | None = None,
+        operating_point: str | None = None,
+        class_weights: Mapping[str, float] | None = None,
         scorer: Callable | None = score_pii,
     ) -> None:
         """model (Model): Documents to probabilities, see `pii_edu.TokenClassifier.v1`.
         spans_key (str): The span group that is written, and read as gold.
         thresholds (dict[str, float]): Least probability of a span per label, 0 to 1; `NAME` stands for all roles together; .5
             where a label is missing.
-        operating_point (str): `recall`, `balanced` or `precision`. Not saved: it is the one who loads that chooses.
+        operating_point (str | None): `recall`, `balanced` (the default) or `precision`.
         class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; 1 where missing.
         scorer (Callable | None): See `score_pii`.
         RAISES (PiiError): E101, E104, E107, E002 for settings out of range.
         """
-        for label, value in thresholds.items():
+        for label, value in (thresholds or {}).items():
             if label not in (NAME, *LABELS):
                 raise PiiError(Errors.E002, label=label, allowed=", ".join((NAME, *LABELS)))
             if not 0 <= value <= 1:
                 raise PiiError(Errors.E101, label=label, value=value)
-        for label, value in class_weights.items():
+        for label, value in (class_weights or {}).items():
             if value <= 0:
                 raise PiiError(Errors.E104, label=label, value=value)
-        if operating_point not in POINTS:
-            raise PiiError(Errors.E107, point=operating_point, allowed=", ".join(POINTS))
         install_extensions()
-        self.operating_point = operating_point
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
-        self.cfg: dict[str, Any] = {"labels": [], "spans_key": spans_key}
-        self.cfg |= {"thresholds": dict(thresholds), "class_weights": dict(class_weights)}
+        asked = {"thresholds": thresholds, "class_weights": class_weights, "spans_key": spans_key}
+        self.configure(DEFAULTS, asked)
+        self._operating_point = BALANCED
+        self.operating_point = operating_point or BALANCED
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -150,7 +153,20 @@ class PiiTokenClassifier(TrainablePipe):
     @property
     def thresholds(self) -> dict[str, float]:
         """RETURNS (dict[str, float]): Thresholds per label; may be changed on a loaded pipeline."""
+        self.tell("thresholds")
         return self.cfg["thresholds"]
+
+    @property
+    def operating_point(self) -> str:
+        """RETURNS (str): `recall`, `balanced` or `precision`. Saved in the pipeline's config alone: it is the one who loads that chooses."""
+        return self._operating_point
+
+    @operating_point.setter
+    def operating_point(self, value: str) -> None:
+        if value not in POINTS:
+            raise PiiError(Errors.E107, point=value, allowed=", ".join(POINTS))
+        self._operating_point = value
+        self.tell(operating_point=value)
 
     def add_label(self, label: str) -> int:
         """RETURNS (int): 1 if the label is new, 0 if not. RAISES (PiiError): E002, if it is unknown; E103 once the model has its outputs."""
@@ -208,3 +224,13 @@ class PiiTokenClassifier(TrainablePipe):
         weights, key = self.cfg["class_weights"], self.cfg["spans_key"]
         golds = [targets(eg.predicted, eg.reference, self.labels, class_weights=weights, spans_key=key) for eg in examples]
         return weighted_loss(self.model.ops.xp, scores, golds)
+
+    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> "PiiTokenClassifier":
+        with self.loading():
+            super().from_bytes(bytes_data, exclude=exclude)
+        return self
+
+    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> "PiiTokenClassifier":
+        with self.loading():
+            super().from_disk(path, exclude=exclude)
+        return self

@@ -12,6 +12,7 @@ reported are tokens of the Doc.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import SimpleFrozenList
 
+from ..config import Configured
+from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from ..names.memo import forget
 from ..names.normalize import NormalizedView
@@ -40,17 +43,28 @@ _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 @Language.factory(
     "pii_ruler",
     assigns=["doc.spans"],
-    default_config={"spans_key": SPANS_KEY, "phone_regions": ["US"], "shipped": True, "validate": False, "native_names": False},
+    default_config={"spans_key": SPANS_KEY, **dict.fromkeys(("phone_regions", "shipped", "native_names")), "validate": False},
 )
 def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
-    nlp: Language, name: str, spans_key: str, phone_regions: list[str], shipped: bool, validate: bool, native_names: bool
+    nlp: Language,
+    name: str,
+    spans_key: str,
+    phone_regions: list[str] | None,
+    shipped: bool | None,
+    validate: bool,
+    native_names: bool | None,
 ) -> "PiiRuler":
-    """RETURNS (PiiRuler): See there for the settings."""
+    """RETURNS (PiiRuler): See there for the settings. None: as saved, else the default."""
     settings: dict[str, Any] = {"spans_key": spans_key, "phone_regions": phone_regions, "native_names": native_names}
-    return PiiRuler(nlp, name, **settings, shipped=shipped, validate=validate)
+    made = PiiRuler(nlp, name, **settings, shipped=shipped, validate=validate)
+    made.belongs_to(nlp)
+    return made
 
 
-class PiiRuler(SpanRuler):
+DEFAULTS: dict[str, Any] = {"phone_regions": ["US"], "shipped": True, "native_names": False}
+
+
+class PiiRuler(Configured, SpanRuler):
     """The component. `find_spans` is pure; `set_annotations` writes `doc.spans[spans_key]`."""
 
     def __init__(
@@ -59,21 +73,32 @@ class PiiRuler(SpanRuler):
         name: str = "pii_ruler",
         *,
         spans_key: str = SPANS_KEY,
-        phone_regions: Sequence[str] = ("US",),
-        shipped: bool = True,
+        phone_regions: Sequence[str] | None = None,
+        shipped: bool | None = None,
         validate: bool = False,
-        native_names: bool = False,
+        native_names: bool | None = None,
     ) -> None:
         """spans_key (str): Key of `doc.spans` to read and write.
-        phone_regions (Sequence[str]): Countries, as two letters, whose national numbers count where no word says that a number is one.
-        shipped (bool): Whether to start with the patterns that ship. validate (bool): Whether spaCy checks token patterns.
-        native_names (bool): Whether names in scripts of their own are looked for, too (names/scripts.py).
+        phone_regions (Sequence[str]): Countries, as two letters, whose national numbers count where no word says that a number is one; US.
+        shipped (bool): Whether to start with the patterns that ship; true. validate (bool): Whether spaCy checks token patterns.
+        native_names (bool): Whether names in scripts of their own are looked for, too (names/scripts.py); false.
+        RAISES (PiiError): E206 for a country that there is not.
         """
-        self.cfg: dict[str, Any] = {"spans_key": spans_key, "phone_regions": list(phone_regions), "native_names": native_names}
+        self._check_regions(phone_regions or ())
+        regions = list(phone_regions) if phone_regions is not None else None
+        asked = {"spans_key": spans_key, "phone_regions": regions, "native_names": native_names, "shipped": shipped}
+        self.configure(DEFAULTS, asked)
         self._compiled: RuleSet | None = None
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
-        if shipped:
+        if self.cfg["shipped"]:
             self.add_patterns(shipped_patterns())
+
+    @staticmethod
+    def _check_regions(regions: Sequence[str]) -> None:
+        from phonenumbers import SUPPORTED_REGIONS
+
+        if wrong := [region for region in regions if region not in SUPPORTED_REGIONS]:
+            raise PiiError(Errors.E206, region=wrong[0])
 
     @property
     def rules(self) -> RuleSet:
@@ -206,11 +231,7 @@ class PiiRuler(SpanRuler):
         return util.to_bytes(writers, exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = SimpleFrozenList()) -> "PiiRuler":
-        readers = {
-            "cfg": lambda b: self.cfg.update(srsly.json_loads(b)),
-            "patterns": lambda b: self._set_patterns(srsly.json_loads(b)),
-        }
-        util.from_bytes(bytes_data, readers, exclude)
+        self._load(partial(util.from_bytes, bytes_data), srsly.json_loads, srsly.json_loads, exclude)
         return self
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> None:
@@ -218,9 +239,19 @@ class PiiRuler(SpanRuler):
         util.to_disk(util.ensure_path(path), writers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = SimpleFrozenList()) -> "PiiRuler":
-        readers = {
-            "cfg": lambda p: self.cfg.update(srsly.read_json(p)),
-            "patterns": lambda p: self._set_patterns(list(srsly.read_jsonl(p))),
-        }
-        util.from_disk(util.ensure_path(path), readers, exclude)
+        self._load(partial(util.from_disk, util.ensure_path(path)), srsly.read_json, srsly.read_jsonl, exclude)
         return self
+
+    def _load(self, load: Callable, read: Callable, read_patterns: Callable, exclude: Iterable[str]) -> None:
+        patterns: list[Any] = list(self._patterns)
+
+        def take(data: Any) -> None:
+            patterns[:] = read_patterns(data)
+
+        with self.loading() as saved:
+            load({"cfg": lambda data: saved.update(read(data)), "patterns": take}, exclude)
+        if self.overrides(saved, "shipped"):
+            ours = srsly.json_loads(srsly.json_dumps(shipped_patterns()))  # as a file has them
+            patterns = [entry for entry in patterns if entry not in ours]
+            patterns = [*ours, *patterns] if self.cfg["shipped"] else patterns
+        self._set_patterns(patterns)

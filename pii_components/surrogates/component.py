@@ -14,7 +14,7 @@ import gc
 import hashlib
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -27,13 +27,14 @@ from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc, Span
 
+from ..config import Configured
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION, is_name
 from ..names.memo import forget as forget_batch
 from ..offsets import OffsetMap, Replacement, apply_replacements
-from ..profiles import KEEP, SCOPES, STRATEGIES, Profile
+from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
 from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
-from .keys import KEY_ENV, Chance, Secret
+from .keys import KEY_ENV, Chance, Secret, load_key
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -169,8 +170,7 @@ class Observed:
     assigns=["doc.ents", "doc._.deidentified", "doc._.pii_offsets", "doc._.surrogate_spans"],
     requires=["doc.spans"],
     default_config={
-        **dict.fromkeys(("scope", "reserved", "key_file", "strategy")),
-        "profile": "crapii",
+        **dict.fromkeys(("profile", "scope", "reserved", "key_file", "strategy")),
         "key_env": KEY_ENV,
         "spans_key": SPANS_KEY,
     },
@@ -179,7 +179,7 @@ def make_hips_surrogate(
     nlp: Language,
     name: str,
     *,
-    profile: str | Profile,
+    profile: str | Profile | dict[str, Any] | None,
     scope: str | None,
     reserved: bool | None,
     key_file: str | None,
@@ -187,17 +187,21 @@ def make_hips_surrogate(
     spans_key: str,
     strategy: str | None,
 ) -> "HipsSurrogate":
-    """Make the component; see `HipsSurrogate`."""
-    made = HipsSurrogate(name, profile=profile, key_file=key_file, key_env=key_env, spans_key=spans_key)
-    made.scope, made.strategy, made.cfg["reserved"] = scope, strategy, reserved  # type: ignore[assignment]
+    """Make the component; see `HipsSurrogate`. None: as saved, else the default."""
+    settings: dict[str, Any] = {"profile": profile, "scope": scope, "strategy": strategy, "reserved": reserved}
+    made = HipsSurrogate(name, key_file=key_file, key_env=key_env, spans_key=spans_key, **settings)
+    made.belongs_to(nlp)
     return made
 
 
-class HipsSurrogate(Pipe):
+DEFAULTS = dict.fromkeys(("scope", "reserved", "key_file", "strategy"))
+
+
+class HipsSurrogate(Configured, Pipe):
     """Replace the spans of a document as a profile says.
 
     name (str): Name of the component.
-    profile (str | Path | Profile): A shipped profile, a TOML file, or a profile.
+    profile (str | Path | Profile | dict | None): A shipped profile, a TOML file, or a profile; "crapii".
     scope (str | None): Within what equal names get equal surrogates: "document", "corpus" or "thread" (documents with the same
         `doc._.pii_scope`, or those processed while `thread` is set); None for what the profile says.
     reserved (bool | None): Whether surrogates use values that can belong to nobody; None for what the profile says.
@@ -206,13 +210,14 @@ class HipsSurrogate(Pipe):
     spans_key (str): The span group to read.
     strategy (str | None): What a value that comes again becomes: "consistent", "random" or "markov"; None for what the profile
         says.
+    RAISES (PiiError): E401, E402 for a key file; E421 to E432 for a profile.
     """
 
     def __init__(
         self,
         name: str = "hips_surrogate",
         *,
-        profile: str | Path | Profile = "crapii",
+        profile: str | Path | Profile | dict[str, Any] | None = None,
         scope: str | None = None,
         reserved: bool | None = None,
         key_file: str | Path | None = None,
@@ -221,16 +226,23 @@ class HipsSurrogate(Pipe):
         strategy: str | None = None,
     ) -> None:
         self.name = name
-        key_file = str(key_file) if key_file is not None else None
-        self.cfg: dict[str, Any] = {"scope": None, "reserved": reserved, "key_file": key_file, "key_env": key_env}
-        self.cfg |= {"spans_key": spans_key, "strategy": None}
+        made = _profile(profile if profile is not None else "crapii")
+        asked: dict[str, Any] = {"scope": scope, "reserved": reserved, "strategy": strategy, "spans_key": spans_key, "key_env": key_env or ""}
+        asked["key_file"] = str(key_file) if key_file is not None else None
+        asked["profile"] = _config_of(made) if profile else None
+        self.configure(DEFAULTS, asked)
+        self.cfg.pop("profile", None)  # in force is self.profile
         self.thread: str | None = None
-        self._secret = Secret(path=key_file, env=key_env)
+        self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
         self._observed = Observed(self._secret)
-        self.profile = profile
-        self.scope = scope
-        self.strategy = strategy
+        self.profile = made
+        self.scope, self.strategy = scope, strategy  # type: ignore[assignment]
+        self._check_key_file()
         install_extensions()
+
+    def _check_key_file(self) -> None:
+        if self.cfg["key_file"] is not None:
+            load_key(path=self.cfg["key_file"], env=None)
 
     @property
     def profile(self) -> Profile:
@@ -239,7 +251,8 @@ class HipsSurrogate(Pipe):
 
     @profile.setter
     def profile(self, value: str | Path | Profile) -> None:
-        self._profile = value if isinstance(value, Profile) else Profile.load(value)
+        self._profile = _profile(value)
+        self.tell(profile=_config_of(self._profile))
         # Whether this is a copy whose profile had a map for OTHER, which holds originals.
         self._lacks_map = False
 
@@ -250,7 +263,8 @@ class HipsSurrogate(Pipe):
 
     @scope.setter
     def scope(self, value: str | None) -> None:
-        self._set("scope", value, SCOPES)
+        self.cfg["scope"] = self._checked("scope", value, SCOPES)
+        self.tell("scope")
 
     @property
     def strategy(self) -> str:
@@ -259,12 +273,13 @@ class HipsSurrogate(Pipe):
 
     @strategy.setter
     def strategy(self, value: str | None) -> None:
-        self._set("strategy", value, STRATEGIES)
+        self.cfg["strategy"] = self._checked("strategy", value, STRATEGIES)
+        self.tell("strategy")
 
-    def _set(self, setting: str, value: str | None, allowed: Sequence[str]) -> None:
+    def _checked(self, setting: str, value: str | None, allowed: Sequence[str]) -> str | None:
         if value is not None and value not in allowed:
             raise PiiError(Errors.E422, setting=setting, value=value, profile=self._profile.name, allowed=", ".join(allowed))
-        self.cfg[setting] = value
+        return value
 
     @contextmanager
     def using(
@@ -276,16 +291,16 @@ class HipsSurrogate(Pipe):
         thread (str | None): Id of the thread or author that the documents belong to; sets the scope to "thread".
         YIELDS (HipsSurrogate): The component; afterwards it is as before.
         """
-        before = self._profile, self.cfg["scope"], self.thread
+        before = self._profile, self._lacks_map, self.cfg["scope"], self.thread
         try:
             if profile is not None:
-                self.profile = profile  # type: ignore[assignment]
+                self._profile, self._lacks_map = _profile(profile), False
             if scope is not None or thread is not None:
-                self.scope = scope or "thread"
+                self.cfg["scope"] = self._checked("scope", scope or "thread", SCOPES)
             self.thread = thread if thread is not None else self.thread
             yield self
         finally:
-            self._profile, self.cfg["scope"], self.thread = before
+            self._profile, self._lacks_map, self.cfg["scope"], self.thread = before
 
     def set_key(self, key: bytes) -> None:
         """Use this key (16 bytes or more) instead of a file or an environment variable. RAISES (PiiError): E402 if it is shorter."""
@@ -418,15 +433,24 @@ class HipsSurrogate(Pipe):
     def _saved(self) -> dict[str, Any]:
         return {"cfg": self.cfg, "profile": self._profile.to_dict(private=False)}
 
-    def _loaders(self, read: Callable[[Any], Any]) -> dict[str, Callable[[Any], None]]:
-        def load_cfg(source: Any) -> None:
-            self.cfg.update(read(source))
+    def _load(self, load: Callable[[Any], Any], read: Callable[[Any], Any]) -> Self:
+        profiles: list[Profile] = []
+        with self.loading() as saved:
+            load(
+                {
+                    "cfg": lambda data: saved.update(read(data)),
+                    "profile": lambda data: profiles.append(Profile.from_dict(read(data))),
+                }
+            )
+            if "asked" not in saved and profiles:
+                saved["profile"] = profiles[0].name
+        if "key_env" in saved:
             self._secret.look_again(path=self.cfg["key_file"], env=self.cfg["key_env"])
-
-        def load_profile(source: Any) -> None:
-            self._profile = Profile.from_dict(read(source))
-
-        return {"cfg": load_cfg, "profile": load_profile}
+            self._check_key_file()
+        for profile in profiles:
+            if not self.overrides(saved, "profile"):
+                self.profile = profile  # type: ignore[assignment]
+        return self
 
     def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
         """RETURNS (bytes): Settings and profile; never the key, nor anything learnt from documents."""
@@ -437,8 +461,7 @@ class HipsSurrogate(Pipe):
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
         """RETURNS (Self): The component with the settings of `to_bytes`."""
-        util.from_bytes(bytes_data, self._loaders(srsly.json_loads), exclude)
-        return self
+        return self._load(lambda readers: util.from_bytes(bytes_data, readers, exclude), srsly.json_loads)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Write settings and profile; never the key, nor anything learnt from documents. path (str | Path): A folder."""
@@ -449,8 +472,7 @@ class HipsSurrogate(Pipe):
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """RETURNS (Self): The component with the settings of `to_disk`."""
-        util.from_disk(util.ensure_path(path), self._loaders(srsly.read_json), exclude)
-        return self
+        return self._load(lambda readers: util.from_disk(util.ensure_path(path), readers, exclude), srsly.read_json)
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = self._saved() | {
@@ -461,6 +483,19 @@ class HipsSurrogate(Pipe):
             "error_handler": getattr(self, "error_handler", None),
         }
         return _copy, (type(self), self.name, state)
+
+
+def _profile(value: str | Path | Mapping[str, Any] | Profile) -> Profile:
+    """RETURNS (Profile): From whatever names or holds one."""
+    if isinstance(value, Profile):
+        return value
+    return Profile.from_dict(value) if isinstance(value, Mapping) else Profile.load(value)
+
+
+def _config_of(profile: Profile) -> str | dict[str, Any]:
+    """RETURNS (str | dict[str, Any]): What stands for a profile in a config: the name of a shipped one, else its settings."""
+    same = profile.name in shipped_profiles() and Profile.load(profile.name) == profile
+    return profile.name if same else profile.to_dict(private=False)
 
 
 def _copy(kind: Callable[..., Any], name: str, state: dict[str, Any]) -> Any:

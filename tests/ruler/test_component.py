@@ -329,9 +329,9 @@ def test_bytes_and_exclude():
     ruler = PiiRuler(nlp, shipped=False, phone_regions=["GB"])
     ruler.add_patterns([{"label": "ID_NUM", "id": "ours", "regex": r"U-\d{4}"}])
     other = PiiRuler(nlp).from_bytes(ruler.to_bytes())
-    assert (other.patterns, other.cfg) == (ruler.patterns, ruler.cfg)
+    assert (other.patterns, other.cfg["phone_regions"]) == (ruler.patterns, ["GB"])
     partly = PiiRuler(nlp, shipped=False).from_bytes(ruler.to_bytes(exclude=["patterns"]))
-    assert (partly.patterns, partly.cfg) == ([], ruler.cfg)
+    assert (partly.patterns, partly.cfg["phone_regions"]) == ([], ["GB"])
 
 
 def test_no_network_and_no_cache_folder(monkeypatch, tmp_path):
