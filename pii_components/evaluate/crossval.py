@@ -15,12 +15,11 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby, product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy
 import spacy
@@ -46,49 +45,36 @@ logger = logging.getLogger(__name__)
 
 NER, CONTEXT = "pii_ner", "pii_context"
 PROPOSED = "proposed.json"
-# Probabilities of a private person to choose from.
+_PRIVATE = [CLASSES.index(role) for role in PRIVATE]  # columns of a classifier's probabilities
+# What is chosen from: probabilities of a private person, penalties of the classifier and of its fit to other essays' persons.
 THRESHOLDS: tuple[float, ...] = (0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6)
+PENALTIES = tuple(product((30.0, 100.0), (10.0, 30.0)))
 
 
 class Cached(NamedTuple):
-    """A document before `pii_ner` decides: its tokens, what the tokenizer left in `user_data`, probabilities `(n_tokens, n_outputs)`."""
+    """A document and the probabilities of `pii_ner`, `(n_tokens, n_outputs)`, before it decides."""
 
     gold: GoldDocument
-    doc: Doc
-    user_data: dict[Any, Any]
     probabilities: numpy.ndarray
 
 
 def predict_once(nlp: Language, documents: Sequence[GoldDocument]) -> list[Cached]:
-    """RETURNS (list[Cached]): Everything up to `pii_ner` is run, and its probabilities are kept. RAISES (PiiError): E706 without `pii_ner`."""
+    """Everything up to `pii_ner` is run, and its probabilities are kept. RAISES (PiiError): E706 without `pii_ner`."""
     names = nlp.pipe_names
     if NER not in names:
         raise PiiError(Errors.E706, pipeline=nlp.meta["name"], component=NER, pipes=", ".join(names))
     ner: Any = nlp.get_pipe(NER)
-    before = [proc for _, proc in nlp.pipeline[: names.index(NER)]]
     cached = []
     for gold in documents:
         doc = nlp.make_doc(gold.text)
-        user_data = dict(doc.user_data)
-        for proc in before:
+        for _, proc in nlp.pipeline[: names.index(NER)]:
             doc = proc(doc)
-        probabilities = ner.model.ops.to_numpy(ner.predict([doc])[0])
-        reset(doc, user_data)  # the encoder's output is a megabyte per essay
-        cached.append(Cached(gold, doc, user_data, probabilities))
+        cached.append(Cached(gold, ner.model.ops.to_numpy(ner.predict([doc])[0])))
     return cached
 
 
-def reset(doc: Doc, user_data: dict[Any, Any]) -> None:
-    """Take all annotations of the pipeline off a document; `user_data` is left."""
-    doc.spans.clear()
-    doc.ents = []
-    doc.user_data.clear()
-    doc.user_data.update(user_data)
-    doc.tensor = numpy.zeros((0,), dtype="f4")
-
-
 def cached_or_found(nlp: Language, gold: Sequence[GoldDocument], store: Path) -> list[Cached]:
-    """RETURNS (list[Cached]): From `store`, a .npz file, if it is there, else by the pipeline, and then stored.
+    """From `store`, a .npz file, if it is there, else by the pipeline, and then stored.
     RAISES (PiiError): E791, if the stored probabilities are of other essays."""
     if not store.is_file():
         cached = predict_once(nlp, gold)
@@ -96,40 +82,15 @@ def cached_or_found(nlp: Language, gold: Sequence[GoldDocument], store: Path) ->
         return cached
     with numpy.load(store) as arrays:
         known = [arrays[f"arr_{n}"].astype("f4") for n in range(len(arrays.files))]
-    cached = []
-    for item, probabilities in zip(gold, known, strict=False):
-        doc = nlp.make_doc(item.text)
-        cached.append(Cached(item, doc, dict(doc.user_data), probabilities))
-    if len(known) != len(gold) or any(len(item.doc) != len(item.probabilities) for item in cached):
+    if [len(nlp.make_doc(item.text)) for item in gold] != [len(probabilities) for probabilities in known]:
         raise PiiError(Errors.E791, file=store.name)
-    return cached
-
-
-@contextmanager
-def protecting(nlp: Language, threshold: float | None) -> Iterator[None]:
-    """For a while, `pii_context` hides whom it takes for private with this probability or more; None leaves it as it is."""
-    if threshold is None:
-        yield
-        return
-    context: Any = nlp.get_pipe(CONTEXT)
-
-    def load(settings: dict[str, Any]) -> None:
-        context.cfg["settings"] = settings
-        context.from_bytes(context.to_bytes())  # as if it were loaded: its rules are made anew
-
-    old = context.cfg["settings"]
-    try:
-        load({**old, "protect": threshold})
-        yield
-    finally:
-        load(old)
+    return [Cached(*pair) for pair in zip(gold, known, strict=True)]
 
 
 def go_on(nlp: Language, item: Cached, *, until: str = "") -> Doc:
-    """RETURNS (Doc): The document as `pii_ner` and what follows leave it. until (str): A component that is not run any more."""
-    names, ner = nlp.pipe_names, nlp.get_pipe(NER)
-    ner.set_annotations([item.doc], [ner.model.ops.asarray(item.probabilities)])  # type: ignore[attr-defined]
-    doc = item.doc
+    """The document as `pii_ner` and what follows leave it. until (str): A component that is not run any more."""
+    names, ner, doc = nlp.pipe_names, cast(Any, nlp.get_pipe(NER)), nlp.make_doc(item.gold.text)
+    ner.set_annotations([doc], [ner.model.ops.asarray(item.probabilities)])
     for _, proc in nlp.pipeline[names.index(NER) + 1 : names.index(until) if until else None]:
         doc = proc(doc)
     return doc
@@ -138,36 +99,50 @@ def go_on(nlp: Language, item: Cached, *, until: str = "") -> Doc:
 def find(
     nlp: Language, cached: Sequence[Cached], *, protects: Protects, threshold: float | None = None
 ) -> list[tuple[Entity, float | None]]:
-    """RETURNS (list): What the pipeline finds, with CRAPII's labels, in order; the probability that a name is a private person's, None for
-    what is no name. threshold (float | None): See `protecting`; 0 takes every name for a private person's."""
+    """What the pipeline finds, with CRAPII's labels, in order; the probability that a name is a private person's, None for what is no name.
+
+    threshold (float | None): `pii_context` hides whom it takes for private with this probability or more; 0 takes every name for a private
+    person's, None leaves it as it is.
+    """
+    context: Any = nlp.get_pipe(CONTEXT)
+    settings = context.cfg["settings"]
     found: list[tuple[Entity, float | None]] = []
-    with protecting(nlp, threshold):
+    try:
+        if threshold is not None:
+            _load_settings(context, {**settings, "protect": threshold})
         for item in cached:
             doc = go_on(nlp, item)
-            for span, score in zip(doc.spans[SPANS_KEY], doc.spans[SPANS_KEY].attrs["scores"], strict=True):
+            spans = doc.spans[SPANS_KEY]
+            for span, score in zip(spans, spans.attrs["scores"], strict=True):
                 entity = entity_of(item.gold, span.start_char, span.end_char, crapii_label(span.label_, protects))
                 found.append((entity, float(score) if is_name(span.label_) else None))
-            reset(doc, item.user_data)
+    finally:
+        if threshold is not None:
+            _load_settings(context, settings)
     return found
 
 
+def _load_settings(context: Any, settings: dict[str, Any]) -> None:
+    context.cfg["settings"] = settings
+    context.from_bytes(context.to_bytes())  # as if it were loaded: its rules are made anew
+
+
 def fold_of(text: str, n_folds: int) -> int:
-    """RETURNS (int): The fold of an essay, by SHA-256 of how it begins: copies of one essay are in one fold."""
+    """The fold of an essay, by SHA-256 of how it begins: copies of one essay are in one fold."""
     begins = " ".join(text.split())[:300].lower()
     return int.from_bytes(hashlib.sha256(begins.encode("utf8")).digest()[:4], "big") % n_folds
 
 
 def training_doc(nlp: Language, essay: LabelledText) -> Doc:
-    """RETURNS (Doc): A real essay for training: its gold knows CRAPII's labels only (ner/loss.py)."""
+    """A real essay for training: its gold knows CRAPII's labels only (ner/loss.py)."""
     return to_doc(nlp, Filled(essay.text, tuple(essay.spans), tuple(essay.masked), CRAPII_ANNOTATED))
 
 
 def train_fold(folder: Path, *, config: Path, source: Path, dev: Path, threads: int = 2) -> Path:
-    """Run `spacy train`, unless it ran before.
+    """Run `spacy train`, unless it ran before. RETURNS (Path): `model-last`. RAISES (PiiError): E780, if training fails.
 
     folder (Path): Holds `train.spacy`; gets `model-last` and `train.log`. config (Path): A training config with a source.
     source (Path): The pipeline to go on from. dev (Path): A .spacy file, looked at and not chosen by. threads (int): Of torch.
-    RETURNS (Path): `model-last`. RAISES (PiiError): E780, if training fails.
     """
     done = folder / "done"
     if not done.is_file():
@@ -198,15 +173,6 @@ class Choice(NamedTuple):
     extra_l2: float
     protect: float
 
-    @property
-    def classifier(self) -> tuple[float, float]:
-        """RETURNS (tuple[float, float]): What the classifier is fitted with, whatever the threshold."""
-        return self.l2, self.extra_l2
-
-
-PENALTIES = tuple(product((30.0, 100.0), (10.0, 30.0)))
-CHOICES = tuple(Choice(*penalty, threshold) for penalty in PENALTIES for threshold in THRESHOLDS)
-
 
 class Proposed(NamedTuple):
     """What detector and rules propose, the probability that a name is a private person's (None for what is no name), and whether it is kept."""
@@ -214,6 +180,14 @@ class Proposed(NamedTuple):
     entity: Entity
     score: float | None
     kept: bool
+
+
+class Outcome(NamedTuple):
+    """What a choice gives for a fold: counts of right, wrong and missed, and the probabilities that the fold's persons are private."""
+
+    proposed: list[Proposed]
+    counts: numpy.ndarray
+    chances: list[float]
 
 
 class Decided(NamedTuple):
@@ -228,66 +202,59 @@ class Decided(NamedTuple):
 
     @property
     def entities(self) -> list[Entity]:
-        """RETURNS (list[Entity]): What is kept."""
+        """What is kept."""
         return [one.entity for one in self.proposed if one.kept]
 
 
 def decide(
-    folds: Sequence[Fold],
-    extra: Sequence[PersonExample],
-    *,
-    protects: Protects,
-    min_precision: float,
+    folds: Sequence[Fold], extra: Sequence[PersonExample], *, protects: Protects, min_precision: float, choices: Sequence[Choice],
     also: Sequence[PersonExample] = (),
-    choices: Sequence[Choice] = CHOICES,
-) -> Decided:
+) -> Decided:  # fmt: skip
     """Fit classifiers for each fold on the others, choose one and its threshold there, and find the entities of the fold.
 
-    extra (Sequence[PersonExample]): Persons of our own essays, for every classifier. min_precision (float): See `choose_careful`.
-    also (Sequence[PersonExample]): Persons of other real texts, beside those of the folds. choices (Sequence[Choice]): What there is to
-    choose from, those of one classifier together. RETURNS (Decided): Held-out results.
+    extra (Sequence[PersonExample]): Persons of our own essays, for every classifier. also (Sequence[PersonExample]): Persons of other real
+    texts, beside those of the folds. min_precision (float), choices (Sequence[Choice]): See `choose_careful`; those of one classifier together.
     """
-    columns = [CLASSES.index(role) for role in PRIVATE]
-    # Per fold and choice: what is proposed, and the probabilities of the fold's persons.
-    proposed: list[list[list[Proposed]]] = []
-    chances: list[list[list[float]]] = []
-    for n, fold in enumerate(folds):
-        others = [*(p for k, other in enumerate(folds) if k != n for p in other.persons), *also]
-        proposed.append([])
-        chances.append([])
-        for (l2, extra_l2), group in groupby(choices, key=lambda choice: choice.classifier):
-            classifier = train(others, extra=extra, l2=l2, extra_l2=extra_l2)
-            scored = find_scored(fold, classifier, protects)
-            chance = [float(classifier.predict(p.row[None])[0, columns].sum()) for p in fold.persons]
-            for choice in group:
-                proposed[n].append([Proposed(e, score, score is None or score >= choice.protect) for e, score in scored])
-                chances[n].append(chance)
-    counts = numpy.asarray([[_counts(fold, part) for part in parts] for fold, parts in zip(folds, proposed, strict=True)])
-    chosen = [
-        choose_careful(numpy.delete(counts, n, axis=0).sum(axis=0), choices, min_precision=min_precision)
-        for n in range(len(folds))
-    ]
+    outcomes = []
+    for fold in folds:
+        others = [*(p for other in folds if other is not fold for p in other.persons), *also]
+        outcomes.append(_outcomes(fold, others, extra, protects, choices))
+    counts = numpy.asarray([[outcome.counts for outcome in of_fold] for of_fold in outcomes])
+    others_say = counts.sum(axis=0) - counts
+    chosen = [choose_careful(said, choices, min_precision=min_precision) for said in others_say]
     best = choices[choose_careful(counts.sum(axis=0), choices, min_precision=min_precision)]
+    held_out = [of_fold[i] for of_fold, i in zip(outcomes, chosen, strict=True)]
     return Decided(
-        [one for parts, i in zip(proposed, chosen, strict=True) for one in parts[i]],
+        [one for outcome in held_out for one in outcome.proposed],
         [choices[i] for i in chosen],
         best,
-        [score for parts, i in zip(chances, chosen, strict=True) for score in parts[i]],
-        [bool(p.allowed[columns].any()) for fold in folds for p in fold.persons],
+        [chance for outcome in held_out for chance in outcome.chances],
+        [bool(p.allowed[_PRIVATE].any()) for fold in folds for p in fold.persons],
     )
 
 
-def find_scored(fold: Fold, classifier: PersonModel, protects: Protects) -> list[tuple[Entity, float | None]]:
-    """RETURNS (list): What the pipeline of a fold hides with a classifier, whatever the threshold: every name as a private person's."""
-    fold.nlp.get_pipe(CONTEXT).classifier = classifier  # type: ignore[attr-defined]
-    return find(fold.nlp, fold.cached, protects=protects, threshold=0.0)
-
-
-def _counts(fold: Fold, proposed: Sequence[Proposed]) -> numpy.ndarray:
+def _outcomes(
+    fold: Fold, others: Sequence[PersonExample], extra: Sequence[PersonExample], protects: Protects, choices: Sequence[Choice]
+) -> list[Outcome]:
     gold = [entity for item in fold.cached for entity in item.gold.entities]
-    kept = [one.entity for one in proposed if one.kept]
     ids = [item.gold.id for item in fold.cached]
-    return match_bag(gold, kept, documents=ids, labels=CRAPII_LABELS).per_document.sum(axis=0)
+    outcomes = []
+    for (l2, extra_l2), group in groupby(choices, key=lambda choice: choice[:2]):
+        classifier = train(others, extra=extra, l2=l2, extra_l2=extra_l2)
+        scored = find_scored(fold, classifier, protects)
+        chances = [float(classifier.predict(p.row[None])[0, _PRIVATE].sum()) for p in fold.persons]
+        for choice in group:
+            proposed = [Proposed(e, score, score is None or score >= choice.protect) for e, score in scored]
+            kept = [one.entity for one in proposed if one.kept]
+            counts = match_bag(gold, kept, documents=ids, labels=CRAPII_LABELS).per_document.sum(axis=0)
+            outcomes.append(Outcome(proposed, counts, chances))
+    return outcomes
+
+
+def find_scored(fold: Fold, classifier: PersonModel, protects: Protects) -> list[tuple[Entity, float | None]]:
+    """What the pipeline of a fold hides with a classifier, whatever the threshold: every name as a private person's."""
+    cast(Any, fold.nlp.get_pipe(CONTEXT)).classifier = classifier
+    return find(fold.nlp, fold.cached, protects=protects, threshold=0.0)
 
 
 def choose_careful(counts: numpy.ndarray, choices: Sequence[Choice], *, min_precision: float) -> int:
@@ -299,16 +266,14 @@ def choose_careful(counts: numpy.ndarray, choices: Sequence[Choice], *, min_prec
     min_precision (float): If no threshold of a classifier reaches it, its most precise one stands for it.
     RETURNS (int): Index of a choice; of equals, the more precise, then the first.
     """
-    values = {name: numpy.nan_to_num(found) for name, found in measures(counts).items()}
-    precision, f5 = values["precision"], values["f5"]
-    stands: dict[tuple[float, float], int] = {}
+    values = measures(counts)
+    precision, f5 = (numpy.nan_to_num(values[name]) for name in ("precision", "f5"))
+    stands: dict[tuple[float, ...], int] = {}
     for i in sorted(range(len(choices)), key=lambda i: choices[i].protect):
-        known = stands.get(choices[i].classifier)
-        if known is None or (precision[known] < min_precision and precision[i] > precision[known]):
-            stands[choices[i].classifier] = i
-    kept = list(stands.values())
-    enough = [f5[i] if precision[i] >= min_precision else -1.0 for i in kept]
-    return kept[max(range(len(kept)), key=lambda n: (enough[n], precision[kept[n]], -n))]
+        known = stands.setdefault(choices[i][:2], i)
+        if precision[known] < min_precision and precision[i] > precision[known]:
+            stands[choices[i][:2]] = i
+    return max(stands.values(), key=lambda i: (f5[i] if precision[i] >= min_precision else -1.0, precision[i]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,21 +299,14 @@ class CrossValidation:
     detector: str = ""
 
     def choices(self) -> list[Choice]:
-        """RETURNS (list[Choice]): What there is to choose from, those of one classifier together. What was given is not chosen."""
+        """What there is to choose from, those of one classifier together. What was given is not chosen."""
         penalties = sorted({(self.l2 or l2, self.extra_l2 or extra_l2) for l2, extra_l2 in PENALTIES})
         thresholds = [self.protect] if self.protect else THRESHOLDS
         return [Choice(*penalty, threshold) for penalty in penalties for threshold in thresholds]
 
     def run(
-        self,
-        documents: Sequence[GoldDocument],
-        gold: Path,
-        apart: Path | None,
-        protects: Protects,
-        *,
-        final: bool,
-        classifier: bool = True,
-    ) -> tuple[Run, Run | None, dict[str, Any]]:
+        self, documents: Sequence[GoldDocument], gold: Path, apart: Path | None, protects: Protects, *, final: bool, classifier: bool = True
+    ) -> tuple[Run, Run | None, dict[str, Any]]:  # fmt: skip
         """Train, predict, decide.
 
         documents (Sequence[GoldDocument]): What is scored. gold (Path): Their file. apart (Path | None): Other essays. final (bool): Whether
@@ -362,34 +320,31 @@ class CrossValidation:
         about: dict[str, Any] = {"model": self.source.name, "held_out": True, "encoder": self.encoder, "folds": self.n_folds}
         if not classifier:
             found = [entity for fold in folds for entity, _ in find(fold.nlp, fold.cached, protects=protects)]
-            return _as_run("rules", found, documents, about, protects, (began, cpu)), None, {}
+            return _as_run("rules", found, documents, about, protects, began, cpu), None, {}
         nlp = self._assemble(self.detector or self.source)
-        worn = self.corpus / f"{WORN}.spacy"  # none of these was the detector that it goes on from trained on
-        extra = self._persons_of(nlp, [self.corpus / "dev.spacy", *([worn] if worn.is_file() else []), *self.more])
-        also = self._persons_of(nlp, self.also)
+        obfuscated = self.corpus / f"{WORN}.spacy"  # none of these was the detector that it goes on from trained on
+        ours = [self.corpus / "dev.spacy", *([obfuscated] if obfuscated.is_file() else []), *self.more]
+        extra, also = self._persons_of(nlp, ours), self._persons_of(nlp, self.also)
         done = decide(folds, extra, also=also, protects=protects, min_precision=self.min_precision, choices=self.choices())
         everyone = [*(p for fold in folds for p in fold.persons), *also]
         fitted = train(everyone, extra=extra, l2=done.best.l2, extra_l2=done.best.extra_l2)
-        chosen = self._write(done, fitted, folds[0].nlp) | {"extra": len(extra), "also": len(also)}
-        (self.work / "chosen.json").write_text(json.dumps(chosen, indent=1) + "\n", "utf8")
-        run = _as_run("held_out", done.entities, documents, about | chosen, protects, (began, cpu))
+        about |= self._write(done, fitted, folds[0].nlp, {"extra": len(extra), "also": len(also)})
+        run = _as_run("held_out", done.entities, documents, about, protects, began, cpu)
         details = {"calibration": {"private people, held out": reliability(done.scores, done.private)}}
         if apart is None:
             return run, None, details
         first = self._examine(self.work / "fold0" / "model-last", read_gold(apart), others, "apart")
-        first.nlp.get_pipe(CONTEXT).classifier = fitted  # type: ignore[attr-defined]
+        cast(Any, first.nlp.get_pipe(CONTEXT)).classifier = fitted
         found = [entity for entity, _ in find(first.nlp, first.cached, protects=protects, threshold=done.best.protect)]
-        scored = [item.gold for item in first.cached]
-        del about["encoder"]
-        return run, _as_run("apart", found, scored, about | chosen, protects, None), details
+        about = {name: value for name, value in about.items() if name != "encoder"}
+        return run, _as_run("apart", found, [item.gold for item in first.cached], about, protects), details
 
     def _folds(
         self, documents: Sequence[GoldDocument], essays: Sequence[LabelledText], others: Sequence[LabelledText], *, final: bool
     ) -> list[Fold]:
         """Train on all folds but one, `final` on everything, and let each detector read the fold that it has not seen."""
         blank = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
-        ours = [*self._replay(blank), *self._also(blank)]
-        number = [fold_of(essay.text, self.n_folds) for essay in essays]
+        ours, number = self._ours(blank), [fold_of(essay.text, self.n_folds) for essay in essays]
         models = []
         for n in range(self.n_folds):
             rest = [essay for essay, fold in zip(essays, number, strict=True) if fold != n]
@@ -399,9 +354,8 @@ class CrossValidation:
         folds = []
         for n, model in enumerate(models):
             rows = [i for i, fold in enumerate(number) if fold == n]
-            folds.append(
-                self._examine(model, [documents[i] for i in rows], [essays[i] for i in rows], f"fold{n}/probabilities")
-            )
+            gold, labelled = [documents[i] for i in rows], [essays[i] for i in rows]
+            folds.append(self._examine(model, gold, labelled, f"fold{n}/probabilities"))
             logger.info("fold %d: %d essays, %d persons", n, len(rows), len(folds[-1].persons))
         return folds
 
@@ -415,18 +369,15 @@ class CrossValidation:
         logger.info("%s: training on %d essays", name, len(essays))
         return train_fold(folder, config=self.config, source=self.source, dev=self.corpus / "dev.spacy", threads=self.threads)
 
-    def _replay(self, blank: Language) -> list[Doc]:
-        docs = list(DocBin().from_disk(self.corpus / "train.spacy").get_docs(blank.vocab))
-        random.Random(5).shuffle(docs)
-        return docs[: self.replay]
-
-    def _also(self, blank: Language) -> list[Doc]:
-        """RETURNS (list[Doc]): What every fold learns from besides; texts with a label are there twice, as essays are."""
-        docs = [doc for path in self.also for doc in DocBin().from_disk(path).get_docs(blank.vocab)]
-        return [doc for doc in docs for _ in range(2 if doc.spans[SPANS_KEY] else 1)]
+    def _ours(self, blank: Language) -> list[Doc]:
+        """What every fold learns from beside essays: some of our own, and other real texts, those with a label twice, as essays are."""
+        replayed = _docs_of(self.corpus / "train.spacy", blank)
+        random.Random(5).shuffle(replayed)
+        also = [doc for path in self.also for doc in _docs_of(path, blank)]
+        return replayed[: self.replay] + [doc for doc in also for _ in range(2 if doc.spans[SPANS_KEY] else 1)]
 
     def _assemble(self, model: Path | str) -> Language:
-        """RETURNS (Language): With the rules and the reader, which has seen no real essay, but without surrogates."""
+        """With the rules and the reader, which has seen no real essay, but without surrogates."""
         settings = json.loads(self.settings.read_text("utf8"))
         reader = self.reader.read_bytes() if self.reader else b""
         nlp = assemble(model, settings=settings, encoder=self.encoder, reader=reader)
@@ -434,7 +385,7 @@ class CrossValidation:
         return nlp
 
     def _examine(self, model: Path, gold: Sequence[GoldDocument], essays: Sequence[LabelledText], name: str) -> Fold:
-        """RETURNS (Fold): Essays as a detector that was not trained on them sees them; gold and essays are the same, in the same order."""
+        """Essays as a detector that was not trained on them sees them; gold and essays are the same, in the same order."""
         nlp = self._assemble(model)
         cached = cached_or_found(nlp, gold, self._stored(name))
         return Fold(nlp, cached, _persons(nlp, cached, [training_doc(nlp, essay) for essay in essays]))
@@ -442,7 +393,7 @@ class CrossValidation:
     def _persons_of(self, nlp: Language, paths: Iterable[Path]) -> list[PersonExample]:
         persons: list[PersonExample] = []
         for path in paths:
-            docs = list(DocBin().from_disk(path).get_docs(nlp.vocab))
+            docs = _docs_of(path, nlp)
             stem = path.parent.name if path.stem == "train" else path.stem
             name = ("ours" if stem == "dev" else f"ours_{stem}") + ("_by_detector" if self.detector else "")
             gold = [GoldDocument(str(n), doc.text) for n, doc in enumerate(docs)]
@@ -450,35 +401,37 @@ class CrossValidation:
         return persons
 
     def _stored(self, name: str) -> Path:
-        """RETURNS (Path): Where probabilities lie; each form of the encoder has its own."""
+        """Where probabilities lie; each form of the encoder has its own."""
         return self.work / (f"{name}.npz" if self.encoder == TORCH else f"{name}-{self.encoder}.npz")
 
-    def _write(self, done: Decided, fitted: PersonModel, nlp: Language) -> dict[str, Any]:
-        """Write the classifier, and what was proposed, which scripts/veto.py reads. RETURNS (dict[str, Any]): What was chosen."""
+    def _write(self, done: Decided, fitted: PersonModel, nlp: Language, counts: dict[str, int]) -> dict[str, Any]:
+        """Write the classifier, what was chosen, and what was proposed, which scripts/veto.py reads. RETURNS (dict): What was chosen."""
         self.work.mkdir(parents=True, exist_ok=True)
         (self.work / "classifier.npz").write_bytes(fitted.to_bytes())
-        strict = nlp.get_pipe(CONTEXT).settings.protect_precision  # type: ignore[attr-defined]
+        strict = cast(Any, nlp.get_pipe(CONTEXT)).settings.protect_precision
         rows = [[e.document, e.start, e.end, e.label, score, kept] for e, score, kept in done.proposed]
         (self.work / PROPOSED).write_text(json.dumps({"strict": strict, "proposed": rows}) + "\n", "utf8")
         by_fold = [choice._asdict() for choice in done.by_fold]
-        return {**done.best._asdict(), "by_fold": by_fold, "persons": len(done.scores)}
+        chosen = {**done.best._asdict(), "by_fold": by_fold, "persons": len(done.scores), **counts}
+        (self.work / "chosen.json").write_text(json.dumps(chosen, indent=1) + "\n", "utf8")
+        return chosen
+
+
+def _docs_of(path: Path, nlp: Language) -> list[Doc]:
+    return list(DocBin().from_disk(path).get_docs(nlp.vocab))
 
 
 def _persons(nlp: Language, cached: Sequence[Cached], golds: Sequence[Doc]) -> list[PersonExample]:
-    """RETURNS (list[PersonExample]): As `training.classifier.collect`, on essays whose probabilities are known; without vectors."""
+    """As `training.classifier.collect`, on essays whose probabilities are known; without vectors."""
     return collect(nlp, golds, prepare=lambda number: go_on(nlp, cached[number], until=CONTEXT))
 
 
 def _as_run(
-    name: str,
-    entities: list[Entity],
-    documents: Sequence[GoldDocument],
-    about: dict[str, Any],
-    protects: Callable[[str], bool],
-    began: tuple[float, float] | None,
+    name: str, found: list[Entity], documents: Sequence[GoldDocument], about: dict[str, Any], protects: Protects, *began: float
 ) -> Run:
+    """began (float): When the clock and that of processors were read; none if nobody wants to know how long it took."""
     order = {doc.id: i for i, doc in enumerate(documents)}
-    entities = sorted(entities, key=lambda e: (order[e.document], e.start))
-    times = (time.perf_counter() - began[0], time.process_time() - began[1]) if began else (0.0, 0.0)
+    entities = tuple(sorted(found, key=lambda e: (order[e.document], e.start)))
+    seconds, cpu = (time.perf_counter() - began[0], time.process_time() - began[1]) if began else (0.0, 0.0)
     protected = frozenset(label for label in {e.label for e in entities} if protects(label))
-    return Run(name, about, tuple(entities), protected, *times, sum(doc.n_words for doc in documents), stored=True)
+    return Run(name, about, entities, protected, seconds, cpu, sum(doc.n_words for doc in documents), stored=True)

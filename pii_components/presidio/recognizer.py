@@ -69,13 +69,11 @@ class StudentPiiRecognizer(LocalRecognizer):
         refuse_unknown(unknown, what=type(self).__name__, allowed=_OPTIONS)
         if supported_entity is not None and supported_entities is not None:
             raise PiiError(Errors.E810, what=type(self).__name__, first="supported_entity", second="supported_entities")
-        self.name: str
-        self.naming = Naming(labels, return_cited)
-        check_source(pipeline, language=supported_language)
         asked = [supported_entity] if supported_entity is not None else supported_entities
-        self.pipeline, self.max_chars = pipeline, max_chars
-        # Whether it is all: then what a pipeline finds beyond what it says is returned too.
-        self._all = not asked
+        self.name: str
+        self.naming, self.pipeline, self.max_chars = Naming(labels, return_cited), pipeline, max_chars
+        check_source(pipeline, language=supported_language)
+        self._all = not asked  # then what a pipeline finds beyond what it says is returned too
         self._opened: Pipeline | None = None
         self._lock = Lock()
         super().__init__(
@@ -100,35 +98,31 @@ class StudentPiiRecognizer(LocalRecognizer):
         """
         doc = getattr(nlp_artifacts, "tokens", None)
         if not (isinstance(doc, Doc) and SPANS_KEY in doc.spans and doc.text == text):
-            doc = self._pipeline().doc(text)
-        wanted = set(self.supported_entities if entities is None else entities)
-        everything = self._all and wanted.issuperset(self.supported_entities)
-        named = ((self.naming.entity(cand.label), cand) for cand in read_spans(doc))
-        return [
-            self._result(cand, doc, entity)
-            for entity, cand in named
-            if entity and (everything or (entity in wanted and entity in self.supported_entities))
-        ]
-
-    def _pipeline(self) -> Pipeline:
-        if self._opened is None:
             with self._lock:
                 if self._opened is None:
                     self._opened = Pipeline.open(self.pipeline, language=self.supported_language, max_chars=self.max_chars)
-        return self._opened
+            doc = self._opened.doc(text)
+        supported = set(self.supported_entities)
+        wanted = supported if entities is None else supported & set(entities)
+        everything = self._all and wanted == supported
+        named = ((self.naming.entity(cand.label), cand) for cand in read_spans(doc))
+        return [self._result(cand, doc, entity) for entity, cand in named if entity and (everything or entity in wanted)]
 
     def _result(self, cand: Candidate, doc: Doc, entity: str) -> RecognizerResult:
         span = doc[cand.start : cand.end]
         roles = dict(sorted(zip(ROLES, cand.roles, strict=False), key=lambda pair: -pair[1]))
+        # One line for a data steward: the label, why, what found it, and how likely each role of a name is.
+        known = [f"source {cand.source}"] if cand.source else []
+        if roles:
+            known.append("roles " + ", ".join(f"{role} {p:.2f}" for role, p in roles.items()))
+        told = cand.label + (f": {cand.reason}" if cand.reason else "") + (f" ({'; '.join(known)})" if known else "")
         return RecognizerResult(
-            entity_type=entity,
-            start=span.start_char,
-            end=span.end_char,
-            score=cand.score,
-            analysis_explanation=AnalysisExplanation(
-                recognizer=self.name, original_score=cand.score, textual_explanation=_explain(cand, roles)
-            ),
-            recognition_metadata={
+            entity,
+            span.start_char,
+            span.end_char,
+            cand.score,
+            AnalysisExplanation(recognizer=self.name, original_score=cand.score, textual_explanation=told),
+            {
                 RecognizerResult.RECOGNIZER_NAME_KEY: self.name,
                 RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: self.id,
                 "pii_label": cand.label,
@@ -140,19 +134,11 @@ class StudentPiiRecognizer(LocalRecognizer):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """RETURNS (dict[str, Any]): What `from_dict` makes the same recognizer of, its pipeline by name."""
+        """What `from_dict` makes the same recognizer of, its pipeline by name."""
         pipeline = str(self.pipeline) if isinstance(self.pipeline, str | Path) else name_of(self.pipeline)
         own = {"labels": self.naming.labels, "return_cited": self.naming.return_cited, "max_chars": self.max_chars}
         data = {**super().to_dict(), "pipeline": pipeline, "context": list(self.context), **own}
-        return {key: value for key, value in data.items() if key != "supported_entities"} if self._all else data
-
-
-def _explain(cand: Candidate, roles: dict[str, float]) -> str:
-    """RETURNS (str): One line for a data steward: the label, why, what found it, and how likely each role of a name is."""
-    known = [f"source {cand.source}"] if cand.source else []
-    if roles:
-        known.append("roles " + ", ".join(f"{role} {p:.2f}" for role, p in roles.items()))
-    return cand.label + (f": {cand.reason}" if cand.reason else "") + (f" ({'; '.join(known)})" if known else "")
+        return {key: value for key, value in data.items() if key != "supported_entities" or not self._all}
 
 
 class StudentPiiRecognizerConfig(PredefinedRecognizerConfig):
@@ -189,15 +175,13 @@ def build_analyzer(
     listed = read_config(recognizers or "recognizers")
     name = StudentPiiRecognizer.__name__
     entries: list[dict[str, Any]] = [dict(entry) for entry in listed.get("recognizers") or () if isinstance(entry, dict)]
-    ours = [entry for entry in entries if name in (entry.get("name"), entry.get("class_name"))]
-    if not ours:
-        ours = [{"name": name, "type": "predefined"}]
-        entries = ours + entries
-    for entry in ours:
-        # The pipeline is loaded once, here; the rest is the file's to say, if it is the user's.
-        entry |= {"pipeline": engine.pipelines[language].nlp, "max_chars": max_chars, "supported_languages": [language]}
-        if recognizers is None:
-            entry |= {"labels": labels, "return_cited": return_cited}
+    if not any(name in (entry.get("name"), entry.get("class_name")) for entry in entries):
+        entries.insert(0, {"name": name, "type": "predefined"})
+    for entry in entries:
+        if name in (entry.get("name"), entry.get("class_name")):
+            # The pipeline is loaded once, here; the rest is the file's to say, if it is the user's.
+            entry |= {"pipeline": engine.pipelines[language].nlp, "max_chars": max_chars, "supported_languages": [language]}
+            entry |= {"labels": labels, "return_cited": return_cited} if recognizers is None else {}
     configuration = {**listed, "supported_languages": [language], "recognizers": entries}
     return AnalyzerEngine(
         registry=RecognizerRegistryProvider(registry_configuration=configuration).create_recognizer_registry(),
