@@ -8,5 +8,7 @@ Entry points register the components. This module stays light: every `spacy.blan
 """
 
 from .about import __version__
+from .spans import install_extensions
 
 __all__ = ["__version__"]
+install_extensions()

@@ -23,6 +23,7 @@ class Errors(metaclass=_Codes):
     E002 = "Label '{label}' is unknown; use one of {allowed}."
     E003 = "Role '{role}' is unknown; use one of {allowed}."
     E004 = "Score of the span [{start}, {end}) is {score}; use a number from 0 to 1."
+    E006 = "The span [{start}, {end}) in the group has no label; give it one."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
     # 1 pii_ner

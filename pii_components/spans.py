@@ -8,24 +8,29 @@ Every component reads with `read_spans`, computes with records, and writes once 
 `span._.x` is keyed by offsets only and `label_` is fixed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy
+from spacy.attrs import ENT_IOB, ENT_TYPE
 from spacy.tokens import Doc, Span
 
 from .errors import Errors, PiiError
-from .labels import LABELS, PRIORITY, ROLES, is_name, role_of
+from .labels import DETAIL_LABELS, PRIORITY, ROLES, is_name, role_of
 from .offsets import OffsetMap
 
 SPANS_KEY = "pii"
 # Source of what was copied from a mention found elsewhere in the document.
 PROPAGATION = "propagation"
+# Keys of the group's attributes: spans of others, [start, end, label] in tokens; and those of ours that are in doc.ents.
+GIVEN, ENTS = "given", "ents"
+BEGIN, OUTSIDE = 3, 2  # spaCy's numbers of B and O
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One piece of personal information that was found: tokens start to end (exclusive) with one of `labels.LABELS`.
+    """One piece of personal information that was found: tokens start to end (exclusive) with one of `labels.LABELS`, or a user's own label.
 
     score (float): Probability, 0 to 1.
     source (str): "model", a rule's id, "roster" or "propagation". reason (str): One short line that a data steward can read.
@@ -47,8 +52,8 @@ class Candidate:
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
             raise PiiError(Errors.E001, start=self.start, end=self.end, length="?")
-        if self.label not in LABELS:
-            raise PiiError(Errors.E002, label=self.label, allowed=", ".join(LABELS))
+        if not self.label:
+            raise PiiError(Errors.E006, start=self.start, end=self.end)
         if not 0.0 <= self.score <= 1.0:
             raise PiiError(Errors.E004, start=self.start, end=self.end, score=self.score)
 
@@ -138,7 +143,7 @@ def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
     """
 
     def rank(c: Candidate) -> tuple:
-        return -PRIORITY[c.label], c.start - c.end, -c.score, c.start, c.label, c.source, c.reason
+        return -PRIORITY.get(c.label, 0), c.start - c.end, -c.score, c.start, c.label, c.source, c.reason
 
     taken: set[int] = set()
     kept = []
@@ -148,6 +153,90 @@ def resolve_overlaps(candidates: Iterable[Candidate]) -> list[Candidate]:
             taken.update(tokens)
             kept.append(cand)
     return sorted(kept, key=lambda c: c.start)
+
+
+def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
+    """Two sources, sorted, without overlaps: a detail within a longer detail goes, else `resolve_overlaps` decides, and what the loser covered
+    beyond that stays covered."""
+    every = [*known, *found]
+    pending, taken = _without_parts(every), set[int]()
+    kept: list[Candidate] = []
+    while pending:
+        best = resolve_overlaps(pending)
+        kept += best
+        taken.update(i for cand in best for i in range(cand.start, cand.end))
+        pending = [piece for cand in every for piece in _rest(doc, cand, taken)]
+    return sorted(kept, key=lambda c: c.start)
+
+
+def _without_parts(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Without details that lie within a longer detail."""
+    left = [c for c in candidates if c.label not in DETAIL_LABELS]
+    reach, last = -1, (-1, -1)  # how far the details go that were seen; the longest that begins here
+    for cand in sorted((c for c in candidates if c.label in DETAIL_LABELS), key=lambda c: (c.start, -c.end)):
+        if cand.end > reach or (cand.start, cand.end) == last:
+            left.append(cand)
+            reach, last = cand.end, (cand.start, cand.end)
+    return left
+
+
+def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
+    """The stretches of a span that nothing covers, from the first letter or digit to the last."""
+    pieces: list[Candidate] = []
+    for i in range(cand.start, cand.end):
+        if i in taken or not any(ch.isalnum() for ch in doc[i].text):
+            continue
+        if pieces and taken.isdisjoint(range(pieces[-1].end, i)):
+            pieces[-1] = replace(pieces[-1], end=i + 1)
+        else:
+            pieces.append(replace(cand, start=i, end=i + 1))
+    return pieces
+
+
+def mark_given(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
+    """Note in the group what stood in it before any of our components wrote to it, a roster's or a user's own spans: they stay.
+
+    RETURNS (list[Candidate]): Those spans. Call it again on a document that was processed before: what we wrote then is not among them.
+    """
+    found = read_spans(doc, key)
+    if key not in doc.spans:
+        doc.spans[key] = []
+    attrs = doc.spans[key].attrs
+    if GIVEN not in attrs:
+        attrs[GIVEN] = [[c.start, c.end, c.label] for c in found]
+    return [c for c in found if [c.start, c.end, c.label] in attrs[GIVEN]]
+
+
+def with_given(doc: Doc, found: Sequence[Candidate], key: str = SPANS_KEY) -> list[Candidate]:
+    """RETURNS (list[Candidate]): What was found, merged with what was given before (`mark_given`): the given span stays and what lies within
+    it goes; nothing that one of them covers is left uncovered."""
+    given = mark_given(doc, key) if key in doc.spans and GIVEN in doc.spans[key].attrs else []
+    if not given:
+        return list(found)
+    return merge_found(doc, given, [c for c in found if not any(g.start <= c.start and c.end <= g.end for g in given)])
+
+
+EntsFilter = Callable[[Iterable[Span], Iterable[Span]], Iterable[Span]]
+
+
+def write_ents(doc: Doc, own: Sequence[Span], ents_filter: EntsFilter, key: str = SPANS_KEY) -> None:
+    """Set `doc.ents` to what others found and what is protected.
+
+    own (Sequence[Span]): What is protected, without overlaps; it takes the place of what an earlier call set. ents_filter (Callable): As
+    that of spaCy's SpanRuler: who wins where the entities of others and ours overlap.
+    """
+    before = {tuple(ent) for ent in doc.spans[key].attrs.get(ENTS, ())} if key in doc.spans else set()
+    iob = doc.to_array(ENT_IOB)
+    others = []
+    if int((iob == BEGIN).sum()) > len(before):
+        others = [ent for ent in doc.ents if (ent.start, ent.end, ent.label_) not in before]
+    # What is outside is set as one array: spaCy asks for each token.
+    outside: Any = numpy.zeros((len(doc), 2), dtype=numpy.uint64)
+    outside[:, 0] = OUTSIDE
+    doc.from_array([ENT_IOB, ENT_TYPE], outside)
+    doc.set_ents(list(ents_filter(others, own)) if others else list(own), default="unmodified")
+    if key in doc.spans:
+        doc.spans[key].attrs[ENTS] = [[span.start, span.end, span.label_] for span in own]
 
 
 def free_of(candidates: Sequence[Candidate], start: int, end: int) -> bool:

@@ -19,6 +19,7 @@ import srsly
 from spacy import util
 from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
+from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc
 from spacy.util import minibatch
 
@@ -26,7 +27,17 @@ from ..config import Configured
 from ..labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
 from ..names.memo import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
-from ..spans import PROPAGATION, SPANS_KEY, Candidate, install_extensions, read_spans, write_spans
+from ..spans import (
+    PROPAGATION,
+    SPANS_KEY,
+    Candidate,
+    EntsFilter,
+    install_extensions,
+    read_spans,
+    with_given,
+    write_ents,
+    write_spans,
+)
 from .classifier import Examined, PersonModel, shares
 from .cues import CueRules, read_cues
 from .decide import CUE_PREFIX, Examiner, adjust_posterior, isolation_penalty
@@ -37,20 +48,33 @@ from .view import DocView
 
 # Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
 PRIVATE = (STUDENT, CONNECTED)
+# Who is not protected by the default profile, and so is not in doc.ents until hips_surrogate with another one says so.
+KEPT = tuple(label_for_role(role) for role in ROLES if role not in PRIVATE)
 _PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a word of a text
 
 
 @Language.factory(
     "pii_context",
-    assigns=["doc.spans"],
+    assigns=["doc.spans", "doc.ents"],
     requires=["doc.spans"],
-    default_config={"spans_key": SPANS_KEY, "settings": None, "cues": None},
+    default_config={
+        "spans_key": SPANS_KEY,
+        "settings": None,
+        "cues": None,
+        "ents_filter": {"@misc": "spacy.prioritize_new_ents_filter.v1"},
+    },
 )
 def make_pii_context(
-    nlp: Language, name: str, *, spans_key: str, settings: dict[str, Any] | None, cues: list[dict[str, Any]] | None
+    nlp: Language,
+    name: str,
+    *,
+    spans_key: str,
+    settings: dict[str, Any] | None,
+    cues: list[dict[str, Any]] | None,
+    ents_filter: EntsFilter,
 ) -> "PiiContext":
     """RETURNS (PiiContext): See there for the settings. None: as saved, else the default."""
-    made = PiiContext(name, spans_key=spans_key, settings=settings, cues=cues)
+    made = PiiContext(name, spans_key=spans_key, settings=settings, cues=cues, ents_filter=ents_filter)
     made.belongs_to(nlp)
     return made
 
@@ -62,6 +86,7 @@ class PiiContext(Configured, Pipe):
     settings (dict[str, Any] | None): Thresholds and weights, see `ContextSettings`; what is missing has its default.
     cues (Sequence[dict[str, Any]]): Further rules, as in resources/cues/names.toml; one with the id of a shipped rule takes its place.
     roster (Sequence[str] | None): Names of a class. Never saved with the pipeline.
+    ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap what is protected; ours.
     RAISES (PiiError): E301, E302 for settings, E303 for cues that cannot be used."""
 
     def __init__(
@@ -72,9 +97,11 @@ class PiiContext(Configured, Pipe):
         settings: dict[str, Any] | None = None,
         cues: Sequence[dict[str, Any]] | None = None,
         roster: Sequence[str] | None = None,
+        ents_filter: EntsFilter = prioritize_new_ents_filter,
     ) -> None:
         install_extensions()
         self.name = name
+        self.ents_filter = ents_filter
         given = [dict(cue) for cue in cues] if cues is not None else None
         self.configure({"settings": {}, "cues": []}, {"spans_key": spans_key, "settings": settings, "cues": given})
         self.roster = folded_words(roster or ())
@@ -119,7 +146,9 @@ class PiiContext(Configured, Pipe):
 
     def set_annotations(self, docs: Iterable[Doc], found: Iterable[list[Candidate]]) -> None:
         for doc, cands in zip(docs, found, strict=True):
-            write_spans(doc, cands, self.cfg["spans_key"])
+            key = self.cfg["spans_key"]
+            write_spans(doc, with_given(doc, cands, key), key)
+            write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
         return self.find_all([doc])[0]

@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy
 from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.scorer import Scorer
@@ -24,7 +25,7 @@ from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
 from ..names.memo import forget
-from ..spans import SPANS_KEY, install_extensions, write_spans
+from ..spans import SPANS_KEY, install_extensions, mark_given, with_given, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
 from .loss import targets, weighted_loss
 
@@ -71,6 +72,18 @@ def make_pii_ner(
     made = PiiTokenClassifier(nlp.vocab, model, name, spans_key=spans_key, scorer=scorer, **settings)
     made.belongs_to(nlp)
     return made
+
+
+@Language.component("pii_cleaner", assigns=["doc.tensor"])
+def clean_doc(doc: Doc) -> Doc:
+    """Last in the pipeline: drop the encoder's output, a megabyte an essay, which would go into every DocBin.
+
+    RETURNS (Doc): The same, with vectors as in a pipeline that has none; spaCy's doc_cleaner leaves a `doc.vector` that fails.
+    """
+    doc.tensor = numpy.zeros((0,), dtype="float32")
+    if Doc.has_extension("trf_data"):
+        doc._.trf_data = None
+    return doc
 
 
 def score_pii(
@@ -214,7 +227,9 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         thresholds, key = thresholds_at(self.operating_point, self.cfg["thresholds"]), self.cfg["spans_key"]
         try:
             for doc, probs in zip(docs, scores, strict=True):
-                write_spans(doc, decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds), key)
+                mark_given(doc, key)
+                found = decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds)
+                write_spans(doc, with_given(doc, found, key), key)
                 doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
         finally:
             forget()

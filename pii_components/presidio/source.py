@@ -11,7 +11,6 @@ when the component is made.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -23,8 +22,8 @@ from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
 from ..errors import Errors, PiiError
-from ..labels import DETAIL_LABELS, LABELS
-from ..spans import SPANS_KEY, Candidate, install_extensions, read_spans, resolve_overlaps, write_spans
+from ..labels import LABELS
+from ..spans import SPANS_KEY, Candidate, install_extensions, merge_found, read_spans, write_spans
 from .settings import label_of
 
 if TYPE_CHECKING:
@@ -33,44 +32,6 @@ if TYPE_CHECKING:
 DEFAULT_RECOGNIZERS = ("IbanRecognizer", "CreditCardRecognizer", "UsSsnRecognizer", "UsPassportRecognizer")
 # What Presidio gives a weak pattern that has a word of context near it; alone, such a pattern has .05.
 DEFAULT_THRESHOLD = 0.4
-
-
-def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]) -> list[Candidate]:
-    """Two sources, sorted, without overlaps: a detail within a longer detail goes, else `resolve_overlaps` decides, and what the loser covered
-    beyond that stays covered."""
-    every = [*known, *found]
-    pending, taken = _without_parts(every), set[int]()
-    kept: list[Candidate] = []
-    while pending:
-        best = resolve_overlaps(pending)
-        kept += best
-        taken.update(i for cand in best for i in range(cand.start, cand.end))
-        pending = [piece for cand in every for piece in _rest(doc, cand, taken)]
-    return sorted(kept, key=lambda c: c.start)
-
-
-def _without_parts(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Without details that lie within a longer detail."""
-    left = [c for c in candidates if c.label not in DETAIL_LABELS]
-    reach, last = -1, (-1, -1)  # how far the details go that were seen; the longest that begins here
-    for cand in sorted((c for c in candidates if c.label in DETAIL_LABELS), key=lambda c: (c.start, -c.end)):
-        if cand.end > reach or (cand.start, cand.end) == last:
-            left.append(cand)
-            reach, last = cand.end, (cand.start, cand.end)
-    return left
-
-
-def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
-    """The stretches of a span that nothing covers, from the first letter or digit to the last."""
-    pieces: list[Candidate] = []
-    for i in range(cand.start, cand.end):
-        if i in taken or not any(ch.isalnum() for ch in doc[i].text):
-            continue
-        if pieces and taken.isdisjoint(range(pieces[-1].end, i)):
-            pieces[-1] = replace(pieces[-1], end=i + 1)
-        else:
-            pieces.append(replace(cand, start=i, end=i + 1))
-    return pieces
 
 
 def _candidate(doc: Doc, result: "RecognizerResult", labels: Mapping[str, str]) -> Candidate | None:

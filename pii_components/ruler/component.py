@@ -29,7 +29,7 @@ from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from ..names.memo import forget
 from ..names.normalize import NormalizedView
-from ..spans import SPANS_KEY, Candidate, read_spans, write_spans
+from ..spans import SPANS_KEY, Candidate, read_spans, with_given, write_spans
 from .addresses import addresses
 from .finders import find_torn, in_contact_lines, with_hidden
 from .merge import Intervals, Page, clean_candidate, join_pieces, merge, repeated, with_native
@@ -143,7 +143,8 @@ class PiiRuler(Configured, SpanRuler):
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned to `doc.spans[spans_key]`."""
-        write_spans(doc, matches, self.cfg["spans_key"])
+        key = self.cfg["spans_key"]
+        write_spans(doc, with_given(doc, list(matches), key), key)
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""

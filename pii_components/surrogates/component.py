@@ -22,28 +22,27 @@ from typing import Any, NamedTuple, Self
 import numpy
 import srsly
 from spacy import util
-from spacy.attrs import ENT_IOB, ENT_TYPE, ORTH, SPACY
+from spacy.attrs import ORTH, SPACY
 from spacy.language import Language
 from spacy.pipeline import Pipe
+from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc, Span
 
 from ..config import Configured
 from ..errors import Errors, PiiError, PiiWarning, Warnings
-from ..labels import EDUCATION, EMPLOYER, LABELS, LOCATION, is_name
+from ..labels import EDUCATION, EMPLOYER, LOCATION, is_name
 from ..names.memo import forget as forget_batch
 from ..offsets import OffsetMap, Replacement, apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
-from ..spans import SPANS_KEY, install_extensions, read_spans, resolve_overlaps
+from ..spans import SPANS_KEY, EntsFilter, install_extensions, read_spans, resolve_overlaps, write_ents
 from .keys import KEY_ENV, Chance, Secret, load_key
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
-_LABELS = frozenset(LABELS)
 _ONE = numpy.uint64(1)
 PLACES = 1 << 14
 _LAST = numpy.uint64(PLACES - 1)
-_OUTSIDE = 2  # spaCy's number for the tag O
 POOLED = (LOCATION, EDUCATION, EMPLOYER)
 # In how many documents a value must stand before others may get it: one that fewer have tells who they are.
 SHARED_BY = 3
@@ -62,12 +61,12 @@ def read_group(doc: Doc, key: str) -> list[Found]:
     """The spans of a group, read once if they are sorted and without overlaps, as components leave them.
 
     RETURNS (list[Found]): Sorted; of several that overlap, the one that `spans.resolve_overlaps` keeps; empty for a missing group.
-    RAISES (PiiError): E002 for a label that there is not.
+    RAISES (PiiError): E006 for a span without a label.
     """
     found, last = [], 0
     for span in doc.spans.get(key) or ():
         label, start, end = span.label_, span.start, span.end
-        if not last <= start < end or label not in _LABELS:
+        if not last <= start < end or not label:
             break
         found.append(Found(label, span.start_char, span.end_char, span))
         last = end
@@ -75,14 +74,6 @@ def read_group(doc: Doc, key: str) -> list[Found]:
         return found
     spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in resolve_overlaps(read_spans(doc, key))]
     return [Found(span.label_, span.start_char, span.end_char, span) for span in spans]
-
-
-def write_ents(doc: Doc, ents: list[Span]) -> None:
-    """Set `doc.ents`. What is outside is set as one array: spaCy asks for each token. ents (list[Span]): Without overlaps."""
-    outside: Any = numpy.zeros((len(doc), 2), dtype=numpy.uint64)
-    outside[:, 0] = _OUTSIDE
-    doc.from_array([ENT_IOB, ENT_TYPE], outside)
-    doc.set_ents(ents, default="unmodified")
 
 
 class BatchText:
@@ -173,6 +164,7 @@ class Observed:
         **dict.fromkeys(("profile", "scope", "reserved", "key_file", "strategy")),
         "key_env": KEY_ENV,
         "spans_key": SPANS_KEY,
+        "ents_filter": {"@misc": "spacy.prioritize_new_ents_filter.v1"},
     },
 )
 def make_hips_surrogate(
@@ -186,10 +178,11 @@ def make_hips_surrogate(
     key_env: str | None,
     spans_key: str,
     strategy: str | None,
+    ents_filter: EntsFilter,
 ) -> "HipsSurrogate":
     """Make the component; see `HipsSurrogate`. None: as saved, else the default."""
     settings: dict[str, Any] = {"profile": profile, "scope": scope, "strategy": strategy, "reserved": reserved}
-    made = HipsSurrogate(name, key_file=key_file, key_env=key_env, spans_key=spans_key, **settings)
+    made = HipsSurrogate(name, key_file=key_file, key_env=key_env, spans_key=spans_key, ents_filter=ents_filter, **settings)
     made.belongs_to(nlp)
     return made
 
@@ -210,6 +203,7 @@ class HipsSurrogate(Configured, Pipe):
     spans_key (str): The span group to read.
     strategy (str | None): What a value that comes again becomes: "consistent", "random" or "markov"; None for what the profile
         says.
+    ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap ours; ours.
     RAISES (PiiError): E401, E402 for a key file; E421 to E432 for a profile.
     """
 
@@ -224,15 +218,23 @@ class HipsSurrogate(Configured, Pipe):
         key_env: str | None = KEY_ENV,
         spans_key: str = SPANS_KEY,
         strategy: str | None = None,
+        ents_filter: EntsFilter = prioritize_new_ents_filter,
     ) -> None:
         self.name = name
         made = _profile(profile if profile is not None else "crapii")
-        asked: dict[str, Any] = {"scope": scope, "reserved": reserved, "strategy": strategy, "spans_key": spans_key, "key_env": key_env or ""}
+        asked: dict[str, Any] = {
+            "scope": scope,
+            "reserved": reserved,
+            "strategy": strategy,
+            "spans_key": spans_key,
+            "key_env": key_env or "",
+        }
         asked["key_file"] = str(key_file) if key_file is not None else None
         asked["profile"] = _config_of(made) if profile else None
         self.configure(DEFAULTS, asked)
         self.cfg.pop("profile", None)  # in force is self.profile
         self.thread: str | None = None
+        self._ents_filter = ents_filter
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
         self._observed = Observed(self._secret)
         self.profile = made
@@ -413,7 +415,7 @@ class HipsSurrogate(Configured, Pipe):
             {"start_char": start, "end_char": end, "label": rep.label, "action": rep.action, "note": rep.note}
             for rep, (_, _, start, end) in zip(replacements, offsets.edits, strict=True)
         ]
-        write_ents(doc, ents)
+        write_ents(doc, ents, self._ents_filter, self.cfg["spans_key"])
         return sum([rep.note == NO_SURROGATE for rep in replacements])
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:
@@ -479,6 +481,7 @@ class HipsSurrogate(Configured, Pipe):
             "thread": self.thread,
             "secret": self._secret,
             "observed": self._observed,
+            "ents_filter": self._ents_filter,
             "lacks_map": self._lacks_map or bool(self._profile.other),
             "error_handler": getattr(self, "error_handler", None),
         }
@@ -502,7 +505,7 @@ def _copy(kind: Callable[..., Any], name: str, state: dict[str, Any]) -> Any:
     """RETURNS (Any): A component as `HipsSurrogate.__reduce__` described it."""
     made = kind(name, profile=Profile.from_dict(state["profile"]))
     made.cfg.update(state["cfg"])
-    made.thread, made._lacks_map = state["thread"], state["lacks_map"]
+    made.thread, made._lacks_map, made._ents_filter = state["thread"], state["lacks_map"], state["ents_filter"]
     made._observed, made._secret = state["observed"], state["secret"]
     if state["error_handler"] is not None:
         made.set_error_handler(state["error_handler"])

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 INT8, HALF, TORCH = "onnx-int8", "onnx-half", "torch"
 ENCODERS = (INT8, HALF, TORCH)
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
-CLEANER = "doc_cleaner"
+CLEANER = "pii_cleaner"
 MAX_BYTES = 50_000_000
 META = {
     "lang": "en",
@@ -77,7 +77,7 @@ def assemble(
     evaluate crossval` and `role_encoder` write them; none if empty. RETURNS (Language): The whole pipeline, not yet saved.
     """
     settings = settings or {}
-    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER])
+    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER, "doc_cleaner"])  # the latter until 0.9.6
     if thresholds := settings.get("pii_ner", {}).get("thresholds"):
         cast(Any, nlp.get_pipe("pii_ner")).cfg["thresholds"] = dict(thresholds)
     config = nlp.config.copy()
@@ -95,7 +95,7 @@ def assemble(
         context.classifier = PersonModel.from_bytes(classifier)
     if reader:
         context.reader = PersonReader.from_bytes(reader)
-    fresh.add_pipe(CLEANER)  # spaCy's own: the encoder's output is a megabyte per essay and would go into every DocBin
+    fresh.add_pipe(CLEANER)
     return fresh
 
 

@@ -19,9 +19,9 @@ from spacy.tokens import Doc
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS
 from pii_components.presidio import PiiEduAnonymizer
-from pii_components.presidio.source import PresidioSource, merge_found
+from pii_components.presidio.source import PresidioSource
 from pii_components.presidio.source_engine import known_recognizers, make_recognizer
-from pii_components.spans import Candidate, resolve_overlaps, write_spans
+from pii_components.spans import Candidate, merge_found, resolve_overlaps, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.numbers import scheme_of
 

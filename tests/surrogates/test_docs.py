@@ -2,11 +2,12 @@
 
 import pytest
 import spacy
+from spacy.pipeline.span_ruler import prioritize_existing_ents_filter, prioritize_new_ents_filter
 from spacy.tokens import Span
 
 from pii_components.errors import PiiError
-from pii_components.spans import Candidate, write_spans
-from pii_components.surrogates.component import BatchText, Found, read_group, write_ents
+from pii_components.spans import Candidate, write_ents, write_spans
+from pii_components.surrogates.component import BatchText, Found, read_group
 
 TEXT = "Ana  met Zoë \U0001f600 at\n\nAshby's; Ana said: 「はい」. "
 
@@ -21,18 +22,23 @@ def found(doc, start, end, label):
     return Found(label, span.start_char, span.end_char, span)
 
 
-def test_entities_are_as_spacy_sets_them(nlp):
-    one, other = nlp.make_doc(TEXT), nlp.make_doc(TEXT)
-    spans = [(0, 1, "NAME_STUDENT"), (2, 4, "LOCATION"), (4, 5, "LOCATION")]
-    for doc in (one, other):
-        doc.ents = [Span(doc, 1, 3, label="ORG", kb_id="Q1")]
-    write_ents(one, [found(one, *span).span for span in spans])
-    other.set_ents([Span(other, start, end, label=label) for start, end, label in spans])
-    assert [(e.start, e.end, e.label_, e.kb_id) for e in one.ents] == [(e.start, e.end, e.label_, e.kb_id) for e in other.ents]
-    assert [(t.ent_iob_, t.ent_type_) for t in one] == [(t.ent_iob_, t.ent_type_) for t in other]
-    write_ents(one, [])
-    assert not one.ents and {t.ent_iob_ for t in one} == {"O"}
-    write_ents(nlp.make_doc(""), [])
+@pytest.mark.parametrize(
+    ("ents_filter", "expected"),
+    [
+        (prioritize_new_ents_filter, [(0, 1, "NAME_STUDENT"), (2, 4, "LOCATION"), (6, 8, "GPE")]),
+        (prioritize_existing_ents_filter, [(0, 1, "NAME_STUDENT"), (1, 3, "ORG"), (6, 8, "GPE")]),
+    ],
+)
+def test_entities_of_others_stay_and_ours_are_replaced(nlp, ents_filter, expected):
+    doc = nlp.make_doc(TEXT)
+    doc.spans["pii"] = []
+    doc.ents = [Span(doc, 1, 3, label="ORG", kb_id="Q1"), Span(doc, 6, 8, label="GPE")]
+    for spans, seen in (([(0, 1, "NAME_STUDENT"), (2, 4, "LOCATION")], expected), ([(0, 1, "NAME_STUDENT")], None)):
+        write_ents(doc, [found(doc, *span).span for span in spans], ents_filter)
+        ents = [(e.start, e.end, e.label_) for e in doc.ents]
+        assert ents == seen or (seen is None and (2, 4, "LOCATION") not in ents and (6, 8, "GPE") in ents)
+    assert {t.ent_iob_ for t in doc} == {"O", "B", "I"}
+    write_ents(nlp.make_doc(""), [], ents_filter)
 
 
 @pytest.mark.parametrize("text", [TEXT, "", " ", "\n\n Ana", "Ana.Ana"])
@@ -54,7 +60,9 @@ def test_groups_are_read_sorted_and_without_overlaps(nlp):
         Span(doc, 0, 2, label="NAME_STUDENT"),
     ]
     assert read_group(doc, "pii") == tidy
-    doc.spans["pii"] = [Span(doc, 0, 1, label="NOBODY")]
+    doc.spans["pii"] = [Span(doc, 0, 1, label="COURSE")]  # a user's own
+    assert read_group(doc, "pii") == [found(doc, 0, 1, "COURSE")]
+    doc.spans["pii"] = [Span(doc, 0, 1)]
     with pytest.raises(PiiError) as err:
         read_group(doc, "pii")
-    assert err.value.code == "E002"
+    assert err.value.code == "E006"

@@ -19,7 +19,7 @@ from tests.tiny import TOKENIZER, gold, tiny_pipeline
 pytest.importorskip("torch")
 SHIPPED = Path(en_pii_edu.__file__).parent / f"en_pii_edu-{__version__}"
 needs_weights = pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
-PIPES = ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "doc_cleaner"]
+PIPES = ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "pii_cleaner"]
 
 
 @pytest.fixture(scope="module")

@@ -70,7 +70,7 @@ def test_run_all_trains_measures_and_packages(project):
     assert set(scores) >= {"pii_p", "pii_r", "pii_f5", "pii_per_type"}
     (target,) = (project / "packaged").glob("en_pii_edu-*")
     nlp = spacy.load(target)
-    assert nlp.pipe_names == ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "doc_cleaner"]
+    assert nlp.pipe_names == ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "pii_cleaner"]
     nlp.get_pipe("hips_surrogate").set_key(b"a key for tests, of no other use")
     doc = nlp("Write to ana.lopez@gmail.com")
     assert [s.label_ for s in doc.spans["pii"]] == ["EMAIL"]
