@@ -234,9 +234,10 @@ def write_ents(doc: Doc, own: Sequence[Span], ents_filter: EntsFilter, key: str 
     outside: Any = numpy.zeros((len(doc), 2), dtype=numpy.uint64)
     outside[:, 0] = OUTSIDE
     doc.from_array([ENT_IOB, ENT_TYPE], outside)
-    doc.set_ents(list(ents_filter(others, own)) if others else list(own), default="unmodified")
+    written = list(ents_filter(others, own)) if others else list(own)
+    doc.set_ents(written, default="unmodified")
     if key in doc.spans:
-        doc.spans[key].attrs[ENTS] = [[span.start, span.end, span.label_] for span in own]
+        doc.spans[key].attrs[ENTS] = [[span.start, span.end, span.label_] for span in written if span not in others]
 
 
 def free_of(candidates: Sequence[Candidate], start: int, end: int) -> bool:
