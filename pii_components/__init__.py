@@ -4,11 +4,44 @@
     doc = nlp(text)
     doc.spans["pii"], doc._.deidentified
 
-Entry points register the components. This module stays light: every `spacy.blank()` in the environment imports it.
+Entry points register the components (factories.py). This module stays light: every `spacy.blank()` in the environment imports it.
 """
 
-from .about import __version__
-from .spans import install_extensions
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
+from typing import Any
 
+__version__ = "0.9.6"
 __all__ = ["__version__"]
-install_extensions()
+
+
+def _install() -> None:
+    from .spans import install_extensions
+
+    install_extensions()
+
+
+class _WhenDocIsImported(MetaPathFinder):
+    """Installs the attributes of Doc and Span as soon as there are any: to import spaCy here would make every command a second slower."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
+        if fullname != "spacy.tokens":
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_install(module: Any) -> None:
+                run(module)
+                _install()
+
+            spec.loader.exec_module = run_and_install  # type: ignore[method-assign]
+        return spec
+
+
+if "spacy.tokens" in sys.modules:
+    _install()
+else:
+    sys.meta_path.insert(0, _WhenDocIsImported())

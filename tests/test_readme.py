@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pii_components.about import __version__
+from pii_components import __version__
 from pii_components.evaluate.tables import markdown_table
 from pii_components.profiles import Profile
 from scripts.before_after import COMMAND, examples, markdown

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import spacy
 
-from pii_components.about import __version__
+from pii_components import __version__
 from pii_components.errors import PiiWarning
 from pii_components.profiles import Profile
 

@@ -10,7 +10,7 @@ from rich.panel import Panel
 from rich.text import Text
 from typer import Argument, Option
 
-from ..about import __version__
+from .. import __version__
 from ..files.record import Record, Skip
 from ..labels import DETAIL_LABELS, LABELS
 from ..profiles import Profile, shipped_profiles

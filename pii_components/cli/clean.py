@@ -16,7 +16,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from typer import Argument, Option
 
-from ..about import __version__
+from .. import __version__
 from ..corpus.clean import (
     CleaningOptions,
     Removed,

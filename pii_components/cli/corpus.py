@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from ..about import __version__
+from .. import __version__
 from ..corpus.chats import CALLS, CASES, FilledChat, count_placeholders, load_table, make_chats, read_chats
 from ..corpus.clean import TrigramHasher, duplicates_of
 from ..corpus.people import GROUPS

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from typer import Argument, Option
 
-from ..about import __version__
+from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.labelled import FORMS
 from ..files.record import Record, Skip, Source, safe_name

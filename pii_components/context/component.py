@@ -17,7 +17,6 @@ from typing import Any, Self
 import numpy
 import srsly
 from spacy import util
-from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc
@@ -51,32 +50,6 @@ PRIVATE = (STUDENT, CONNECTED)
 # Who is not protected by the default profile, and so is not in doc.ents until hips_surrogate with another one says so.
 KEPT = tuple(label_for_role(role) for role in ROLES if role not in PRIVATE)
 _PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a word of a text
-
-
-@Language.factory(
-    "pii_context",
-    assigns=["doc.spans", "doc.ents"],
-    requires=["doc.spans"],
-    default_config={
-        "spans_key": SPANS_KEY,
-        "settings": None,
-        "cues": None,
-        "ents_filter": {"@misc": "spacy.prioritize_new_ents_filter.v1"},
-    },
-)
-def make_pii_context(
-    nlp: Language,
-    name: str,
-    *,
-    spans_key: str,
-    settings: dict[str, Any] | None,
-    cues: list[dict[str, Any]] | None,
-    ents_filter: EntsFilter,
-) -> "PiiContext":
-    """RETURNS (PiiContext): See there for the settings. None: as saved, else the default."""
-    made = PiiContext(name, spans_key=spans_key, settings=settings, cues=cues, ents_filter=ents_filter)
-    made.belongs_to(nlp)
-    return made
 
 
 class PiiContext(Configured, Pipe):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from jinja2 import ChainableUndefined, Environment, PackageLoader, Undefined
 
-from ..about import __version__
+from .. import __version__
 from ..labels import is_name
 from . import tables
 from .gold import CRAPII_LABELS, Entity, GoldDocument

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy
 
-from ..about import __version__
+from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.formats.base import Tally
 from ..files.writers import writing

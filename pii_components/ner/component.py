@@ -11,14 +11,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy
 from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
 from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
-from thinc.api import Config, Model
+from thinc.api import Model
 from thinc.types import Floats2d
 
 from ..config import Configured
@@ -28,62 +27,6 @@ from ..names.memo import forget
 from ..spans import SPANS_KEY, install_extensions, mark_given, with_given, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
 from .loss import targets, weighted_loss
-
-DEFAULT_MODEL = Config().from_str("""
-[model]
-@architectures = "pii_edu.TokenClassifier.v1"
-
-[model.tok2vec]
-@architectures = "spacy.HashEmbedCNN.v2"
-pretrained_vectors = null
-width = 96
-depth = 4
-embed_size = 2000
-window_size = 1
-maxout_pieces = 3
-subword_features = true
-""")["model"]
-
-
-@Language.factory(
-    "pii_ner",
-    assigns=["doc.spans"],
-    default_config={
-        "model": DEFAULT_MODEL,
-        "spans_key": SPANS_KEY,
-        **dict.fromkeys(("thresholds", "operating_point", "class_weights")),
-        "scorer": {"@scorers": "pii_edu.pii_scorer.v1"},
-    },
-    default_score_weights={"pii_f5": 1.0, "pii_p": 0.0, "pii_r": 0.0, "pii_f": 0.0, "pii_per_type": None},
-)
-def make_pii_ner(
-    nlp: Language,
-    name: str,
-    *,
-    model: Model[list[Doc], list[Floats2d]],
-    spans_key: str,
-    thresholds: dict[str, float] | None,
-    operating_point: str | None,
-    class_weights: dict[str, float] | None,
-    scorer: Callable | None,
-) -> "PiiTokenClassifier":
-    """Make a `pii_ner`; see `PiiTokenClassifier` for the settings. None: as saved, else the default."""
-    settings: dict[str, Any] = {"thresholds": thresholds, "class_weights": class_weights, "operating_point": operating_point}
-    made = PiiTokenClassifier(nlp.vocab, model, name, spans_key=spans_key, scorer=scorer, **settings)
-    made.belongs_to(nlp)
-    return made
-
-
-@Language.component("pii_cleaner", assigns=["doc.tensor"])
-def clean_doc(doc: Doc) -> Doc:
-    """Last in the pipeline: drop the encoder's output, a megabyte an essay, which would go into every DocBin.
-
-    RETURNS (Doc): The same, with vectors as in a pipeline that has none; spaCy's doc_cleaner leaves a `doc.vector` that fails.
-    """
-    doc.tensor = numpy.zeros((0,), dtype="float32")
-    if Doc.has_extension("trf_data"):
-        doc._.trf_data = None
-    return doc
 
 
 def score_pii(

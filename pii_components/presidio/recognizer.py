@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import ConfigDict
 from spacy.tokens import Doc
 
-from ..about import __version__
+from .. import __version__
 from ..errors import Errors, PiiError
 from ..labels import ROLES
 from ..spans import SPANS_KEY, Candidate, read_spans

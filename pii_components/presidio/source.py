@@ -10,7 +10,7 @@ no network. What it finds is merged under our priorities, and nothing that was p
 when the component is made.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -21,6 +21,7 @@ from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.tokens import Doc
 
+from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
 from ..spans import SPANS_KEY, Candidate, install_extensions, merge_found, read_spans, write_spans
@@ -51,12 +52,7 @@ def _candidate(doc: Doc, result: "RecognizerResult", labels: Mapping[str, str]) 
     return Candidate(tokens[0], tokens[-1] + 1, label, score=score, source=source, reason=reason)
 
 
-@Language.factory(
-    "presidio_source",
-    assigns=["doc.spans"],
-    default_config={"recognizers": [*DEFAULT_RECOGNIZERS], "labels": {}, "context": []},
-)
-class PresidioSource(Pipe):
+class PresidioSource(Configured, Pipe):
     """The component. `find_spans` is pure; `set_annotations` writes `doc.spans[spans_key]`.
 
     nlp (Language): Its language is that of the recognizers. name (str): Name of the component.
@@ -75,23 +71,22 @@ class PresidioSource(Pipe):
         nlp: Language,
         name: str = "presidio_source",
         *,
-        recognizers: Sequence[str | dict[str, Any]] = DEFAULT_RECOGNIZERS,
+        recognizers: Sequence[str | dict[str, Any]] | None = None,
         labels: dict[str, str] | None = None,
-        score_threshold: float = DEFAULT_THRESHOLD,
+        score_threshold: float | None = None,
         context: Sequence[str] = (),
         language: str | None = None,
         spans_key: str = SPANS_KEY,
     ) -> None:
         install_extensions()  # here too: with several processes it is workers that write spans, and this one that reads them
         self.vocab, self.name = nlp.vocab, name
-        self.cfg: dict[str, Any] = {
-            "recognizers": [dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers],
-            "labels": dict(labels or {}),
-            "score_threshold": score_threshold,
-            "context": list(context),
-            "language": language or nlp.lang,
-            "spans_key": spans_key,
-        }
+        named = (
+            [dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers] if recognizers is not None else None
+        )
+        asked = {"recognizers": named, "labels": labels or None, "context": list(context) or None, "language": language}
+        defaults: dict[str, Any] = {"recognizers": [*DEFAULT_RECOGNIZERS], "labels": {}, "context": [], "language": nlp.lang}
+        defaults["score_threshold"] = DEFAULT_THRESHOLD
+        self.configure(defaults, asked | {"score_threshold": score_threshold, "spans_key": spans_key})
         # Made now and not at the first document: wrong names are errors here, and worker processes share it.
         self.engine  # noqa: B018
 
@@ -162,21 +157,19 @@ class PresidioSource(Pipe):
         return bytes(util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg).encode("utf8")}, exclude))
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        util.from_bytes(bytes_data, {"cfg": lambda b: self._configure(srsly.json_loads(b))}, exclude)
-        return self
+        return self._load(lambda readers: util.from_bytes(bytes_data, readers, exclude), srsly.json_loads)
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         util.to_disk(path, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        util.from_disk(path, {"cfg": lambda p: self._configure(srsly.read_json(p))}, exclude)
-        return self
+        return self._load(lambda readers: util.from_disk(path, readers, exclude), srsly.read_json)
 
-    def _configure(self, cfg: dict[str, Any]) -> None:
-        if cfg != self.cfg:
-            self.cfg.update(cfg)
+    def _load(self, load: Callable[[Any], Any], read: Callable[[Any], Any]) -> Self:
+        before = dict(self.cfg)
+        with self.loading() as saved:
+            load({"cfg": lambda data: saved.update(read(data))})
+        if before != self.cfg:
             self.__dict__.pop("engine", None)
             self.engine  # noqa: B018
-
-
-make_presidio_source = PresidioSource  # what the entry point names
+        return self

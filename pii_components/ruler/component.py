@@ -40,27 +40,6 @@ from .validators import Context
 _PUBLISHED = re.compile(r"(?i)\b10\.\d{4,9}/[^\s<>\"]{1,200}")
 
 
-@Language.factory(
-    "pii_ruler",
-    assigns=["doc.spans"],
-    default_config={"spans_key": SPANS_KEY, **dict.fromkeys(("phone_regions", "shipped", "native_names")), "validate": False},
-)
-def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
-    nlp: Language,
-    name: str,
-    spans_key: str,
-    phone_regions: list[str] | None,
-    shipped: bool | None,
-    validate: bool,
-    native_names: bool | None,
-) -> "PiiRuler":
-    """RETURNS (PiiRuler): See there for the settings. None: as saved, else the default."""
-    settings: dict[str, Any] = {"spans_key": spans_key, "phone_regions": phone_regions, "native_names": native_names}
-    made = PiiRuler(nlp, name, **settings, shipped=shipped, validate=validate)
-    made.belongs_to(nlp)
-    return made
-
-
 DEFAULTS: dict[str, Any] = {"phone_regions": ["US"], "shipped": True, "native_names": False}
 
 

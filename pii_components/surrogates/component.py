@@ -23,7 +23,6 @@ import numpy
 import srsly
 from spacy import util
 from spacy.attrs import ORTH, SPACY
-from spacy.language import Language
 from spacy.pipeline import Pipe
 from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc, Span
@@ -154,37 +153,6 @@ class Observed:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["secret"])  # type: ignore[misc]
         self._digests, self._lacks_pools = state["digests"], state["lacks_pools"]
-
-
-@Language.factory(
-    "hips_surrogate",
-    assigns=["doc.ents", "doc._.deidentified", "doc._.pii_offsets", "doc._.surrogate_spans"],
-    requires=["doc.spans"],
-    default_config={
-        **dict.fromkeys(("profile", "scope", "reserved", "key_file", "strategy")),
-        "key_env": KEY_ENV,
-        "spans_key": SPANS_KEY,
-        "ents_filter": {"@misc": "spacy.prioritize_new_ents_filter.v1"},
-    },
-)
-def make_hips_surrogate(
-    nlp: Language,
-    name: str,
-    *,
-    profile: str | Profile | dict[str, Any] | None,
-    scope: str | None,
-    reserved: bool | None,
-    key_file: str | None,
-    key_env: str | None,
-    spans_key: str,
-    strategy: str | None,
-    ents_filter: EntsFilter,
-) -> "HipsSurrogate":
-    """Make the component; see `HipsSurrogate`. None: as saved, else the default."""
-    settings: dict[str, Any] = {"profile": profile, "scope": scope, "strategy": strategy, "reserved": reserved}
-    made = HipsSurrogate(name, key_file=key_file, key_env=key_env, spans_key=spans_key, ents_filter=ents_filter, **settings)
-    made.belongs_to(nlp)
-    return made
 
 
 DEFAULTS = dict.fromkeys(("scope", "reserved", "key_file", "strategy"))

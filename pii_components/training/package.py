@@ -15,7 +15,7 @@ import spacy
 from spacy.language import Language
 from thinc.api import PyTorchShim
 
-from ..about import __version__
+from .. import __version__
 from ..context.classifier import PersonModel
 from ..context.role_encoder import PersonReader
 from ..errors import Errors, PiiError

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from pii_components.cli.app import app
 from pii_components.release import engine
 from pii_components.release import run as running
-from pii_components.surrogates import component as hips
 
 KEY = "a key for tests, of no other use"
 ESSAY = "I am Ina Sorel (20418837).\r\n\tBuzan (2006) says: map it.\nWrite to ina.sorel@example.edu "
@@ -56,7 +55,6 @@ def wait_for_items(state: Path, n: int) -> None:
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory) -> str:
-    assert hips.make_hips_surrogate  # registers the factory also where the package runs from its folder, not installed
     nlp = spacy.blank("xx")  # loads faster than "en", which has a thousand exceptions
     spans_filter = {"@misc": "spacy.first_longest_spans_filter.v1"}
     ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii", "spans_filter": spans_filter})

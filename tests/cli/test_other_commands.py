@@ -91,7 +91,7 @@ def test_keygen_makes_a_key_for_the_owner_only_and_never_replaces_one(folder, pi
 
 @pytest.mark.parametrize("args", [["version"], ["--version"]])
 def test_version(pii_edu, args):
-    from pii_components.about import __version__
+    from pii_components import __version__
 
     run = pii_edu(*args)
     assert run.exit_code == 0 and f"pii-edu {__version__}" in run.stdout

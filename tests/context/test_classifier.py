@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pii_components.context.classifier import CLASSES, OF_THE_TEXT, TRUST, PersonModel, fit
-from pii_components.context.component import PRIVATE, PiiContext, make_pii_context  # noqa: F401  (registers the factory)
+from pii_components.context.component import PRIVATE, PiiContext
 from pii_components.context.evidence import FEATURES, READER
 from pii_components.corpus.build import CRAPII_ANNOTATED, Filled, to_doc
 from pii_components.errors import PiiError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import en_pii_edu
-from pii_components.about import __version__
+from pii_components import __version__
 from pii_components.errors import Errors
 from pii_components.evaluate.tables import markdown_table
 from pii_components.labels import PRESIDIO_ENTITIES

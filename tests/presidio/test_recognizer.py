@@ -22,7 +22,7 @@ from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
 
 import pii_components.presidio as package
-from pii_components.about import __version__
+from pii_components import __version__
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, PRESIDIO_ENTITIES
 from pii_components.presidio import build_analyzer

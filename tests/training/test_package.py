@@ -10,7 +10,7 @@ import spacy
 from typer.testing import CliRunner
 
 import en_pii_edu
-from pii_components.about import __version__
+from pii_components import __version__
 from pii_components.training.encoder import extract, find_weights, make_encoder_loader
 from pii_components.training.package import HALF, INT8, TORCH, assemble, package
 from scripts.train import app

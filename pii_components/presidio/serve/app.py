@@ -32,7 +32,7 @@ from prometheus_client import (
 )
 from starlette.exceptions import HTTPException
 
-from ...about import __version__
+from ... import __version__
 from ...errors import Errors
 from ..engine import memory_zone
 from . import contract

@@ -1,0 +1,196 @@
+"""The factories of our components, which entry points name. Every `spacy.blank()` in the environment imports this module, so it is light:
+a component's own module is imported when the component is made.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from spacy.language import Language
+from spacy.pipeline import Pipe
+from spacy.tokens import Doc
+from thinc.api import Config, Model
+from thinc.types import Floats2d
+
+from .profiles import Profile
+from .spans import SPANS_KEY, EntsFilter
+
+KEY_ENV = "PII_EDU_KEY"
+ENTS_FILTER = {"@misc": "spacy.prioritize_new_ents_filter.v1"}
+DEFAULT_MODEL = Config().from_str("""
+[model]
+@architectures = "pii_edu.TokenClassifier.v1"
+
+[model.tok2vec]
+@architectures = "spacy.HashEmbedCNN.v2"
+pretrained_vectors = null
+width = 96
+depth = 4
+embed_size = 2000
+window_size = 1
+maxout_pieces = 3
+subword_features = true
+""")["model"]
+
+
+@Language.factory(
+    "pii_ner",
+    assigns=["doc.spans"],
+    default_config={
+        "model": DEFAULT_MODEL,
+        "spans_key": SPANS_KEY,
+        **dict.fromkeys(("thresholds", "operating_point", "class_weights")),
+        "scorer": {"@scorers": "pii_edu.pii_scorer.v1"},
+    },
+    default_score_weights={"pii_f5": 1.0, "pii_p": 0.0, "pii_r": 0.0, "pii_f": 0.0, "pii_per_type": None},
+)
+def make_pii_ner(
+    nlp: Language,
+    name: str,
+    *,
+    model: Model[list[Doc], list[Floats2d]],
+    spans_key: str,
+    thresholds: dict[str, float] | None,
+    operating_point: str | None,
+    class_weights: dict[str, float] | None,
+    scorer: Callable | None,
+) -> Pipe:
+    """Make a `pii_ner`; see `PiiTokenClassifier` for the settings. None: as saved, else the default."""
+    from .ner.component import PiiTokenClassifier
+
+    settings: dict[str, Any] = {"thresholds": thresholds, "class_weights": class_weights, "operating_point": operating_point}
+    made = PiiTokenClassifier(nlp.vocab, model, name, spans_key=spans_key, scorer=scorer, **settings)
+    made.belongs_to(nlp)
+    return made
+
+
+@Language.component("pii_cleaner", assigns=["doc.tensor"])
+def clean_doc(doc: Doc) -> Doc:
+    """Last in the pipeline: drop the encoder's output, a megabyte an essay, which would go into every DocBin.
+
+    RETURNS (Doc): The same, with vectors as in a pipeline that has none; spaCy's doc_cleaner leaves a `doc.vector` that fails.
+    """
+    doc.tensor = numpy.zeros((0,), dtype="float32")
+    if Doc.has_extension("trf_data"):
+        doc._.trf_data = None
+    return doc
+
+
+@Language.factory(
+    "pii_ruler",
+    assigns=["doc.spans"],
+    default_config={"spans_key": SPANS_KEY, **dict.fromkeys(("phone_regions", "shipped", "native_names")), "validate": False},
+)
+def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
+    nlp: Language,
+    name: str,
+    spans_key: str,
+    phone_regions: list[str] | None,
+    shipped: bool | None,
+    validate: bool,
+    native_names: bool | None,
+) -> Pipe:
+    """RETURNS (PiiRuler): See there for the settings. None: as saved, else the default."""
+    from .ruler.component import PiiRuler
+
+    settings: dict[str, Any] = {"spans_key": spans_key, "phone_regions": phone_regions, "native_names": native_names}
+    made = PiiRuler(nlp, name, **settings, shipped=shipped, validate=validate)
+    made.belongs_to(nlp)
+    return made
+
+
+@Language.factory(
+    "pii_context",
+    assigns=["doc.spans", "doc.ents"],
+    requires=["doc.spans"],
+    default_config={
+        "spans_key": SPANS_KEY,
+        "settings": None,
+        "cues": None,
+        "ents_filter": ENTS_FILTER,
+    },
+)
+def make_pii_context(
+    nlp: Language,
+    name: str,
+    *,
+    spans_key: str,
+    settings: dict[str, Any] | None,
+    cues: list[dict[str, Any]] | None,
+    ents_filter: EntsFilter,
+) -> Pipe:
+    """RETURNS (PiiContext): See there for the settings. None: as saved, else the default."""
+    from .context.component import PiiContext
+
+    made = PiiContext(name, spans_key=spans_key, settings=settings, cues=cues, ents_filter=ents_filter)
+    made.belongs_to(nlp)
+    return made
+
+
+@Language.factory(
+    "hips_surrogate",
+    assigns=["doc.ents", "doc._.deidentified", "doc._.pii_offsets", "doc._.surrogate_spans"],
+    requires=["doc.spans"],
+    default_config={
+        **dict.fromkeys(("profile", "scope", "reserved", "key_file", "strategy")),
+        "key_env": KEY_ENV,
+        "spans_key": SPANS_KEY,
+        "ents_filter": ENTS_FILTER,
+    },
+)
+def make_hips_surrogate(
+    nlp: Language,
+    name: str,
+    *,
+    profile: str | Profile | dict[str, Any] | None,
+    scope: str | None,
+    reserved: bool | None,
+    key_file: str | None,
+    key_env: str | None,
+    spans_key: str,
+    strategy: str | None,
+    ents_filter: EntsFilter,
+) -> Pipe:
+    """Make the component; see `HipsSurrogate`. None: as saved, else the default."""
+    from .surrogates.component import HipsSurrogate
+
+    settings: dict[str, Any] = {"profile": profile, "scope": scope, "strategy": strategy, "reserved": reserved}
+
+    made = HipsSurrogate(name, key_file=key_file, key_env=key_env, spans_key=spans_key, ents_filter=ents_filter, **settings)
+    made.belongs_to(nlp)
+    return made
+
+
+@Language.factory(
+    "presidio_source",
+    assigns=["doc.spans"],
+    default_config={
+        **dict.fromkeys(("recognizers", "score_threshold", "language")),
+        "labels": {},
+        "context": [],
+        "spans_key": SPANS_KEY,
+    },
+)
+def make_presidio_source(
+    nlp: Language,
+    name: str,
+    *,
+    recognizers: list[str | dict[str, Any]] | None,
+    labels: dict[str, str],
+    score_threshold: float | None,
+    context: list[str],
+    language: str | None,
+    spans_key: str,
+) -> Pipe:
+    """RETURNS (PresidioSource): See there for the settings. None: as saved, else the default."""
+    from .presidio.source import PresidioSource
+
+    settings: dict[str, Any] = {
+        "recognizers": recognizers,
+        "labels": labels,
+        "score_threshold": score_threshold,
+        "context": context,
+    }
+    made = PresidioSource(nlp, name, language=language, spans_key=spans_key, **settings)
+    made.belongs_to(nlp)
+    return made
