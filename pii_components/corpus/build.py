@@ -32,7 +32,7 @@ from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
 from .edit import Filled, stops
-from .noise import Noisy, TextNoise, hard_negative, native_sentence
+from .noise import Noisy, TextNoise, curly, hard_negative, native_sentence
 from .people import Person, invent_person
 from .split import CRAPII_DOCUMENTS, paper_split
 from .templates import Part, Slot, Template, read_fragments, read_templates
@@ -252,7 +252,7 @@ _ROUGH: dict[str, tuple[int, Callable[[str], str]]] = {
     "upper": (2, str.upper),
     "no stops": (3, lambda piece: re.sub(r"[.,](?=\s)", "", piece)),
     "wide": (2, lambda piece: piece.replace(" ", "\t\r \u00a0")),  # what is left of justified text in a word processor's file
-    "curly": (6, lambda piece: piece.replace("'", "\u2019").replace(' "', " \u201c").replace('"', "\u201d")),
+    "curly": (6, curly),
 }
 
 

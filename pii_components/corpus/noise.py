@@ -168,6 +168,11 @@ def _no_accents(name: str) -> str:
     return "".join(ch for ch in unicodedata.normalize("NFD", name) if not unicodedata.combining(ch))
 
 
+def curly(text: str) -> str:
+    """RETURNS (str): With typographic quotes and apostrophes."""
+    return text.replace("'", "’").replace(' "', " “").replace('"', "”")
+
+
 def _full_width(name: str) -> str:
     return "".join(chr(ord(ch) + 0xFEE0) if "!" <= ch <= "~" else "\u3000" if ch == " " else ch for ch in name)
 
