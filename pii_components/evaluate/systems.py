@@ -92,7 +92,8 @@ class Run:
         cls, name: str, about: Mapping[str, Any], found: Sequence[Entity], protects: Protects, *timed: Any, stored: bool = False
     ) -> "Run":
         """With the labels that `protects` hides. timed (Any): Seconds, those of processors, words."""
-        return cls(name, about, tuple(found), frozenset(filter(protects, {e.label for e in found})), *timed, stored=stored)
+        protected = frozenset(filter(protects, {e.label for e in found}))
+        return replace(cls(name, about, tuple(found), protected, *timed), stored=stored)
 
     @property
     def hidden(self) -> list[Entity]:
