@@ -88,11 +88,9 @@ class Run:
     stored: bool = False
 
     @classmethod
-    def of(
-        cls, name: str, about: Mapping[str, Any], found: Sequence[Entity], protects: Protects, *timed: Any, stored: bool = False
-    ) -> "Run":
-        """With the labels that `protects` hides. timed (Any): Seconds, those of processors, words."""
-        return cls(name, about, tuple(found), frozenset(filter(protects, {e.label for e in found})), *timed, stored=stored)
+    def of(cls, name: str, about: Mapping[str, Any], found: Sequence[Entity], protects: Protects, **timed: Any) -> "Run":
+        """With the labels that `protects` hides. timed (Any): The other fields."""
+        return cls(name, about, tuple(found), frozenset(filter(protects, {e.label for e in found})), **timed)
 
     @property
     def hidden(self) -> list[Entity]:
@@ -113,8 +111,8 @@ def run_system(system: System, documents: Sequence[GoldDocument], *, progress: C
     for entities in system.find(documents):
         found.extend(entities)
         progress()
-    times = perf_counter() - start, process_time() - cpu_start
-    return Run.of(system.name, system.about, found, system.protects, *times, sum(doc.n_words for doc in documents))
+    times = {"seconds": perf_counter() - start, "cpu_seconds": process_time() - cpu_start}
+    return Run.of(system.name, system.about, found, system.protects, words=sum(doc.n_words for doc in documents), **times)
 
 
 def _pipe(nlp: Language, documents: Sequence[GoldDocument]) -> Iterator[tuple[GoldDocument, Any]]:
