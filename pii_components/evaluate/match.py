@@ -76,9 +76,8 @@ def match_position(
     gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
 ) -> CountTable:
     """Exact match of (document, label, start, end)."""
-    return _tabulate(
-        *([(e.document, e.label, (e.start, e.end)) for e in side] for side in (gold, predicted)), documents, labels
-    )
+    wanted, found = ([(e.document, e.label, (e.start, e.end)) for e in side] for side in (gold, predicted))
+    return _tabulate(wanted, found, documents, labels)
 
 
 def touches(entity: Entity, stretches: Iterable[tuple[int, int]]) -> bool:
