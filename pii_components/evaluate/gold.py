@@ -37,7 +37,7 @@ class Entity:
     """A piece of personal information, as annotated or as predicted, in characters, end exclusive.
 
     label (str): One of `labels.LABELS`, or a system's own. text (str): The characters; empty where they are not known.
-    role (str): The likeliest role of a name, where it is another than the one in its label; empty elsewhere.
+    role (str): The likeliest role of a name; empty where nothing but its label says one.
     """
 
     document: str
