@@ -25,7 +25,6 @@ from urllib.parse import urlsplit
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import Span
 from spacy.util import minibatch
 
 from ..errors import Errors, PiiError
@@ -34,7 +33,7 @@ from ..files.formats.entities import EntityRow, place, read_entities
 from ..files.labelled import guess_form
 from ..files.record import Skip, reason_of
 from ..files.writers import writing
-from ..labels import EMAIL, ID_NUM, LABELS, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, is_name, role_of
+from ..labels import EMAIL, ID_NUM, LABELS, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, is_name
 from ..presidio.settings import presidio_needed
 from ..profiles import Profile
 from ..spans import SPANS_KEY, install_extensions
@@ -71,11 +70,10 @@ class System(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a system found.
+    """What a system found, in order, the labels among it that would be hidden, and how long it took for all documents, without loading.
 
-    entities (tuple[Entity, ...]): All that was found, in order. protected (frozenset[str]): Labels among them that would be hidden.
-    seconds (float): For all documents, without loading. cpu_seconds (float): The same in time of processors, on which other programs have
-    less influence. words (int): In all documents; 0 where no speed can be shown. stored (bool): Read from a file, timed elsewhere.
+    cpu_seconds (float): Time of processors, on which other programs have less influence. words (int): In all documents; 0 where no speed can
+    be shown. stored (bool): Read from a file, timed elsewhere.
     """
 
     name: str
@@ -88,12 +86,9 @@ class Run:
     stored: bool = False
 
     @classmethod
-    def of(
-        cls, name: str, about: Mapping[str, Any], found: Sequence[Entity], protects: Protects, *timed: Any, stored: bool = False
-    ) -> "Run":
-        """With the labels that `protects` hides. timed (Any): Seconds, those of processors, words."""
-        protected = frozenset(filter(protects, {e.label for e in found}))
-        return replace(cls(name, about, tuple(found), protected, *timed), stored=stored)
+    def of(cls, name: str, about: Mapping[str, Any], found: Sequence[Entity], protects: Protects, **timed: Any) -> "Run":
+        """With the labels that `protects` hides. timed (Any): The other fields."""
+        return cls(name, about, tuple(found), frozenset(filter(protects, {e.label for e in found})), **timed)
 
     @property
     def hidden(self) -> list[Entity]:
@@ -102,10 +97,8 @@ class Run:
 
 
 def run_system(system: System, documents: Sequence[GoldDocument], *, progress: Callable[[], None] = lambda: None) -> Run:
-    """Find entities in all documents and take the time. The first document is processed once before the clock starts.
-
-    progress (Callable[[], None]): Called after each document. RETURNS (Run): Predictions and time; stored ones as they are.
-    """
+    """Find entities in all documents and take the time; stored predictions come as they are. The first document is processed once before the
+    clock starts. progress (Callable[[], None]): Called after each document."""
     if isinstance(system, StoredSystem):
         return system.run(documents)
     list(system.find(documents[:1]))
@@ -114,8 +107,8 @@ def run_system(system: System, documents: Sequence[GoldDocument], *, progress: C
     for entities in system.find(documents):
         found.extend(entities)
         progress()
-    times = perf_counter() - start, process_time() - cpu_start
-    return Run.of(system.name, system.about, found, system.protects, *times, sum(doc.n_words for doc in documents))
+    times = {"seconds": perf_counter() - start, "cpu_seconds": process_time() - cpu_start}
+    return Run.of(system.name, system.about, found, system.protects, words=sum(doc.n_words for doc in documents), **times)
 
 
 def _pipe(nlp: Language, documents: Sequence[GoldDocument]) -> Iterator[tuple[GoldDocument, Any]]:
@@ -134,7 +127,7 @@ class PipelineSystem:
         for gold, doc in _pipe(self.nlp, documents):
             spans = doc.spans.get(SPANS_KEY, ())
             if self.keep_roles:
-                yield [entity_of(gold, s.start_char, s.end_char, s.label_, role=other_role(s)) for s in spans]
+                yield [entity_of(gold, s.start_char, s.end_char, s.label_, role=str(s._.pii_role or "")) for s in spans]
             else:
                 yield [entity_of(gold, s.start_char, s.end_char, crapii_label(s.label_, self.protects)) for s in spans]
 
@@ -155,8 +148,7 @@ class SpacyNerSystem(System):
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
         for gold, doc in _pipe(self.nlp, documents):
-            persons = [ent for ent in doc.ents if ent.label_ in ("PERSON", "PER")]
-            yield [entity_of(gold, ent.start_char, ent.end_char, NAME_STUDENT) for ent in persons]
+            yield [entity_of(gold, e.start_char, e.end_char, NAME_STUDENT) for e in doc.ents if e.label_ in ("PERSON", "PER")]
 
 
 class PresidioSystem(System):
@@ -209,12 +201,6 @@ def describe_pipeline(nlp: Language) -> dict[str, Any]:
 def entity_of(gold: GoldDocument, start: int, end: int, label: str, *, role: str = "") -> Entity:
     """A prediction in a document, with its text."""
     return Entity(gold.id, start, end, label, gold.text[start:end], role)
-
-
-def other_role(span: Span) -> str:
-    """The role of a name, if it is another than the one in its label."""
-    role = str(span._.pii_role or "")
-    return role if is_name(span.label_) and role != role_of(span.label_) else ""
 
 
 def package_version(package: str) -> str:
