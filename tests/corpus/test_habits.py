@@ -118,6 +118,6 @@ def test_wear_tells_no_role():
     templates = [t for t in read_templates(assets) if split_of(t.id) == "train"][:60]
     tally = Tally()
     list(from_essays(templates, read_fragments(assets), RECIPES["train"], name_table(), 5, tally))
-    shares = {role: tally.counts["worn role"][role] / tally.counts["role"][role] for role in ROLES}
+    shares = {role: tally["worn role", role] / tally["role", role] for role in ROLES}
     assert max(shares.values()) - min(shares.values()) < 0.1, shares
     assert all(0.1 < share < 0.35 for share in shares.values()), shares
