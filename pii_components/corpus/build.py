@@ -33,7 +33,7 @@ from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
 from .edit import Filled, stops
 from .noise import Noisy, TextNoise, curly, hard_negative, native_sentence
-from .people import Person, invent_person
+from .people import Person, invent_person, is_linked
 from .split import CRAPII_DOCUMENTS, paper_split
 from .templates import Part, Slot, Template, read_fragments, read_tables, read_templates
 
@@ -217,7 +217,9 @@ class Filler:
         person = self.person(slot.who)
         value = person.render(slot, self.rng)
         if slot.what in ("email", "username", "url"):
-            self.tally["linked to the name", f"{slot.what}: {'yes' if person.is_linked(slot.what) else 'no'}"] += 1
+            self.tally[
+                "linked to the name", f"{slot.what}: {'yes' if is_linked(value, person.first, person.last) else 'no'}"
+            ] += 1
         return value
 
 
