@@ -22,7 +22,7 @@ from ..labels import AGE, DETAIL_LABELS, ID_NUM, NAME_CITED, NAME_CONNECTED, NAM
 from ..names.table import name_table
 from . import edit
 from .edit import ALL, DETAILS, NAMES, Change, Filled, OnValue, Perturbed, Span, Spans, insert, joined, on_names, rewrite, stops
-from .noise import DIGIT_WORDS, NAME_NOISE, alternate, always, between_letters, curly, fill_pattern, gap, hard_negative
+from .noise import DIGIT_WORDS, NAME_NOISE, alternate, always, between_letters, curly, fill_pattern, gap, hard_negative, letters
 from .people import invent_person
 from .templates import PUBLIC_LABELS, Slot, read_tables
 
@@ -284,7 +284,7 @@ _VALUES: dict[str, Callable[..., Any]] = {
     "gap": gap,
     "in words": _in_words,
     "inserted": _inserted,
-    "letters": lambda old, new: lambda v, rng: v.translate(str.maketrans(old, new)),
+    "letters": letters,
     "number": _number_in,
     "one space in eight": lambda mark: (
         lambda v, rng: re.sub(r"(?<=\S) (?=\S)", lambda m: mark if rng.random() < 0.125 else " ", v)
