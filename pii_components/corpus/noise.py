@@ -10,7 +10,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, URL_PERSONAL, is_name
 from .edit import OnValue
@@ -100,26 +100,13 @@ def always(change: Callable[[str], str]) -> OnValue:
     return lambda name, rng: change(name)
 
 
-def gap(mark: str, count: int = -1) -> OnValue:
-    """RETURNS (OnValue): Every space of a name, or the first `count`, becomes the mark."""
-    return lambda name, rng: name.replace(" ", mark, count)
-
-
-def letters(old: str, new: str) -> OnValue:
-    """RETURNS (OnValue): Letters for other letters."""
-    return lambda name, rng: name.translate(str.maketrans(old, new))
-
-
-def between_letters(mark: str) -> OnValue:
-    """RETURNS (OnValue): A mark between all characters, as who wants to hide does."""
-    return lambda name, rng: mark.join(name)
-
-
 def _place(name: str, rng: random.Random) -> int:
     return rng.randint(1, max(1, len(name) - 1))
 
 
-def _inside(mark: str) -> OnValue:
+def inside(mark: str) -> OnValue:
+    """RETURNS (OnValue): A mark between two characters."""
+
     def change(name: str, rng: random.Random) -> str:
         at = _place(name, rng)
         return name[:at] + mark + name[at:]
@@ -187,49 +174,40 @@ def _ocr(name: str, rng: random.Random) -> str:
 
 
 NATIVE, MARKS = "native script", "marks"
-# Kind -> change and how often, in parts of all noise. A kind that leaves a name as it is (no accent to lose) counts as none.
-_KINDS: dict[str, tuple[OnValue, int]] = {
-    "upper": (always(str.upper), 18),
-    "lower": (always(str.lower), 18),
-    "mixed case": (_mixed, 8),
-    "spaced": (_spaced, 5),
-    "no accents": (always(_no_accents), 8),
-    "combining": (lambda name, rng: unicodedata.normalize("NFD", name), 4),
-    "newline": (gap("\n", 1), 6),
-    "wide gap": (gap("  ", 1), 6),
-    "no-break space": (gap("\u00a0", 1), 4),
-    "glued": (gap("", 1), 4),
-    "underscore": (gap("_", 1), 3),
-    "zero width": (_inside("\u200b"), 3),
-    "soft hyphen": (_inside("\u00ad"), 2),
-    "full width": (always(_full_width), 2),
-    "look-alikes": (letters("aceopxyABCEHKMOPTX", "асеорхуАВСЕНКМОРТХ"), 2),
-    "ligature": (lambda name, rng: name.replace("fi", "ﬁ").replace("fl", "ﬂ"), 3),
-    "letters swapped": (_swap, 5),
-    "letter doubled": (_double, 4),
-    "ocr": (_ocr, 5),
-    NATIVE: (lambda name, rng: native_name(rng), 12),
-    "spaced lower": (lambda name, rng: _spaced(name, rng).lower(), 4),
-    "leet": (letters("aeiostAEIOST", "431057431057"), 3),
-    "grapheme joiner": (_inside("\u034f"), 2),
-    "swapped case": (always(str.swapcase), 4),
-    "alternating": (lambda name, rng: alternate(name, upper=rng.random() < 0.5, anew=rng.random() < 0.3), 4),
-    "random case": (lambda name, rng: "".join(ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name), 2),
-    "tab": (gap("\t", 1), 2),
-    "thin space": (gap("\u2009", 1), 2),
-    "dotted": (gap(".", 1), 2),
-    "hyphen": (gap("-", 1), 2),
-    "torn": (_torn, 3),
-    "invisible everywhere": (between_letters("\u200b"), 1),
-    "bold letters": (always(_bold), 2),
+CHANGES: dict[str, Callable[..., Any]] = {
+    "upper": always(str.upper),
+    "lower": always(str.lower),
+    "mixed case": _mixed,
+    "spaced": _spaced,
+    "no accents": always(_no_accents),
+    "combining": lambda name, rng: unicodedata.normalize("NFD", name),
+    "full width": always(_full_width),
+    "ligature": lambda name, rng: name.replace("fi", "ﬁ").replace("fl", "ﬂ"),
+    "letters swapped": _swap,
+    "letter doubled": _double,
+    "ocr": _ocr,
+    NATIVE: lambda name, rng: native_name(rng),
+    "spaced lower": lambda name, rng: _spaced(name, rng).lower(),
+    "swapped case": always(str.swapcase),
+    "alternating": lambda name, rng: alternate(name, upper=rng.random() < 0.5, anew=rng.random() < 0.3),
+    "random case": lambda name, rng: "".join(ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name),
+    "torn": _torn,
+    "bold letters": always(_bold),
+    # With arguments: what makes the change.
+    "between letters": lambda mark: lambda name, rng: mark.join(name),
+    "gap": lambda mark, count=-1: lambda name, rng: name.replace(" ", mark, count),
+    "inside": inside,
+    "letters": lambda old, new: lambda name, rng: name.translate(str.maketrans(old, new)),
 }
-# The changes by themselves.
-NAME_NOISE: dict[str, OnValue] = {kind: change for kind, (change, _) in _KINDS.items()}
+_KINDS = read_tables("noise")["kinds"]
+NAME_NOISE: dict[str, OnValue] = {
+    kind: CHANGES[how[0]](*how[1:]) if how else CHANGES[kind] for kind, (_, *how) in _KINDS.items()
+}
 
 
 def noisy_name(name: str, rng: random.Random) -> tuple[str, str]:
     """RETURNS (tuple[str, str]): A name as it might stand in a badly kept file, and the kind of noise, empty if nothing changed."""
-    kind = rng.choices(list(_KINDS), [share for _, share in _KINDS.values()])[0]
+    kind = rng.choices(list(_KINDS), [share for share, *_ in _KINDS.values()])[0]
     noisy = NAME_NOISE[kind](name, rng)
     return (noisy, kind) if noisy != name and noisy.strip() else (name, "")
 
