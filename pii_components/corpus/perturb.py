@@ -22,7 +22,7 @@ from ..labels import AGE, DETAIL_LABELS, ID_NUM, NAME_CITED, NAME_CONNECTED, NAM
 from ..names.table import name_table
 from . import edit
 from .edit import ALL, DETAILS, NAMES, Change, Filled, OnValue, Perturbed, Span, Spans, insert, joined, on_names, rewrite, stops
-from .noise import DIGIT_WORDS, NAME_NOISE, alternate, always, between_letters, curly, fill_pattern, gap, hard_negative
+from .noise import CHANGES, DIGIT_WORDS, NAME_NOISE, alternate, always, curly, fill_pattern, hard_negative, inside
 from .people import invent_person
 from .templates import PUBLIC_LABELS, Slot, read_tables
 
@@ -37,7 +37,7 @@ MAIN = "main"
 
 _WORDS = read_tables("words")
 _SENTENCES = read_tables("sentences")
-_WORD = re.compile(r"[^\W\d_]{3,}")
+_WORD = r"[^\W\d_]{3,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,30 @@ def _with(pattern: str, *values: tuple[str, str]) -> Perturbed:
     return joined(values[int(part)] if i % 2 else (part, "") for i, part in enumerate(parts))
 
 
-# Changes of one value: characters and case.
+# Changes of one value: characters, case, misspelt words, words for other words, contact details that no machine shall find.
 
-_ACCENTS = _WORDS["accents"]
+_ACCENTS, _KEYS = _WORDS["accents"], _WORDS["keys"]
 _STROKES = str.maketrans("øØłŁđĐı", "oOlLdDi")
-_LIGATURES = (("ffi", "ﬃ"), ("ffl", "ﬄ"), ("ff", "ﬀ"), ("fi", "ﬁ"), ("fl", "ﬂ"), ("st", "ﬆ"))
+_LIGATURES = {"ffi": "ﬃ", "ffl": "ﬄ", "ff": "ﬀ", "fi": "ﬁ", "fl": "ﬂ", "st": "ﬆ"}
 _EMOJI = "🌸😊⭐🔥🦋"
+_ONES = (
+    *DIGIT_WORDS, "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+)  # fmt: skip
+_TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+_SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
+
+
+def _each(pattern: str, change: OnValue) -> OnValue:
+    """Changes all that a regular expression finds."""
+    return lambda value, rng: re.sub(pattern, lambda m: change(m.group(), rng), value)
+
+
+def _at_times(share: float, change: OnValue) -> OnValue:
+    return lambda value, rng: change(value, rng) if rng.random() < share else value
+
+
+def _regex(pattern: str, new: str, count: int = 0) -> OnValue:
+    return lambda value, rng: re.sub(pattern, new, value, count=count)
 
 
 def _mixed(name: str) -> str:
@@ -134,70 +152,40 @@ def _mixed(name: str) -> str:
 
 
 def _accents_added(name: str, rng: random.Random) -> str:
-    """ "Ána Lópéz": one letter in two that can bear an accent, and one at least."""
+    """One letter in two that can bear an accent, and one at least."""
     places = [i for i, char in enumerate(name) if char.lower() in _ACCENTS]
     chosen = {i for i in places if rng.random() < 0.5} or set(places[:1])
     marked = (rng.choice(_ACCENTS[char.lower()]) if i in chosen else char for i, char in enumerate(name))
     return "".join(new.upper() if char.isupper() else new for new, char in zip(marked, name, strict=True))
 
 
-def _inserted(mark: str) -> OnValue:
-    """A mark between two letters of each word of two letters or more."""
-
-    def one(word: str, rng: random.Random) -> str:
-        at = rng.randint(1, len(word) - 1) if len(word) > 1 else 0
-        return word[:at] + mark + word[at:] if at else word
-
-    return lambda name, rng: " ".join(one(word, rng) for word in name.split(" "))
-
-
-def _ligatures(text: str) -> str:
-    """ "Griﬃn": what PDFs make of ffi, fi, fl and the like."""
-    for plain, ligature in _LIGATURES:
-        text = text.replace(plain, ligature)
-    return text
+def _typo(word: str, rng: random.Random) -> str:
+    """One letter replaced by one beside it on the keyboard, the first one seldom."""
+    places = [i for i, char in enumerate(word) if char.lower() in _KEYS]
+    if not places:
+        return word
+    at = rng.choice(places[1:] or places)
+    new = rng.choice(_KEYS[word[at].lower()])
+    return word[:at] + (new.upper() if word[at].isupper() else new) + word[at + 1 :]
 
 
-def _apostrophe(mark: str) -> OnValue:
-    def change(name: str, rng: random.Random) -> str:
-        first, space, last = name.rpartition(" ")
-        new = f"{first} {rng.choice('ODN')}'{last}" if space and last[:1].isalpha() else name
-        return new.replace("'", mark)
-
-    return change
+def _letter_dropped(word: str, rng: random.Random) -> str:
+    """Without one letter, not the first."""
+    places = [i for i, char in enumerate(word) if char.isalpha()][1:]
+    at = rng.choice(places) if places else len(word)
+    return word[:at] + word[at + 1 :]
 
 
-# Changes of one value: contact details that no machine shall find, misspelt words, and words for other words.
+def _replaced(name: str, share: float) -> OnValue:
+    """A share of the words and phrases of a table replaced; the case of the first letter stays."""
+    table: dict[str, str] = _WORDS[name]
+    longest_first = "|".join(map(re.escape, sorted(table, key=len, reverse=True)))
 
-_ONES = (
-    *DIGIT_WORDS, "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
-)  # fmt: skip
-_TENS = ("", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
-_SCALES = ((10**9, "billion"), (10**6, "million"), (1000, "thousand"), (100, "hundred"))
+    def change(old: str, rng: random.Random) -> str:
+        new = table[old.lower()]
+        return new[:1].upper() + new[1:] if old[0].isupper() else new
 
-
-def _glued(name: str) -> str:
-    """ "AnaLopez", "LopezAna" for "Lopez, Ana"."""
-    return re.sub(r"[\s,]+", "", name)
-
-
-def _regex(pattern: str, new: str, count: int = 0) -> OnValue:
-    return lambda value, rng: re.sub(pattern, new, value, count=count)
-
-
-def _digits_worded(value: str) -> str:
-    words = re.sub(r"\d", lambda m: f" {DIGIT_WORDS[int(m.group())]} ", value)
-    return re.sub(r"[\s()+.-]+", " ", words).strip()
-
-
-def _number_in(form: str) -> OnValue:
-    """An invented number in the form of a country; "#" is a digit, "%" one from 1 to 9."""
-    return lambda value, rng: re.sub("[#%]", lambda m: str(rng.randint(m.group() == "%", 9)), form)
-
-
-def _url_spaced(value: str) -> str:
-    scheme, mark, rest = value.rpartition("://")
-    return scheme + mark + re.sub(r"[./]", lambda m: f" {m.group()} ", rest).strip()
+    return _each(rf"(?i)(?<![\w@.'’/-])({longest_first})(?![\w@'’/-])", _at_times(share, change))
 
 
 def number_to_words(number: int) -> str:
@@ -212,64 +200,33 @@ def number_to_words(number: int) -> str:
     return f"{number_to_words(number // scale)} {word}" + (joint + number_to_words(rest) if rest else "")
 
 
-def _numbers_worded(piece: str) -> str:
-    pattern = r"(?<![\w.,:/@#-])\d{1,9}(?![\w:/@%-]|[.,]\d)"
-    return re.sub(pattern, lambda m: number_to_words(int(m.group())), piece)
+def _digits_worded(value: str) -> str:
+    words = re.sub(r"\d", lambda m: f" {DIGIT_WORDS[int(m.group())]} ", value)
+    return re.sub(r"[\s()+.-]+", " ", words).strip()
 
 
-def _typo(word: str, rng: random.Random) -> str:
-    """One letter replaced by one beside it on the keyboard, the first one seldom."""
-    keys = _WORDS["keys"]
-    places = [i for i, char in enumerate(word) if char.lower() in keys]
-    if not places:
-        return word
-    at = rng.choice(places[1:] or places)
-    new = rng.choice(keys[word[at].lower()])
-    return word[:at] + (new.upper() if word[at].isupper() else new) + word[at + 1 :]
+def _url_spaced(value: str) -> str:
+    scheme, mark, rest = value.rpartition("://")
+    return scheme + mark + re.sub(r"([./])", r" \1 ", rest).strip()
 
 
-def _letter_dropped(word: str, rng: random.Random) -> str:
-    """Without one letter, not the first."""
-    places = [i for i, char in enumerate(word) if char.isalpha()][1:]
-    at = rng.choice(places) if places else len(word)
-    return word[:at] + word[at + 1 :]
-
-
-def _in_words(name: str, share: float) -> OnValue:
-    """Changes a share of the words of three letters and more."""
-    change = _VALUES[name]
-    return lambda piece, rng: _WORD.sub(lambda m: change(m.group(), rng) if rng.random() < share else m.group(), piece)
-
-
-def _replaced(name: str, share: float) -> OnValue:
-    """A share of the words and phrases of a table replaced; the case of the first letter stays."""
-    table: dict[str, str] = _WORDS[name]
-    longest_first = "|".join(map(re.escape, sorted(table, key=len, reverse=True)))
-    pattern = re.compile(rf"(?<![\w@.'’/-])({longest_first})(?![\w@'’/-])", re.IGNORECASE)
-
-    def one(match: re.Match[str], rng: random.Random) -> str:
-        if rng.random() >= share:
-            return match.group()
-        new = table[match.group().lower()]
-        return new[:1].upper() + new[1:] if match.group()[0].isupper() else new
-
-    return lambda piece, rng: pattern.sub(lambda m: one(m, rng), piece)
-
-
+_APOSTROPHE = _each(r" (?=[^\W\d_][^ ]*\Z)", lambda space, rng: f" {rng.choice('ODN')}'")
+_GLUED = _regex(r"[\s,]+", "")
 _VALUES: dict[str, Callable[..., Any]] = {
+    **CHANGES,
     **NAME_NOISE,
     "title": always(str.title),
     "lower then upper": always(_mixed),
     "in turn": lambda v, rng: alternate(v, upper=rng.random() >= 0.5),
     "accents added": _accents_added,
     "accents removed": lambda v, rng: NAME_NOISE["no accents"](v, rng).translate(_STROKES),
-    "stray mark": lambda v, rng: _inserted(rng.choice("\u0307\u0323\u0332\u0336"))(v, rng),
-    "ligatures": always(_ligatures),
+    "stray mark": lambda v, rng: _VALUES["inserted"](rng.choice("\u0307\u0323\u0332\u0336"))(v, rng),
+    "ligatures": _each("|".join(_LIGATURES), lambda letters, rng: _LIGATURES[letters]),
     "emoji inside": lambda v, rng: v.replace(" ", f" {rng.choice(_EMOJI)} ", 1),
-    "glued together": always(_glued),
+    "glued together": _GLUED,
     "typo": _typo,
     "letter dropped": _letter_dropped,
-    "numbers worded": always(_numbers_worded),
+    "numbers worded": _each(r"(?<![\w.,:/@#-])\d{1,9}(?![\w:/@%-]|[.,]\d)", lambda digits, rng: number_to_words(int(digits))),
     "no punctuation": _regex(r"[.,;:!?\"'()\[\]…“”‘’-]", ""),
     "curly": always(curly),
     "digits worded": always(_digits_worded),
@@ -279,16 +236,12 @@ _VALUES: dict[str, Callable[..., Any]] = {
     "defanged": lambda v, rng: re.sub(r"^http", "hxxp", v).replace(".", "[.]", 1),
     "as handle": lambda v, rng: "@" + (re.findall(r"[\w.-]+", v) or ["ana"])[-1],
     # With arguments: what makes the change.
-    "apostrophe": _apostrophe,
-    "between letters": between_letters,
-    "gap": gap,
-    "in words": _in_words,
-    "inserted": _inserted,
-    "letters": lambda old, new: lambda v, rng: v.translate(str.maketrans(old, new)),
-    "number": _number_in,
-    "one space in eight": lambda mark: (
-        lambda v, rng: re.sub(r"(?<=\S) (?=\S)", lambda m: mark if rng.random() < 0.125 else " ", v)
-    ),
+    "apostrophe": lambda mark: lambda v, rng: _APOSTROPHE(v, rng).replace("'", mark),
+    "in words": lambda name, share: _each(_WORD, _at_times(share, _VALUES[name])),
+    "inserted": lambda mark: _each("[^ ]{2,}", inside(mark)),
+    # "#" is a digit, "%" one from 1 to 9.
+    "number": lambda form: lambda v, rng: re.sub("[#%]", lambda m: str(rng.randint(m.group() == "%", 9)), form),
+    "one space in eight": lambda mark: _each(r"(?<=\S) (?=\S)", _at_times(0.125, lambda space, rng: mark)),
     "regex": _regex,
     "spelt": lambda at, dot: lambda v, rng: v.replace("@", at).replace(".", dot),
     "spread": lambda joint: lambda v, rng: joint.join(ch for ch in v if ch.isalnum()),
@@ -324,15 +277,14 @@ def _exchanged(rng: random.Random) -> OnValue:
     """Other people's names, word by word the same one throughout (LangTest's swap_entities)."""
     table, known = name_table(), dict[str, str]()
 
-    def other(match: re.Match[str]) -> str:
-        word = match.group()
+    def other(word: str, rng: random.Random) -> str:
         if word.lower() not in known:
             draw = table.sample_given if table.is_given(word) and not table.is_surname(word) else table.sample_surname
             known[word.lower()] = draw(rng)
         new = known[word.lower()]
         return new.upper() if word.isupper() else new.lower() if word.islower() else new
 
-    return lambda value, rng: _WORD.sub(other, value)
+    return _each(_WORD, other)
 
 
 def _inconsistent(rng: random.Random) -> OnValue:
@@ -366,7 +318,7 @@ def _emoji_beside(text: str, spans: Spans, rng: random.Random) -> Perturbed:
 
 def _glued_to_id(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """ "AnaLopez_20231234" for every student's name; the number is a span of its own."""
-    text, spans = on_names(always(_glued))(text, spans, rng)
+    text, spans = on_names(_GLUED)(text, spans, rng)
     for _, end, label in reversed(spans):
         if label == NAME_STUDENT:
             number = f"20{rng.randint(18, 25)}{rng.randint(0, 9999):04d}"
@@ -412,10 +364,10 @@ def _with_others(joint: str, many: int) -> Change:
 
     def change(text: str, spans: Spans, rng: random.Random) -> Perturbed:
         if not joint:
-            text, spans = on_names(always(_glued))(text, spans, rng)
+            text, spans = on_names(_GLUED)(text, spans, rng)
         for _, end, label in reversed(_private(spans)):
             others = [_invented_name(rng) for _ in range(many)]
-            pieces = [piece for name in others for piece in ((joint, ""), (name if joint else _glued(name), label))]
+            pieces = [piece for name in others for piece in ((joint, ""), (name if joint else _GLUED(name, rng), label))]
             text, spans = insert(text, spans, end, *joined(pieces))
         return text, spans
 
@@ -431,14 +383,12 @@ def _end_added(text: str, spans: Spans, rng: random.Random) -> Perturbed:
 def _ages_changed(text: str, spans: Spans, rng: random.Random) -> Perturbed:
     """Other ages, in spans labelled AGE and in "20 years old"."""
 
-    def other(match: re.Match[str]) -> str:
-        return str(max(1, int(match.group()) + rng.choice((-3, -2, -1, 1, 2, 3, 7))))
+    def other(age: str, rng: random.Random) -> str:
+        return str(max(1, int(age) + rng.choice((-3, -2, -1, 1, 2, 3, 7))))
 
+    in_span, in_prose = _each(r"\b\d{1,2}\b", other), _each(r"\b\d{1,2}(?=[ -]years?[ -]old|-year-old)", other)
     return rewrite(
-        text,
-        spans,
-        inside=lambda v, label: re.sub(r"\b\d{1,2}\b", other, v) if label == AGE else v,
-        outside=lambda piece: re.sub(r"\b\d{1,2}(?=[ -]years?[ -]old|-year-old)", other, piece),
+        text, spans, inside=lambda v, label: in_span(v, rng) if label == AGE else v, outside=lambda v: in_prose(v, rng)
     )
 
 
@@ -537,7 +487,9 @@ _DOCUMENT: dict[str, Callable[..., Any]] = {
     "page headers": _page_headers,
     "placeholders": _sentences(lambda rng: rng.choice(_SENTENCES["placeholders"])),
     "several": edit.in_turn(
-        edit.on_prose(_in_words("typo", 0.1)), edit.on_prose(_VALUES["no punctuation"]), edit.on_everything(_VALUES["lower"])
+        edit.on_prose(_VALUES["in words"]("typo", 0.1)),
+        edit.on_prose(_VALUES["no punctuation"]),
+        edit.on_everything(_VALUES["lower"]),
     ),
     "signature block": _signature_block,
     "substitute": edit.substitute,
