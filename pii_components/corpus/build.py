@@ -27,15 +27,17 @@ from spacy.tokens import Doc, DocBin, Span
 
 from ..errors import Errors, PiiError
 from ..files.record import reason_of
-from ..labels import DETAIL_LABELS, EDUCATION, LOCATION, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
+from ..labels import DETAIL_LABELS, NAME_CONNECTED, NAME_STUDENT, USERNAME, is_name
 from ..names.table import NameTable, name_table
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY
 from .edit import Filled, stops
-from .noise import Noisy, TextNoise, hard_negative, native_sentence
-from .people import Person, invent_person
+from .noise import Noisy, TextNoise, curly, hard_negative, native_sentence
+from .people import Person, invent_person, is_linked
 from .split import CRAPII_DOCUMENTS, paper_split
-from .templates import Part, Slot, Template, read_fragments, read_templates
+from .templates import Part, Slot, Template, read_fragments, read_tables, read_templates
+
+logger = logging.getLogger(__name__)
 
 # Are the user's own files what they should be? `pii-edu corpus assets`, and the first step of `weasel run corpus`.
 
@@ -65,9 +67,10 @@ def verify_assets(assets: Path, *, record: bool = False) -> list[Checked]:
     lock = _read(assets / LOCK, json.loads)
     if not isinstance(lock, dict) or not all(isinstance(value, str) for value in lock.values()):
         raise PiiError(Errors.E610, path=LOCK, reason="it is no table of checksums")
-    present = set(_user_files(assets))
+    files = (path for folder in FOLDERS for path in (assets / folder).rglob("*"))
+    present = {path.relative_to(assets).as_posix() for path in files if path.is_file() and not path.name.startswith(".")}
     checked = [
-        _check(assets, path, known.get(path, {}), lock) if path in present else Checked(path, ABSENT)
+        _check(assets / path, path, known.get(path, {}), lock.get(path, "")) if path in present else Checked(path, ABSENT)
         for path in sorted(present | set(known))
     ]
     if record:
@@ -87,33 +90,23 @@ def sha256_of(path: Path) -> str:
         raise PiiError(Errors.E501, what=f"'{path}'", reason=reason_of(err)) from err
 
 
-def _user_files(assets: Path) -> Iterator[str]:
-    for folder in FOLDERS:
-        for path in sorted((assets / folder).rglob("*")):
-            if path.is_file() and not path.name.startswith("."):
-                yield path.relative_to(assets).as_posix()
-
-
-def _check(assets: Path, path: str, entry: dict[str, Any], lock: dict[str, str]) -> Checked:
-    found = sha256_of(assets / path)
-    wanted = entry.get("sha256") or lock.get(path)
+def _check(file: Path, path: str, entry: dict[str, Any], recorded: str) -> Checked:
+    found = sha256_of(file)
+    wanted = entry.get("sha256") or recorded
     if wanted and wanted != found:
         reason = "the checksum is another one" if entry.get("sha256") else "it has changed since it was recorded"
         return Checked(path, WRONG, found, reason)
     for key in ("records", "lines"):
-        if key in entry and (n := _count(assets / path, key)) != entry[key]:
+        if key in entry and (n := _count(file, key)) != entry[key]:
             return Checked(path, WRONG, found, f"{n:,} {key} in place of {entry[key]:,}")
     return Checked(path, (OK if entry else RECORDED) if wanted or entry else NEW, found)
 
 
 def _count(path: Path, what: str) -> int:
-    if what == "lines":
-        with open(path, "rb") as file:
-            return sum(1 for _ in file)
     from ..files.json_text import open_json
 
-    source = open_json(path, text_field="tokens")
-    return sum(1 for _ in source.objects())
+    with open(path, "rb") as file:
+        return sum(1 for _ in (file if what == "lines" else open_json(path, text_field="tokens").objects()))
 
 
 def _read(path: Path, loads: Callable[[str], Any]) -> Any:
@@ -127,33 +120,20 @@ def _read(path: Path, loads: Callable[[str], Any]) -> Any:
 
 # Fill the slots of essays with invented people: one essay, many training documents, exact labels.
 
-Offsets = tuple[int, int, str]
-
-
+Counts = dict[str, dict[str, int]]
 # Share of the cited authors who have the surname of the student: the name alone does not tell the two apart.
 _SAME_SURNAME = 0.05
 
 
-class Tally:
-    """How often each label, role, form, region and the like was filled in: kind -> value -> times."""
+class Tally(Counter[tuple[str, str]]):
+    """How often each label, role, form, region and the like was filled in: (kind, value) -> times."""
 
-    def __init__(self) -> None:
-        self.counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
-
-    def add(self, kind: str, value: str) -> None:
-        """Count a value of a kind."""
-        self.counts[kind][value] += 1
-
-    def update(self, other: "Tally") -> None:
-        """Add the counts of another one."""
-        for kind, found in other.counts.items():
-            self.counts[kind].update(found)
-
-    def to_dict(self) -> dict[str, dict[str, int]]:
-        """RETURNS (dict[str, dict[str, int]]): Sorted by kind, most frequent value first."""
-        return {
-            kind: dict(sorted(found.items(), key=lambda kv: (-kv[1], kv[0]))) for kind, found in sorted(self.counts.items())
-        }
+    def to_dict(self) -> Counts:
+        """RETURNS (Counts): Sorted by kind, most frequent value first."""
+        found: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        for (kind, value), n in sorted(self.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
+            found[kind][value] = n
+        return dict(found)
 
 
 class Filler:
@@ -186,7 +166,7 @@ class Filler:
         self.style = "" if worn or habit else self.style
         self.noise = TextNoise(rng, noise=worn, habit=habit)
         if habit:
-            self.tally.add("habit", self.noise.habit or "none")
+            self.tally["habit", self.noise.habit or "none"] += 1
 
     def person(self, who: str) -> Person:
         """RETURNS (Person): The person of a slot; two people share no name, but an author at times has the student's surname."""
@@ -196,10 +176,10 @@ class Filler:
             shared = ""
             if who.startswith("cited") and student is not None and self.rng.random() < _SAME_SURNAME:
                 shared = student.last
-                self.tally.add("hard negative", "author with the student's surname")
+                self.tally["hard negative", "author with the student's surname"] += 1
             person = invent_person(self.rng, self.table, gender=self.genders.get(who, "x"), avoid=taken, surname=shared)
             self.people[who] = person
-            self.tally.add("region", person.region)
+            self.tally["region", person.region] += 1
         return self.people[who]
 
     def fill(self, parts: Iterable[Part]) -> Filled:
@@ -209,14 +189,14 @@ class Filler:
             if isinstance(part, str):
                 text += part
                 continue
-            worn = self._value(part)
-            self.tally.add("label", part.label)
+            noisy = self._value(part)
+            self.tally["label", part.label] += 1
             if part.role and is_name(part.label):
-                self.tally.add("role", part.role)
-            self.tally.add("form", f"{part.what} {part.case}".strip())
-            start = len(text) + len(worn.before)
-            spans.append((start, start + len(worn.text), part.label))
-            text += worn.before + worn.text + worn.after
+                self.tally["role", part.role] += 1
+            self.tally["form", f"{part.what} {part.case}".strip()] += 1
+            start = len(text) + len(noisy.before)
+            spans.append((start, start + len(noisy.text), part.label))
+            text += noisy.before + noisy.text + noisy.after
         return Filled(text, tuple(spans))
 
     def noisy_prose(self, filled: Filled) -> Filled:
@@ -224,13 +204,12 @@ class Filler:
         return filled.map_prose(self.noise.prose) if self.noise.habit else filled
 
     def _value(self, slot: Slot) -> Noisy:
-        value = slot.text if slot.what == "literal" else self._detail(slot)
-        worn = self.noise.mention(value, slot)
-        if worn.kind:
-            self.tally.add("wear", f"{'name' if is_name(slot.label) else slot.label}: {worn.kind}")
+        noisy = self.noise.mention(slot.text if slot.what == "literal" else self._detail(slot), slot)
+        if noisy.kind:
+            self.tally["wear", f"{'name' if is_name(slot.label) else slot.label}: {noisy.kind}"] += 1
             if slot.role:
-                self.tally.add("worn role", slot.role)
-        return worn
+                self.tally["worn role", slot.role] += 1
+        return noisy
 
     def _detail(self, slot: Slot) -> str:
         if slot.role == "STUDENT" and not slot.case and is_name(slot.label) and self.style and self.rng.random() < 0.8:
@@ -238,7 +217,9 @@ class Filler:
         person = self.person(slot.who)
         value = person.render(slot, self.rng)
         if slot.what in ("email", "username", "url"):
-            self.tally.add("linked to the name", f"{slot.what}: {'yes' if person.is_linked(slot.what) else 'no'}")
+            self.tally[
+                "linked to the name", f"{slot.what}: {'yes' if is_linked(value, person.first, person.last) else 'no'}"
+            ] += 1
         return value
 
 
@@ -252,7 +233,7 @@ _ROUGH: dict[str, tuple[int, Callable[[str], str]]] = {
     "upper": (2, str.upper),
     "no stops": (3, lambda piece: re.sub(r"[.,](?=\s)", "", piece)),
     "wide": (2, lambda piece: piece.replace(" ", "\t\r \u00a0")),  # what is left of justified text in a word processor's file
-    "curly": (6, lambda piece: piece.replace("'", "\u2019").replace(' "', " \u201c").replace('"', "\u201d")),
+    "curly": (6, curly),
 }
 
 
@@ -284,28 +265,14 @@ def crop(filled: Filled, rng: random.Random, *, least: int = 350, most: int = 10
 
 # PERSUADE and other essays whose publishers put marks where names were: real writing, invented people.
 
-# Mark -> who. PROPER_NAME stands at sign-offs and for people in the text; a sign-off is told by its line, see `_who`.
-_MARKS = {"STUDENT_NAME": "student", "TEACHER_NAME": "instructor", "PROPER_NAME": "friend", "Generic_Name": "character"}
-# Mark -> label, and what may stand there. The writer's own school and town are indirect identifiers.
-_PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "SCHOOL_NAME": (
-        EDUCATION,
-        ("Lakeside", "Roosevelt", "Cedar Ridge", "St. Anne", "Northgate", "Jefferson", "Willow Creek", "Eastbrook"),
-    ),
-    "Generic_School": (EDUCATION, ("Hillview", "Washington", "Riverside", "Oak Park", "Franklin", "Meadowlark")),
-    "Generic_City": (LOCATION, ("Riverton", "Fairview", "Milford", "Ashland", "Boston", "Denver", "Salem", "Georgetown")),
-    "LOCATION_NAME": (LOCATION, ("Green Valley", "Brookfield", "Franklin County", "Lake Marion", "Elm Park")),
-    "OTHER_NAME": ("", ("Bluebird", "Northstar", "Harvest Fair", "Eagle Club")),
-}
-_DETAILS = {
-    "PHONE_NUMBER": "phone",
-    "EMAIL_ADDRESS": "email",
-    "ADDRESS_NAME": "address",
-    "STREET_ADDRESS": "address",
-    "PERSONAL_URL_HERE": "url",
-}
-_MARK = re.compile(r"\b(" + "|".join((*_MARKS, *_PLACES, *_DETAILS)) + r")\b")
+_MARKS = read_tables("carriers")
+_MARK = re.compile(r"\b(" + "|".join(mark for table in _MARKS.values() for mark in table) + r")\b")
 _ANY_MARK = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b|\bGeneric_[A-Z][a-z]+\b|[<\[][A-Za-z_ ]*(?:name|url|link|URL)[A-Za-z_ ]*[>\]]")
+_SIGNED = re.compile(
+    r"(?:incerely|egards|ruly|student|hank you|thanks|love)[^\n]{0,15}\n*\s*[-,]*\s*(?:PROPER_NAME|Generic_Name)\W*$", re.I
+)
+_ADDRESSED = re.compile(r"(?:M[rs]{1,2}s?|Dr|Prof\w*|Principal)\.?\s*$")
+_TITLE_PAIR = re.compile(r"(?<![.!?\n] )(?<!^)\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
 
 
 def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
@@ -313,58 +280,45 @@ def iter_persuade(path: Path) -> Iterator[tuple[str, str]]:
 
     A row with a `label` of its own is no carrier and is left out: it holds people whom nobody replaced by marks.
     """
-    opener = gzip.open if path.suffix == ".gz" else open
-    with opener(path, "rt", encoding="utf8") as stream:
-        for line in stream:
-            row = json.loads(line)
-            if "label" in row or "labels" in row:
-                continue
-            yield str(row.get("id", row.get("essay_id", ""))), row.get("text", row.get("full_text", ""))
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf8") as stream:
+        for row in map(json.loads, stream):
+            if "label" not in row and "labels" not in row:
+                yield str(row.get("id", row.get("essay_id", ""))), row.get("text", row.get("full_text", ""))
 
 
 def to_parts(text: str, rng: random.Random) -> tuple[Part, ...]:
     """RETURNS (tuple[Part, ...]): An essay, its marks turned into slots; empty if there is a mark that this module does not know."""
+    text = text.replace("<personal_name>", "STUDENT_NAME").replace("<personal_url>", "PERSONAL_URL_HERE")  # of a language model
     parts: list[Part] = []
-    at, seen_generic = 0, 0
-    signed = re.search(
-        r"(?:incerely|egards|ruly|student|hank you|thanks|love)[^\n]{0,15}\n*\s*[-,]*\s*(?:PROPER_NAME|Generic_Name)\W*$",
-        text,
-        re.I,
-    )
+    at, generic = 0, 0
+    signed = _SIGNED.search(text)
     for match in _MARK.finditer(text):
-        mark = match[1]
+        mark, before = match[1], text[: match.start()]
         parts.append(text[at : match.start()])
         at = match.end()
-        if mark in _PLACES:
-            label, names = _PLACES[mark]
+        if mark in _MARKS["places"]:
+            label, names = _MARKS["places"][mark]
             parts.append(Slot(label, "literal", "", rng.choice(names)) if label else rng.choice(names))
-        elif mark in _DETAILS:
-            parts.append(Slot("student", _DETAILS[mark]))
-        else:
-            who = _MARKS[mark]
-            if signed and signed.start() < match.start() and signed.end() >= match.end():
-                who = "student"
-            elif who == "character":
-                # Stories name a handful of people with one mark: mostly the same one goes on, at times another comes.
-                seen_generic = rng.choices((seen_generic, rng.randint(0, 3)), (0.6, 0.4))[0]
-                who = f"character{seen_generic + 1}"
-            what = rng.choices(("first", "full", "last"), (0.75, 0.2, 0.05))[0]
-            if who == "student":
-                what = rng.choices(("full", "first", "initial_last", "middle"), (0.6, 0.3, 0.05, 0.05))[0]
-            elif who == "instructor":
-                what = (
-                    "last"
-                    if re.search(r"(?:M[rs]{1,2}s?|Dr|Prof\w*|Principal)\.?\s*$", text[: match.start()])
-                    else rng.choice(("full", "last", "first"))
-                )
-            parts.append(Slot(who, what))
+            continue
+        if mark in _MARKS["details"]:
+            parts.append(Slot("student", _MARKS["details"][mark]))
+            continue
+        who = _MARKS["people"][mark]
+        if signed and signed.start() < match.start() and signed.end() >= match.end():
+            who = "student"
+        elif who == "character":
+            # Stories name a handful of people with one mark: mostly the same one goes on, at times another comes.
+            generic = rng.choices((generic, rng.randint(0, 3)), (0.6, 0.4))[0]
+            who = f"character{generic + 1}"
+        what = rng.choices(("first", "full", "last"), (0.75, 0.2, 0.05))[0]
+        if who == "student":
+            what = rng.choices(("full", "first", "initial_last", "middle"), (0.6, 0.3, 0.05, 0.05))[0]
+        elif who == "instructor":
+            what = "last" if _ADDRESSED.search(before) else rng.choice(("full", "last", "first"))
+        parts.append(Slot(who, what))
     parts.append(text[at:])
-    if any(isinstance(p, str) and _ANY_MARK.search(p) for p in parts):
-        return ()
-    return tuple(p for p in parts if p != "")
-
-
-_TITLE_PAIR = re.compile(r"(?<![.!?\n] )(?<!^)\b([A-Z][a-z]+) ([A-Z][a-z]+)\b")
+    known = not any(isinstance(part, str) and _ANY_MARK.search(part) for part in parts)
+    return tuple(part for part in parts if known and part != "")
 
 
 def fill_carrier(
@@ -379,22 +333,10 @@ def fill_carrier(
         return None
     filler = Filler(table, rng, worn=worn, habit=habit, tally=tally)
     filled = filler.noisy_prose(filler.fill(parts))
-    unlabelled = tuple(
-        match.span()
-        for match in _TITLE_PAIR.finditer(filled.text)
-        if table.is_given(match[1])
-        and table.is_surname(match[2])
-        and not any(s < match.end() and e > match.start() for s, e, _ in filled.spans)
-    )
-    return Filled(filled.text, filled.spans, unlabelled)
+    pairs = (m for m in _TITLE_PAIR.finditer(filled.text) if table.is_given(m[1]) and table.is_surname(m[2]))
+    apart = (m.span() for m in pairs if not any(s < m.end() and e > m.start() for s, e, _ in filled.spans))
+    return Filled(filled.text, filled.spans, tuple(apart))
 
-
-def slots_in_llm_text(text: str) -> str:
-    """RETURNS (str): Text in which `<personal_name>` and its like have become the marks of this module; others make it unusable."""
-    return text.replace("<personal_name>", "STUDENT_NAME").replace("<personal_url>", "PERSONAL_URL_HERE")
-
-
-logger = logging.getLogger(__name__)
 
 Blocks = dict[str, list[tuple[Part, ...]]]
 Change = Callable[[Filled, random.Random], Filled]
@@ -464,30 +406,34 @@ def dress(filled: Filled, filler: Filler, blocks: Blocks, rng: random.Random, *,
             addition = filler.fill(rng.choice(blocks[kind]))
             gap = "\n\n" if "\n" in addition.text else rng.choice((" ", " ", "\n\n", "\n"))
             filled = filled.insert(addition, rng.choice(places), before=gap, after="\n" if "\n" in gap else "")
-            filler.tally.add("set in", kind)
+            filler.tally["set in", kind] += 1
     if (places := stops(filled.text, filled.spans, at_end=False)) and rng.random() < _HARD_NEGATIVE:
         sentence, kind = hard_negative(rng)
         filled = filled.insert(Filled(sentence), rng.choice(places), before=rng.choice((" ", " ", "\n")))
-        filler.tally.add("hard negative", kind)
+        filler.tally["hard negative", kind] += 1
     draw = rng.random()
     if draw < header and blocks.get("headers"):
         joint = rng.choice(("\n", "\n", "\n\n", "\n\n", "\n\n\n", "  ", " \n"))
         filled = filler.fill(rng.choice(blocks["headers"])) + Filled(joint) + filled
-        filler.tally.add("set in", "headers")
+        filler.tally["set in", "headers"] += 1
     elif draw < header + 0.3 and blocks.get("headers_clean"):
         filled = filler.fill(rng.choice(blocks["headers_clean"])) + Filled(rng.choice(("\n", "\n\n", "  "))) + filled
     if rng.random() < header / 4 and blocks.get("signoffs"):
         filled = filled + Filled(rng.choice(("\n\n", "\n"))) + filler.fill(rng.choice(blocks["signoffs"]))
-        filler.tally.add("set in", "signoffs")
+        filler.tally["set in", "signoffs"] += 1
     return filled
 
 
-def _native_words(filled: Filled, filler: Filler, recipe: Recipe) -> Filled:
-    """A word of another script that is no name, set in here and there to train on; a detector that never saw one takes each for a name."""
+def _noisy(filled: Filled, filler: Filler, recipe: Recipe) -> Filled:
+    """Noise between names, too, and to train on, here and there, a word of another script that is no name.
+
+    A detector that never saw such a word takes each for a name.
+    """
+    filled = filler.noisy_prose(filled)
     places = stops(filled.text, filled.spans, at_end=False) if recipe.habit and filler.rng.random() < _NATIVE_WORDS else ()
     if not places:
         return filled
-    filler.tally.add("hard negative", "word of another script")
+    filler.tally["hard negative", "word of another script"] += 1
     return filled.insert(Filled(native_sentence(filler.rng)), filler.rng.choice(places), before=" ")
 
 
@@ -496,8 +442,7 @@ def _pieces(filled: Filled, rng: random.Random, recipe: Recipe, change: Change |
         yield filled
         return
     rough = roughen(filled, rng)
-    if change is not None:
-        rough = change(rough, rng)
+    rough = change(rough, rng) if change is not None else rough
     for piece in crop(rough, rng) if recipe.cut else (rough,):
         if piece.text.strip() and (piece.direct or rng.random() < recipe.clean_share):
             yield piece
@@ -526,13 +471,10 @@ def from_essays(
             filled = filler.fill(template.parts)
             if n or not recipe.whole:
                 filled = dress(filled, filler, blocks, rng, header=0.08 if named else 0.35)
-            filled = _native_words(filler.noisy_prose(filled), filler, recipe)
-            yield from _pieces(filled, rng, recipe, change)
+            yield from _pieces(_noisy(filled, filler, recipe), rng, recipe, change)
 
 
-def from_carriers(
-    path: Path, split: str, blocks: Blocks, recipe: Recipe, table: NameTable, seed: int, tally: Tally | None = None
-) -> Iterator[Filled]:
+def from_carriers(path: Path, split: str, blocks: Blocks, recipe: Recipe, seed: int, tally: Tally) -> Iterator[Filled]:
     """YIELDS (Filled): Essays of a JSONL file, marks filled; those without marks with something set into them."""
     left = {True: recipe.carriers, False: recipe.clean_carriers}
     model_written = "llm" in path.name  # few, but on the very assignment: filled twice
@@ -542,19 +484,17 @@ def from_carriers(
             continue
         rng = rng_for(seed, path.name, key, n, *left.values())
         counts = Tally()
-        filled = fill_carrier(slots_in_llm_text(text), table, rng, worn=recipe.worn, habit=recipe.habit, tally=counts)
+        filled = fill_carrier(text, name_table(), rng, worn=recipe.worn, habit=recipe.habit, tally=counts)
         if filled is None or not left[filled.direct]:
             continue
         left[filled.direct] -= 1
-        if tally is not None:
-            tally.update(counts)
+        tally.update(counts)
         if not filled.direct or model_written:
             if not recipe.whole and not model_written:
                 # One stretch of each, so that the budget goes to many writers.
                 filled = rng.choice(crop(filled, rng, least=500, most=1050)[:4])
-            filler = Filler(table, rng, worn=recipe.worn, habit=recipe.habit, tally=tally)
-            filled = dress(filled, filler, blocks, rng, header=0.45 if model_written else 0.2)
-            filled = _native_words(filler.noisy_prose(filled), filler, recipe)
+            filler = Filler(name_table(), rng, worn=recipe.worn, habit=recipe.habit, tally=tally)
+            filled = _noisy(dress(filled, filler, blocks, rng, header=0.45 if model_written else 0.2), filler, recipe)
         yield from _pieces(filled, rng, recipe)
 
 
@@ -569,14 +509,13 @@ def from_crapii(path: Path, split: str) -> Iterator[Filled]:
 
 def crapii_split(document: str) -> str:
     """RETURNS (str): "train" for an essay of the paper's base train by its number in CRAPII, "dev" for its verifier train, else "test"."""
-    if not document.isdecimal() or int(document) >= CRAPII_DOCUMENTS:
-        return "test"  # nobody knows that it is not of the test part
-    return {"base_train": "train", "verifier_train": "dev"}.get(_paper_parts()[int(document)], "test")
+    return _crapii_splits().get(document, "test")  # of another document nobody knows that it is not of the test part
 
 
 @cache
-def _paper_parts() -> dict[int, str]:
-    return {number: part for part, numbers in paper_split(CRAPII_DOCUMENTS).items() for number in numbers}
+def _crapii_splits() -> dict[str, str]:
+    parts = paper_split(CRAPII_DOCUMENTS)
+    return {str(n): split for part, split in (("base_train", "train"), ("verifier_train", "dev")) for n in parts[part]}
 
 
 def to_doc(nlp: Language, filled: Filled) -> Doc:
@@ -600,19 +539,10 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
     return doc
 
 
-Counts = dict[str, dict[str, int]]
-
-
 def _of_split(split: str, templates: list[Template], fragments: Blocks) -> tuple[list[Template], Blocks]:
     """The essays and the fragments of a split."""
-    mine = [template for template in templates if split_of(template.id) == split]
-    return mine, {
-        kind: [block for n, block in enumerate(found) if split_of(f"{kind}|{n}") == split] for kind, found in fragments.items()
-    }
-
-
-def _write(path: Path, docs: list[Doc]) -> None:
-    DocBin(docs=docs, store_user_data=False).to_disk(path)
+    blocks = {kind: [b for n, b in enumerate(found) if split_of(f"{kind}|{n}") == split] for kind, found in fragments.items()}
+    return [template for template in templates if split_of(template.id) == split], blocks
 
 
 def build_corpus(
@@ -659,29 +589,28 @@ def build_corpus(
             cut=not uncut,
         )
         mine, blocks = _of_split(split, templates, fragments)
-        sources: list[Iterator[Filled]] = [from_essays(mine, blocks, recipe, table, seed, tally, change)]
+        texts = list(from_essays(mine, blocks, recipe, table, seed, tally, change))
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
-            sources.append(from_carriers(path, split, blocks, recipe, table, seed, tally))
+            texts += from_carriers(path, split, blocks, recipe, seed, tally)
         for path in sorted((assets / "crapii").glob("*.json*")) if crapii else ():
-            sources.append(from_crapii(path, split))
-        texts = [filled for source in sources for filled in source]
+            texts += from_crapii(path, split)
         docs = [to_doc(nlp, filled) for filled in texts]
         labels = Counter(span.label_ for doc in docs for span in doc.spans[SPANS_KEY])
         stats[split] = {
             "documents": len(docs),
             "tokens": sum(map(len, docs)),
             "without_spans": sum(not doc.spans[SPANS_KEY] for doc in docs),
-            "masked": sum(len(f.spans) - len(doc.spans[SPANS_KEY]) for f, doc in zip(texts, docs, strict=True)),
+            "masked": sum(len(filled.spans) for filled in texts) - labels.total(),
             **dict(sorted(labels.items())),
         }
         distribution[split] = tally.to_dict()
         logger.info("%s: %s", split, stats[split])
         rng_for(seed, split).shuffle(docs)
-        _write(out / f"{split}.spacy", docs)
+        DocBin(docs=docs).to_disk(out / f"{split}.spacy")
     if uncut:
         mine, blocks = _of_split("dev", templates, fragments)
         noisy = from_essays(mine, blocks, WORN_RECIPE, table, seed + 1, change=change)
-        _write(out / f"{WORN}.spacy", [to_doc(nlp, filled) for filled in noisy])
+        DocBin(docs=[to_doc(nlp, filled) for filled in noisy]).to_disk(out / f"{WORN}.spacy")
     for name, counts in (("stats", stats), ("distribution", distribution)):
         (out / f"{name}.json").write_text(json.dumps(counts, indent=1) + "\n", "utf8")
     return stats, distribution
@@ -692,34 +621,29 @@ def build_corpus(
 
 def _diverse(templates: list[Template], number: int) -> list[Template]:
     """Essays that together hold as many kinds of slots as possible, sorted by id."""
+    labels = {template.id: {slot.label for slot in template.slots} for template in templates}
     seen: set[str] = set()
-    chosen: list[Template] = []
     left = list(templates)
+    chosen: list[Template] = []
     while left and len(chosen) < number:
-        best = max(left, key=lambda t: (len({s.label for s in t.slots} - seen), len({s.label for s in t.slots}), t.id))
-        seen |= {s.label for s in best.slots}
+        best = max(left, key=lambda t: (len(labels[t.id] - seen), len(labels[t.id]), t.id))
+        seen |= labels[best.id]
         chosen.append(best)
         left.remove(best)
     return sorted(chosen, key=lambda t: t.id)
 
 
-def fill_sample(assets: Path, *, number: int = 20, seed: int = 46) -> list[tuple[str, Filled]]:
-    """RETURNS (list[tuple[str, Filled]]): Id and filled text of `number` essays that are not in the training part."""
-    unseen = [t for t in read_templates(assets) if split_of(t.id) != "train"]
-    table = name_table()
-    return [
-        (t.id, Filler(table, rng_for(seed, "sample", t.id), genders=t.genders).fill(t.parts)) for t in _diverse(unseen, number)
-    ]
-
-
 def write_sample(assets: Path, out: Path, *, number: int = 20, seed: int = 46) -> None:
-    """Write `essays.csv` and `gold.jsonl`: `number` of the essays of `assets`, filled."""
+    """Write `essays.csv` and `gold.jsonl`: `number` of the essays of `assets` that are not in the training part, filled."""
     out.mkdir(parents=True, exist_ok=True)
-    sample = fill_sample(assets, number=number, seed=seed)
-    with (out / "essays.csv").open("w", encoding="utf8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
+    unseen = [t for t in read_templates(assets) if split_of(t.id) != "train"]
+    with (
+        (out / "essays.csv").open("w", encoding="utf8", newline="") as essays,
+        (out / "gold.jsonl").open("w", encoding="utf8") as gold,
+    ):
+        writer = csv.writer(essays, lineterminator="\n")
         writer.writerow(("id", "course", "text"))
-        writer.writerows((key, f"C{n % 3 + 1}", filled.text) for n, (key, filled) in enumerate(sample))
-    with (out / "gold.jsonl").open("w", encoding="utf8") as stream:
-        for key, filled in sample:
-            stream.write(json.dumps({"id": key, "spans": filled.spans}) + "\n")
+        for n, t in enumerate(_diverse(unseen, number)):
+            filled = Filler(name_table(), rng_for(seed, "sample", t.id), genders=t.genders).fill(t.parts)
+            writer.writerow((t.id, f"C{n % 3 + 1}", filled.text))
+            gold.write(json.dumps({"id": t.id, "spans": filled.spans}) + "\n")

@@ -10,24 +10,20 @@ import random
 import re
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, URL_PERSONAL, is_name
 from .edit import OnValue
 from .templates import Slot, read_tables
 
-# Names in other scripts, and words of other scripts that are no names.
+# Names in other scripts, words of other scripts that are no names, and what looks like a name or a number of somebody.
 
-# The scripts that students sign in most; the rest share what is left.
-_SHARES = {"Hangul": 4, "Han": 4, "Devanagari": 3, "Arabic": 3, "Japanese": 3, "Cyrillic": 2, "Greek": 2, "Hebrew": 2}
 _GIVEN_FORMS = frozenset(("first", "nick", "first_initial", "initials"))
 
 
 class NativePerson(NamedTuple):
     """A person whose name is written in a script other than Latin: what stands between the names, and whether the family name is first."""
 
-    script: str
     given: str
     family: str
     gap: str
@@ -42,14 +38,10 @@ class NativePerson(NamedTuple):
         return self.gap.join((self.family, self.given) if self.family_first else (self.given, self.family))
 
 
-def scripts() -> list[str]:
-    """RETURNS (list[str]): The scripts that names are invented in."""
-    return list(read_tables("native")["names"])
-
-
 def pick_script(rng: random.Random) -> str:
-    """RETURNS (str): One of `scripts()`, those that students sign in most more often."""
-    return rng.choices(scripts(), [_SHARES.get(script, 1) for script in scripts()])[0]
+    """RETURNS (str): A script that names are invented in, those that students sign in most more often."""
+    scripts, shares = list(read_tables("native")["names"]), read_tables("noise")["scripts"]
+    return rng.choices(scripts, [shares.get(script, 1) for script in scripts])[0]
 
 
 def native_person(rng: random.Random, script: str = "") -> NativePerson:
@@ -59,9 +51,7 @@ def native_person(rng: random.Random, script: str = "") -> NativePerson:
     gap = names["gap"]
     if script in ("Han", "Hangul", "Japanese") and rng.random() < 0.12:
         gap = "" if gap else " "
-    return NativePerson(
-        script, rng.choice(names["given"].split()), rng.choice(names["family"].split()), gap, names["family_first"]
-    )
+    return NativePerson(rng.choice(names["given"].split()), rng.choice(names["family"].split()), gap, names["family_first"])
 
 
 def native_name(rng: random.Random) -> str:
@@ -75,14 +65,10 @@ def native_sentence(rng: random.Random) -> str:
     language = rng.choice(list(tables["words"]))
     words, towns, titles = tables["words"][language].values()
     (word, meaning), (word2, _) = rng.sample(words, 2)
-    town, name = rng.choice(towns)
-    title, kind = rng.choice(titles)
-    sentence = rng.choice(rng.choices(list(tables["sentences"].values()), (6, 2, 2))[0])
-    return str(
-        sentence.format(
-            language=language, word=word, word2=word2, meaning=meaning, town=town, name=name, title=title, kind=kind
-        )
-    )
+    values = {"language": language, "word": word, "word2": word2, "meaning": meaning}
+    values |= zip(("town", "name"), rng.choice(towns), strict=True)
+    values |= zip(("title", "kind"), rng.choice(titles), strict=True)
+    return str(rng.choice(rng.choices(list(tables["sentences"].values()), (6, 2, 2))[0]).format(**values))
 
 
 def fill_pattern(pattern: str, kinds: dict[str, str], rng: random.Random) -> str:
@@ -103,11 +89,9 @@ def hard_negative(rng: random.Random) -> tuple[str, str]:
     return rng.choice(tables["words"]).format(**values), kind
 
 
-# Noise on one name.
+# Noise on one name or detail.
 
-_LOOK_ALIKE = str.maketrans("aceopxyABCEHKMOPTX", "асеорхуАВСЕНКМОРТХ")
 _OCR = (("rn", "m"), ("m", "rn"), ("l", "1"), ("i", "l"), ("o", "0"), ("cl", "d"), ("e", "c"))
-_LEET = str.maketrans("aeiostAEIOST", "431057431057")
 DIGIT_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -116,19 +100,15 @@ def always(change: Callable[[str], str]) -> OnValue:
     return lambda name, rng: change(name)
 
 
-def gap(mark: str, count: int = -1) -> OnValue:
-    """RETURNS (OnValue): Every space of a name, or the first `count`, becomes the mark."""
-    return lambda name, rng: name.replace(" ", mark, count)
+def _place(name: str, rng: random.Random) -> int:
+    return rng.randint(1, max(1, len(name) - 1))
 
 
-def between_letters(mark: str) -> OnValue:
-    """RETURNS (OnValue): A mark between all characters, as who wants to hide does."""
-    return lambda name, rng: mark.join(name)
+def inside(mark: str) -> OnValue:
+    """RETURNS (OnValue): A mark between two characters."""
 
-
-def _inside(mark: str) -> OnValue:
     def change(name: str, rng: random.Random) -> str:
-        at = rng.randint(1, max(1, len(name) - 1))
+        at = _place(name, rng)
         return name[:at] + mark + name[at:]
 
     return change
@@ -139,8 +119,8 @@ def _spaced(name: str, rng: random.Random) -> str:
 
 
 def _mixed(name: str, rng: random.Random) -> str:
-    words = name.split(" ")
-    return " ".join([words[0].lower() if rng.random() < 0.6 else words[0], *(word.upper() for word in words[1:])])
+    first, *others = name.split(" ")
+    return " ".join([first.lower() if rng.random() < 0.6 else first, *(word.upper() for word in others)])
 
 
 def alternate(name: str, *, upper: bool, anew: bool = False) -> str:
@@ -168,18 +148,23 @@ def _no_accents(name: str) -> str:
     return "".join(ch for ch in unicodedata.normalize("NFD", name) if not unicodedata.combining(ch))
 
 
+def curly(text: str) -> str:
+    """RETURNS (str): With typographic quotes and apostrophes."""
+    return text.replace("'", "’").replace(' "', " “").replace('"', "”")
+
+
 def _full_width(name: str) -> str:
     return "".join(chr(ord(ch) + 0xFEE0) if "!" <= ch <= "~" else "\u3000" if ch == " " else ch for ch in name)
 
 
 def _swap(name: str, rng: random.Random) -> str:
-    at = rng.randint(1, max(1, len(name) - 3))
+    at = _place(name[:-2], rng)
     pair = name[at : at + 2]
     return name[:at] + pair[::-1] + name[at + 2 :] if pair.isalpha() and pair.islower() else name
 
 
 def _double(name: str, rng: random.Random) -> str:
-    at = rng.randint(1, max(1, len(name) - 1))
+    at = _place(name, rng)
     return name[:at] + name[at - 1] + name[at:] if name[at - 1].isalpha() and name[at - 1].islower() else name
 
 
@@ -189,49 +174,40 @@ def _ocr(name: str, rng: random.Random) -> str:
 
 
 NATIVE, MARKS = "native script", "marks"
-# Kind -> change and how often, in parts of all noise. A kind that leaves a name as it is (no accent to lose) counts as none.
-_KINDS: dict[str, tuple[OnValue, int]] = {
-    "upper": (always(str.upper), 18),
-    "lower": (always(str.lower), 18),
-    "mixed case": (_mixed, 8),
-    "spaced": (_spaced, 5),
-    "no accents": (always(_no_accents), 8),
-    "combining": (lambda name, rng: unicodedata.normalize("NFD", name), 4),
-    "newline": (gap("\n", 1), 6),
-    "wide gap": (gap("  ", 1), 6),
-    "no-break space": (gap("\u00a0", 1), 4),
-    "glued": (gap("", 1), 4),
-    "underscore": (gap("_", 1), 3),
-    "zero width": (_inside("\u200b"), 3),
-    "soft hyphen": (_inside("\u00ad"), 2),
-    "full width": (always(_full_width), 2),
-    "look-alikes": (lambda name, rng: name.translate(_LOOK_ALIKE), 2),
-    "ligature": (lambda name, rng: name.replace("fi", "ﬁ").replace("fl", "ﬂ"), 3),
-    "letters swapped": (_swap, 5),
-    "letter doubled": (_double, 4),
-    "ocr": (_ocr, 5),
-    NATIVE: (lambda name, rng: native_name(rng), 12),
-    "spaced lower": (lambda name, rng: _spaced(name, rng).lower(), 4),
-    "leet": (lambda name, rng: name.translate(_LEET), 3),
-    "grapheme joiner": (_inside("\u034f"), 2),
-    "swapped case": (always(str.swapcase), 4),
-    "alternating": (lambda name, rng: alternate(name, upper=rng.random() < 0.5, anew=rng.random() < 0.3), 4),
-    "random case": (lambda name, rng: "".join(ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name), 2),
-    "tab": (gap("\t", 1), 2),
-    "thin space": (gap("\u2009", 1), 2),
-    "dotted": (gap(".", 1), 2),
-    "hyphen": (gap("-", 1), 2),
-    "torn": (_torn, 3),
-    "invisible everywhere": (between_letters("\u200b"), 1),
-    "bold letters": (always(_bold), 2),
+CHANGES: dict[str, Callable[..., Any]] = {
+    "upper": always(str.upper),
+    "lower": always(str.lower),
+    "mixed case": _mixed,
+    "spaced": _spaced,
+    "no accents": always(_no_accents),
+    "combining": lambda name, rng: unicodedata.normalize("NFD", name),
+    "full width": always(_full_width),
+    "ligature": lambda name, rng: name.replace("fi", "ﬁ").replace("fl", "ﬂ"),
+    "letters swapped": _swap,
+    "letter doubled": _double,
+    "ocr": _ocr,
+    NATIVE: lambda name, rng: native_name(rng),
+    "spaced lower": lambda name, rng: _spaced(name, rng).lower(),
+    "swapped case": always(str.swapcase),
+    "alternating": lambda name, rng: alternate(name, upper=rng.random() < 0.5, anew=rng.random() < 0.3),
+    "random case": lambda name, rng: "".join(ch.upper() if rng.random() < 0.5 else ch.lower() for ch in name),
+    "torn": _torn,
+    "bold letters": always(_bold),
+    # With arguments: what makes the change.
+    "between letters": lambda mark: lambda name, rng: mark.join(name),
+    "gap": lambda mark, count=-1: lambda name, rng: name.replace(" ", mark, count),
+    "inside": inside,
+    "letters": lambda old, new: lambda name, rng: name.translate(str.maketrans(old, new)),
 }
-# The changes by themselves.
-NAME_NOISE: dict[str, OnValue] = {kind: change for kind, (change, _) in _KINDS.items()}
+_KINDS = read_tables("noise")["kinds"]
+NAME_NOISE: dict[str, OnValue] = {
+    kind: CHANGES[how[0]](*how[1:]) if how else CHANGES[kind] for kind, (_, *how) in _KINDS.items()
+}
 
 
 def noisy_name(name: str, rng: random.Random) -> tuple[str, str]:
     """RETURNS (tuple[str, str]): A name as it might stand in a badly kept file, and the kind of noise, empty if nothing changed."""
-    kind = rng.choices(list(_KINDS), [share for _, share in _KINDS.values()])[0]
+    kind = rng.choices(list(_KINDS), [share for share, *_ in _KINDS.values()])[0]
     noisy = NAME_NOISE[kind](name, rng)
     return (noisy, kind) if noisy != name and noisy.strip() else (name, "")
 
@@ -240,9 +216,7 @@ def _spell_email(value: str, rng: random.Random) -> str:
     at = rng.choice((" at ", " [at] ", "(at)", " AT ", " @ "))
     dot = rng.choice((" dot ", " (dot) ", "[dot]", " DOT ")) if at != " @ " else " . "
     local, _, domain = value.partition("@")
-    if rng.random() < 0.5:
-        local = local.replace(".", dot)
-    return local + at + domain.replace(".", dot)
+    return (local.replace(".", dot) if rng.random() < 0.5 else local) + at + domain.replace(".", dot)
 
 
 def noisy_detail(value: str, label: str, rng: random.Random) -> tuple[str, str]:
@@ -262,28 +236,11 @@ def noisy_detail(value: str, label: str, rng: random.Random) -> tuple[str, str]:
 
 # Noise on a whole text: all names between markers, in a script of their own, letter by letter, in one case.
 
-# What all names of a text have in common, in parts of all such texts; "any" is one of all kinds of noise.
-_HABITS = {
-    MARKS: 30, NATIVE: 26, "upper": 9, "lower": 10, "mixed case": 3, "swapped case": 3, "alternating": 4, "spaced": 5, "spaced lower": 3,
-    "any": 14,
-}  # fmt: skip
-# What is set before and after a name; none says whose it is.
-MARK_PAIRS = (
-    ("@@", "##"), ("@@", "@@"), ("##", "##"), ("@", "@"), ("**", "**"), ("*", "*"), ("***", "***"), ("_", "_"), ("__", "__"),
-    ("[", "]"), ("[[", "]]"), ("(", ")"), ("((", "))"), ("<", ">"), ("<<", ">>"), ("{", "}"), ("{{", "}}"), ("|", "|"), ("| ", " |"),
-    ("~", "~"), ("~~", "~~"), ('"~', '~"'), ('"', '"'), ("“", "”"), ("'", "'"), ("‘", "’"), ("«", "»"), ("‹", "›"), ("„", "“"),
-    ("`", "`"), ("=", "="), ("==", "=="), ("$", "$"), ("%", "%"), ("+", "+"), ("^", "^"), ("#", "#"), ("#", ""), ("§", "§"),
-    ("【", "】"), ("「", "」"), ("<b>", "</b>"), ("<i>", "</i>"), ("<u>", "</u>"), ("<em>", "</em>"), ("<name>", "</name>"),
-    ("<person>", "</person>"), ("<mark>", "</mark>"), ("<q>", "</q>"), ("[NAME] ", ""), ("[NAME]", "[/NAME]"), ("<NAME>", "</NAME>"),
-    ("\\textbf{", "}"), ("1.", ""), ("- ", ""), ("-", "-"), ("--", "--"), ("—", "—"), ("• ", ""), ("/", "/"), ("\\", "\\"),
-    ("...", "..."), (":", ":"), ("*", ""), ("> ", ""), ("🌸", "🌸"), ("⭐ ", " ⭐"), ("\u200f", "\u200f"), ("\u200b", "\u200b"),
-)  # fmt: skip
 _FOLLOWING = 0.9  # share of the names that follow the text's habit
 _WORD = re.compile(r"(?<![\w@/.-])[a-z]{3,12}(?: [a-z]{3,12})?(?![\w@/-])")
 
 
-@dataclass(frozen=True, slots=True)
-class Noisy:
+class Noisy(NamedTuple):
     """What stands for a name or detail: `text` is the span, `before` and `after` stand beside it; `kind` of noise, empty for none."""
 
     before: str
@@ -304,13 +261,18 @@ class TextNoise:
         self.noise = noise
         self.habit = ""
         if habit and rng.random() < habit:
-            self.habit = rng.choices(list(_HABITS), list(_HABITS.values()))[0]
+            habits = read_tables("noise")["habits"]
+            self.habit = rng.choices(list(habits), list(habits.values()))[0]
             if self.habit == "any":
                 self.habit = rng.choice([kind for kind in NAME_NOISE if kind != NATIVE])
-        self.marks = rng.choice(MARK_PAIRS) if self.habit == MARKS else ("", "")
+        self.marks = self._pick_marks() if self.habit == MARKS else ("", "")
         # Friends who write to each other share a script; in a course they do not.
         self.script = pick_script(rng) if self.habit == NATIVE and rng.random() < 0.6 else ""
         self.natives: dict[str, NativePerson] = {}
+
+    def _pick_marks(self) -> tuple[str, str]:
+        before, after = self.rng.choice(read_tables("noise")["marks"])
+        return before, after
 
     def mention(self, value: str, slot: Slot) -> Noisy:
         """RETURNS (Noisy): What fills a slot, with the habit of the text, with noise of its own, or as it is."""
@@ -326,7 +288,7 @@ class TextNoise:
 
     def _by_kind(self, value: str, slot: Slot, kind: str) -> Noisy:
         if kind == MARKS:
-            before, after = self.marks if self.habit == MARKS else self.rng.choice(MARK_PAIRS)
+            before, after = self.marks if self.habit == MARKS else self._pick_marks()
             return Noisy(before, value, after, kind)
         text = self._native(value, slot) if kind == NATIVE else NAME_NOISE[kind](value, self.rng)
         return Noisy("", text, "", kind) if text.strip() and text != value else Noisy("", value, "")
@@ -344,7 +306,7 @@ class TextNoise:
     def prose(self, piece: str) -> str:
         """RETURNS (str): Text between spans, some ordinary words with the noise of the names, or with a sentence about words of a script."""
         if self.habit == NATIVE:
-            return self._with_sentence(piece, native_sentence(self.rng)) if self.rng.random() < 0.12 else piece
+            return self._with_sentence(piece) if self.rng.random() < 0.12 else piece
         if not self.habit or len(piece) < 60 or self.rng.random() > 0.45:
             return piece
         places = list(_WORD.finditer(piece))
@@ -356,9 +318,8 @@ class TextNoise:
             piece = piece[: match.start()] + noisy + piece[match.end() :]
         return piece
 
-    def _with_sentence(self, piece: str, sentence: str) -> str:
+    def _with_sentence(self, piece: str) -> str:
+        sentence = native_sentence(self.rng)
         stops = [match.end() for match in re.finditer(r"[a-z][.!?](?=\s+[A-Z])", piece)]
-        if not stops:
-            return piece
-        at = self.rng.choice(stops)
-        return f"{piece[:at]} {sentence}{piece[at:]}"
+        at = self.rng.choice(stops) if stops else 0
+        return f"{piece[:at]} {sentence}{piece[at:]}" if at else piece

@@ -58,7 +58,7 @@ def given_names(gender: str, culture: str) -> tuple[str, ...]:
 
 def surnames(culture: str) -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Surnames of a culture, sorted. RAISES (PiiError): E685, if there is no such culture."""
-    check_group(GENDERS[0], culture)
+    check_group("F", culture)
     return _lists()[culture, SURNAMES]
 
 
@@ -87,93 +87,66 @@ def plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", flat.encode("ascii", "ignore").decode().lower())
 
 
-def _one_of(rng: random.Random, kind: str) -> str:
-    return str(rng.choice(read_tables("details")[kind]))
+def _one_of(rng: random.Random, kind: str, **values: str | int) -> str:
+    found = str(rng.choice(read_tables("details")[kind]))
+    return found.format(**values) if values else found
 
 
 def _number(rng: random.Random, kind: str) -> str:
     return fill_pattern(_one_of(rng, kind), {"#": "0123456789", "%": "123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}, rng)
 
 
-def _alias(rng: random.Random) -> str:
-    """A handle that says nothing about a name."""
-    a, b = _one_of(rng, "aliases"), _one_of(rng, "alias_nouns")
-    number = rng.choice(("", "", f"{rng.randint(1, 99)}", f"{rng.randint(1985, 2014)}", f"{rng.randint(100, 9999)}"))
-    return rng.choice(
-        (
-            f"{a}{b}{number}",
-            f"{a}_{b}{number}",
-            f"{a}.{b}{number}",
-            f"x{a}{b}x",
-            f"{b}{number or 7}",
-            f"{a.title()}{b.title()}{number}",
-        )
-    )
-
-
 def _handle(names: Names, rng: random.Random) -> str:
-    if rng.random() < 0.22:
-        return _alias(rng)
+    if rng.random() < 0.22:  # one that says nothing about the name
+        a, b = _one_of(rng, "aliases"), _one_of(rng, "alias_nouns")
+        n = rng.choice(("", "", f"{rng.randint(1, 99)}", f"{rng.randint(1985, 2014)}", f"{rng.randint(100, 9999)}"))
+        return _one_of(rng, "alias_forms", a=a, b=b, n=n, some=n or 7, A=a.title(), B=b.title())
     f, m = plain(names[0]) or "user", plain(names[1]) or plain(names[0]) or "student"
-    year = f"{rng.randint(60, 99)}" if rng.random() < 0.4 else f"{rng.randint(1, 2012)}"
-    return rng.choice((
-        f"{f}.{m}", f"{f}{m}", f"{f[0]}{m}", f"{f}_{m}", f"{m}.{f}", f"{f}{m[0]}", f"{f}.{m}{year}", f"{f}{year}", f"{f[0]}{m}{year}",
-        f"{m}{f[0]}", f"{f}-{m}", f"{m}{year}", f"{f}{m}{year}", f"the{f}", f"{f}writes", f"{f}_{year}",
-    ))  # fmt: skip
+    return _one_of(rng, "handles", f=f, m=m, year=rng.randint(60, 99) if rng.random() < 0.4 else rng.randint(1, 2012))
 
 
 def _email(names: Names, rng: random.Random) -> str:
-    if rng.random() < 0.8:
-        domain = _one_of(rng, "mail")
-    else:
-        domain = f"{plain(names[1]) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}"
+    own = rng.random() >= 0.8
+    domain = f"{plain(names[1]) or 'home'}.{rng.choice(('com', 'org', 'net', 'info', 'me'))}" if own else _one_of(rng, "mail")
     local = _handle(names, rng)
     return f"{local.title() if rng.random() < 0.08 else local}@{domain}"
 
 
 def _url(names: Names, rng: random.Random) -> str:
-    handle, slug = _handle(names, rng), f"{plain(names[0])}-{plain(names[1])}"
-    tail = "".join(rng.choice("0123456789abcdef") for _ in range(8))
-    code = "".join(rng.choice("ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789_-") for _ in range(11))
-    path = rng.choice((
-        f"www.linkedin.com/in/{slug}-{tail}", f"linkedin.com/in/{handle}", f"github.com/{handle}", f"www.facebook.com/{handle}",
-        f"instagram.com/{handle}/", f"twitter.com/{handle}", f"{handle.replace('.', '').replace('_', '')}.wordpress.com",
-        f"{slug}.blogspot.com/20{rng.randint(10, 24)}/0{rng.randint(1, 9)}/my-reflection.html", f"medium.com/@{handle}",
-        f"www.youtube.com/watch?v={code}", f"youtu.be/{code}", f"sites.google.com/view/{slug}", f"www.{plain(names[1]) or 'my'}.com/about",
-        f"www.behance.net/{handle}", f"{slug}.github.io", f"drive.google.com/file/d/{code}{code}/view?usp=sharing",
-        f"www.{plain(names[0])}{plain(names[1])}.com/blog", f"prezi.com/{code}/{slug}/", f"{handle.replace('_', '')}.tumblr.com",
-        f"www.slideshare.net/{handle}/presentation-{rng.randint(1000, 99999)}", f"docs.google.com/document/d/{code}{tail}/edit",
-        f"{plain(names[1]) or 'my'}-{rng.choice(('design', 'consulting', 'studio', 'law', 'photo'))}.{rng.choice(('com', 'net', 'org', 'biz'))}/",
-    ))  # fmt: skip
+    handle, f, m = _handle(names, rng), plain(names[0]), plain(names[1])
+    values: dict[str, str | int] = {
+        "handle": handle,
+        "joined": handle.replace("_", ""),
+        "letters": handle.replace(".", "").replace("_", ""),
+        "slug": f"{f}-{m}",
+        "tail": fill_pattern("?" * 8, {"?": "0123456789abcdef"}, rng),
+        "code": fill_pattern("?" * 11, {"?": "ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789_-"}, rng),
+        "year": rng.randint(10, 24),
+        "month": rng.randint(1, 9),
+        "number": rng.randint(1000, 99999),
+        "trade": rng.choice(("design", "consulting", "studio", "law", "photo")),
+        "ending": rng.choice(("com", "net", "org", "biz")),
+    }
+    path = _one_of(rng, "urls", f=f, m=m, my=m or "my", **values)
     return rng.choice(("https://", "https://", "http://", "")) + path
 
 
 def _address(names: Names, rng: random.Random) -> str:
-    number = rng.choice(
-        (f"{rng.randint(1, 9999)}", f"{rng.randint(1, 300)}{rng.choice('ABC')}", f"{rng.randint(1, 99)}/{rng.randint(1, 9)}")
-    )
+    long, short, letter = rng.randint(1, 9999), rng.randint(1, 300), rng.choice("ABC")
+    number = rng.choice((f"{long}", f"{short}{letter}", f"{rng.randint(1, 99)}/{rng.randint(1, 9)}"))
     street = _one_of(rng, "streets")
     line = f"{street} {number}" if rng.random() < 0.2 else f"{number} {street}"
     if rng.random() < 0.25:
-        line += rng.choice(
-            (
-                f", Apt {rng.randint(1, 40)}",
-                f", Apt. {rng.randint(1, 40)}B",
-                f" #{rng.randint(1, 90)}",
-                f", Flat {rng.randint(1, 20)}",
-            )
-        )
+        flats = ((", Apt {}", 40), (", Apt. {}B", 40), (" #{}", 90), (", Flat {}", 20))
+        line += rng.choice([form.format(rng.randint(1, most)) for form, most in flats])
     return line + (rng.choice((", ", ", ", "\n")) + _one_of(rng, "towns") if rng.random() < 0.6 else "")
 
 
 def _birthday(names: Names, rng: random.Random) -> str:
     year, month, day = rng.randint(1948, 2012), rng.randint(1, 12), rng.randint(1, 28)
     name = MONTHS[month - 1]
-    return rng.choice((
-        f"{name} {day}, {year}", f"{day} {name} {year}", f"{day:02}/{month:02}/{year}", f"{month}/{day}/{year % 100:02}",
-        f"{year}-{month:02}-{day:02}",
-        f"{day}.{month}.{year}", f"{name[:3]}. {day}, {year}", f"{name} {day}", f"the {day}th of {name}" if 3 < day < 21 else f"{day} {name}",
-    ))  # fmt: skip
+    nth = f"the {day}th of {name}" if 3 < day < 21 else f"{day} {name}"
+    return _one_of(rng, "birthdays", name=name, name3=name[:3], day=day, month=month, year=year, short=year % 100, nth=nth)
 
 
 def _home(names: Names) -> dict[str, Any]:
@@ -218,14 +191,13 @@ def is_linked(value: str, first: str, last: str) -> bool:
     return any(len(part) > 2 and part in flat for part in (plain(first), plain(last)))
 
 
-_NICKS = {
-    "william": "Bill", "robert": "Bob", "elizabeth": "Liz", "katherine": "Kate", "alexander": "Alex", "alexandra": "Alex", "michael": "Mike",
-    "jennifer": "Jen", "christopher": "Chris", "christina": "Tina", "daniel": "Dan", "samuel": "Sam", "samantha": "Sam", "nicholas": "Nick",
-    "francisco": "Paco", "jose": "Pepe", "guadalupe": "Lupe", "margaret": "Maggie", "thomas": "Tom", "joseph": "Joe", "benjamin": "Ben",
-}  # fmt: skip
 # Regions where the family name comes first, or may.
 _FAMILY_FIRST = frozenset(("CN", "JP", "KR", "VN", "HU"))
-_HANDLES = frozenset(("email", "username", "url"))
+_FORMS = {
+    "full": "{first} {last}", "first": "{first}", "last": "{last}", "middle": "{first} {middle} {last}", "reverse": "{last} {first}",
+    "initial_last": "{first[0]}. {last}", "first_initial": "{first} {last[0]}.", "initials": "{first[0]}.{last[0]}.",
+    "last_first": "{last}, {first}", "last_initial": "{last}, {first[0]}.",
+}  # fmt: skip
 
 
 @dataclass
@@ -246,38 +218,25 @@ class Person:
 
     def render(self, slot: Slot, rng: random.Random) -> str:
         """RETURNS (str): The form of the name or the detail that a slot asks for; `rng` is used for details only, the first time."""
-        if slot.what in DETAILS:
-            if slot.what not in self.details:
-                self.details[slot.what] = invent_detail(slot.what, self.first, self.last, rng, self.table)
+        if slot.what not in DETAILS:
+            text = self._form(slot.what)
+        elif slot.what in self.details:
             text = self.details[slot.what]
         else:
-            text = self._form(slot.what)
+            text = self.details[slot.what] = invent_detail(slot.what, self.first, self.last, rng, self.table)
         return text.upper() if slot.case == "upper" else text.lower() if slot.case == "lower" else text
 
     def _form(self, what: str) -> str:
         first, last = self.first, self.last
-        initial = f"{first[0]}."
+        if what == "under":
+            return "_".join(f"{first} {last}".split())
         if not last:
-            short = {"initials": initial, "nick": first[: max(3, len(first) // 2)], "under": "_".join(first.split())}
-            return short.get(what, first)
-        return {
-            "full": f"{last} {first}" if self.family_first else f"{first} {last}",
-            "first": first,
-            "last": last,
-            "initial_last": f"{initial} {last}",
-            "first_initial": f"{first} {last[0]}.",
-            "middle": f"{first} {self.middle} {last}",
-            "last_first": f"{last}, {first}",
-            "last_initial": f"{last}, {initial}",
-            "initials": f"{first[0]}.{last[0]}.",
-            "nick": _NICKS.get(plain(first), first if len(first) < 5 else first[: 3 + len(first) % 2]),
-            "under": "_".join(f"{first} {last}".split()),
-            "reverse": f"{last} {first}",
-        }[what]
-
-    def is_linked(self, what: str) -> bool:
-        """RETURNS (bool): Whether a handle that was made holds a part of the name; False for what is no handle."""
-        return what in _HANDLES and is_linked(self.details[what], self.first, self.last)
+            return {"initials": f"{first[0]}.", "nick": first[: max(3, len(first) // 2)]}.get(what, first)
+        if what == "nick":
+            shortened = first if len(first) < 5 else first[: 3 + len(first) % 2]
+            return str(read_tables("details")["nicks"].get(plain(first), shortened))
+        form = _FORMS["reverse" if what == "full" and self.family_first else what]
+        return form.format(first=first, middle=self.middle, last=last)
 
 
 def invent_person(

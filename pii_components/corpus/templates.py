@@ -8,7 +8,7 @@
 import re
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -16,45 +16,23 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from .. import labels
 from ..errors import Errors, PiiError
 from ..files.record import reason_of
-from ..labels import (
-    AGE,
-    CHARACTER,
-    CITED,
-    CONNECTED,
-    DATE,
-    DETAIL_LABELS,
-    EDUCATION,
-    EMAIL,
-    EMPLOYER,
-    ID_NUM,
-    INDIRECT_LABELS,
-    INSTRUCTOR,
-    LABELS,
-    LOCATION,
-    NAME_CHARACTER,
-    NAME_CITED,
-    NAME_CONNECTED,
-    NAME_INSTRUCTOR,
-    NAME_STUDENT,
-    PHONE_NUM,
-    ROLES,
-    STREET_ADDRESS,
-    STUDENT,
-    URL_PERSONAL,
-    USERNAME,
-    label_for_role,
-)
+from ..labels import LABELS, ROLES, label_for_role
 from ..names.table import NameTable, name_table
 
-WHO_ROLES = {"student": STUDENT, "instructor": INSTRUCTOR, "friend": CONNECTED, "cited": CITED, "character": CHARACTER}
+WHO_ROLES = {
+    "student": labels.STUDENT, "instructor": labels.INSTRUCTOR, "friend": labels.CONNECTED, "cited": labels.CITED,
+    "character": labels.CHARACTER,
+}  # fmt: skip
 NAME_FORMS = (
     "full", "first", "last", "initial_last", "first_initial", "middle", "last_first", "last_initial", "initials", "nick", "under", "reverse",
 )  # fmt: skip
 DETAILS = {
-    "email": EMAIL, "username": USERNAME, "url": URL_PERSONAL, "id": ID_NUM, "phone": PHONE_NUM, "address": STREET_ADDRESS,
-    "age": AGE, "birthday": DATE, "town": LOCATION, "country": LOCATION, "nationality": LOCATION, "school": EDUCATION, "employer": EMPLOYER,
+    "email": labels.EMAIL, "username": labels.USERNAME, "url": labels.URL_PERSONAL, "id": labels.ID_NUM, "phone": labels.PHONE_NUM,
+    "address": labels.STREET_ADDRESS, "age": labels.AGE, "birthday": labels.DATE, "town": labels.LOCATION, "country": labels.LOCATION,
+    "nationality": labels.LOCATION, "school": labels.EDUCATION, "employer": labels.EMPLOYER,
 }  # fmt: skip
 CASES = ("", "upper", "lower")
 _SLOT = re.compile(
@@ -102,13 +80,11 @@ Part = str | Slot
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """An essay: text and slots in turn, and of its front matter "m", "f" or "x" per person where the text gives it away, genre and voice."""
+    """An essay: text and slots in turn, and of its front matter "m", "f" or "x" per person where the text gives it away."""
 
     id: str
     parts: tuple[Part, ...]
     genders: dict[str, str]
-    genre: str = ""
-    voice: str = ""
 
     @property
     def slots(self) -> list[Slot]:
@@ -120,29 +96,26 @@ def parse_parts(text: str, *, where: str = "") -> tuple[Part, ...]:
     """RETURNS (tuple[Part, ...]): Text and slots in turn. RAISES (PiiError): E601, with the file `where`, for a slot not of the format."""
     parts: list[Part] = []
     at = 0
-    for match in _SLOT.finditer(text):
-        if match.start() > at:
-            parts.append(text[at : match.start()])
-        if match["role"]:
-            slot = Slot(match["role"], "literal", "", match["text"])
-            known = match["role"] in (*ROLES, *LABELS)
-        else:
-            slot = Slot(match["who"], match["what"], match["case"] or "")
-            known = (
-                match["who"].rstrip("0123456789") in WHO_ROLES
-                and match["what"] in (*NAME_FORMS, *DETAILS)
-                and slot.case in CASES
-            )
-        if not known:
-            raise PiiError(Errors.E601, where=where, offset=match.start())
-        parts.append(slot)
-        at = match.end()
-    if at < len(text):
-        parts.append(text[at:])
-    for part in parts:
-        if isinstance(part, str) and ("{{" in part or "}}" in part):
-            raise PiiError(Errors.E601, where=where, offset=text.index(part) + max(part.find("{{"), part.find("}}")))
+    for match in (*_SLOT.finditer(text), None):
+        said = text[at : match.start() if match else None]
+        if "{{" in said or "}}" in said:
+            raise PiiError(Errors.E601, where=where, offset=at + max(said.find("{{"), said.find("}}")))
+        if said:
+            parts.append(said)
+        if match:
+            parts.append(_slot(match, where))
+            at = match.end()
     return tuple(parts)
+
+
+def _slot(match: re.Match[str], where: str) -> Slot:
+    role, literal, who, what, case = match.groups(default="")
+    known = role in (*ROLES, *LABELS)
+    if who:
+        known = who.rstrip("0123456789") in WHO_ROLES and what in (*NAME_FORMS, *DETAILS) and case in CASES
+    if not known:
+        raise PiiError(Errors.E601, where=where, offset=match.start())
+    return Slot(who, what, case) if who else Slot(role, "literal", "", literal)
 
 
 def _text_of(path: Path) -> str:
@@ -152,71 +125,62 @@ def _text_of(path: Path) -> str:
         raise PiiError(Errors.E501, what=f"'{path.name}'", reason=reason_of(err)) from err
 
 
-def read_template(path: Path) -> Template:
-    """RETURNS (Template): An essay from a file as assets/ESSAY_FORMAT.md says.
-
-    RAISES (PiiError): E501, if it cannot be read as UTF-8; E601, E602 for a slot or a front matter that is not of the format.
-    """
-    template = _template(_text_of(path), where=path.name)
-    if template.id != path.stem:
-        raise PiiError(Errors.E602, where=path.name)
-    return template
-
-
-def _template(text: str, *, where: str) -> Template:
+def _template(text: str, where: str) -> Template:
     head, mark, body = text.partition("\n---\n")
     meta = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in head.splitlines())}
     if not mark or not meta.get("id"):
         raise PiiError(Errors.E602, where=where)
     genders = dict(pair.split("=", 1) for pair in meta.get("persons", "").replace(",", " ").split() if "=" in pair)
-    parts = parse_parts(body.rstrip("\n") + "\n", where=where)
-    return Template(meta["id"], parts, genders, meta.get("genre", ""), meta.get("voice", ""))
+    return Template(meta["id"], parse_parts(body.rstrip("\n") + "\n", where=where), genders)
 
 
-def read_scenes(path: Path) -> list[Template]:
-    """RETURNS (list[Template]): Short texts, many to a file, each with its front matter, `%%` on a line of its own between two.
+def read_file(path: Path) -> list[Template]:
+    """RETURNS (list[Template]): The essay of a file, which has its name, as assets/ESSAY_FORMAT.md says.
 
-    Every id begins with the file's stem and an underscore. RAISES (PiiError): As `read_template`; E602 also for an id of another file or
-    one that stands there twice, with the id it follows.
+    Of a file in scenes/ the short texts, each with its front matter, `%%` on a line of its own between two; every id begins with the file's
+    stem and an underscore. RAISES (PiiError): E501, if the file cannot be read as UTF-8; E601, E602 for a slot or a front matter that is
+    not of the format, with the id it follows; E602 also for an id of another file or one that stands there twice.
     """
+    if path.parent.name != "scenes":
+        template = _template(_text_of(path), path.name)
+        if template.id != path.stem:
+            raise PiiError(Errors.E602, where=path.name)
+        return [template]
     found: dict[str, Template] = {}
-    for block in SEPARATOR.split(_text_of(path)):
-        if not block.strip():
-            continue
+    for block in filter(str.strip, SEPARATOR.split(_text_of(path))):
         where = f"{path.name} after {next(reversed(found), 'the start')}"
-        template = _template(block.lstrip("\n"), where=where)
+        template = _template(block.lstrip("\n"), where)
         if template.id in found or not template.id.startswith(f"{path.stem}_"):
             raise PiiError(Errors.E602, where=where)
         found[template.id] = template
     return list(found.values())
 
 
-def template_files(folder: Path) -> dict[Path, Callable[[], list[Template]]]:
-    """RETURNS (dict[Path, Callable[[], list[Template]]]): The files of `folder/essays` and `folder/scenes`, and what reads each."""
-    essays = {path: lambda path=path: [read_template(path)] for path in sorted((folder / "essays").glob("*.txt"))}
-    scenes = {path: lambda path=path: read_scenes(path) for path in sorted((folder / "scenes").glob("*.txt"))}
-    return {**essays, **scenes}
+def essay_files(folder: Path, *, scenes: bool = True) -> list[Path]:
+    """RETURNS (list[Path]): The files of `folder/essays` and, if `scenes`, of `folder/scenes`."""
+    kinds = ("essays", "scenes") if scenes else ("essays",)
+    return [path for kind in kinds for path in sorted((folder / kind).glob("*.txt"))]
 
 
 def read_templates(folder: Path, *, scenes: bool = True) -> list[Template]:
     """RETURNS (list[Template]): Every essay in `folder/essays` and, if `scenes`, every short text in `folder/scenes`, sorted by id."""
-    reads = [read for path, read in template_files(folder).items() if scenes or path.parent.name != "scenes"]
-    return sorted((one for read in reads for one in read()), key=lambda template: template.id)
+    found = (template for path in essay_files(folder, scenes=scenes) for template in read_file(path))
+    return sorted(found, key=lambda template: template.id)
 
 
 def read_fragments(folder: Path) -> dict[str, list[tuple[Part, ...]]]:
     """RETURNS (dict[str, list[tuple[Part, ...]]]): Per file in `folder/fragments` (by stem), its blocks."""
-    found = {}
-    for path in sorted((folder / "fragments").glob("*.txt")):
-        blocks = (block.strip("\n") for block in SEPARATOR.split(_text_of(path)))
-        found[path.stem] = [parse_parts(block, where=path.name) for block in blocks if block.strip()]
-    return found
+    return {
+        path.stem: [
+            parse_parts(block.strip("\n"), where=path.name) for block in filter(str.strip, SEPARATOR.split(_text_of(path)))
+        ]
+        for path in sorted((folder / "fragments").glob("*.txt"))
+    }
 
 
 # Check the authored essays: `pii-edu corpus check assets`.
 
-PRIVATE_LABELS = frozenset((NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, *DETAIL_LABELS, *INDIRECT_LABELS))
-PUBLIC_LABELS = frozenset((NAME_CITED, NAME_CHARACTER))
+PUBLIC_LABELS = frozenset((labels.NAME_CITED, labels.NAME_CHARACTER))
 # Two different essays of ours share under 2 in 100 of the shorter one's trigrams; one that is another with new names shares most.
 NEAR = 0.2
 _PAIR = re.compile(r"(?<![.!?:\n\"] )(?<![\w'])([A-Z][a-z]+) ([A-Z][a-z]+)\b")
@@ -242,39 +206,31 @@ class Findings:
         return bool(self.broken or self.near)
 
 
-def trigrams(template: Template) -> frozenset[tuple[str, ...]]:
-    """RETURNS (frozenset[tuple[str, ...]]): Every three words in a row, outside slots, lower case."""
+def _trigrams(template: Template) -> frozenset[tuple[str, ...]]:
+    """Every three words in a row, outside slots, lower case."""
     words = [word for part in template.parts if isinstance(part, str) for word in re.findall(r"[a-z]+", part.lower())]
-    return frozenset(tuple(words[i : i + 3]) for i in range(len(words) - 2))
+    return frozenset(zip(words, words[1:], words[2:], strict=False))
 
 
 def find_near(templates: Sequence[Template], *, least: float = NEAR) -> list[tuple[str, str, float]]:
     """RETURNS (list[tuple[str, str, float]]): Ids of essays that share at least so much of the shorter one's trigrams, most alike first."""
-    grams = [trigrams(template) for template in templates]
+    grams = [_trigrams(template) for template in templates]
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for n, found in enumerate(grams):
         for gram in found:
             holders[gram].append(n)
     common = Counter(pair for found in holders.values() for pair in combinations(found, 2))
-    near = []
-    for (a, b), n in common.items():
-        share = n / max(1, min(len(grams[a]), len(grams[b])))
-        if share >= least:
-            near.append((templates[a].id, templates[b].id, share))
-    return sorted(near, key=lambda pair: (-pair[2], pair))
+    shares = ((templates[a].id, templates[b].id, n / min(len(grams[a]), len(grams[b]))) for (a, b), n in common.items())
+    return sorted((pair for pair in shares if pair[2] >= least), key=lambda pair: (-pair[2], pair))
 
 
-def find_names(template: Template, table: NameTable, *, accepted: Iterable[str] = ()) -> list[str]:
-    """RETURNS (list[str]): What looks like a private name or a contact detail outside slots, but for what is accepted; in order."""
-    known = set(accepted)
+def find_names(template: Template, table: NameTable) -> list[str]:
+    """RETURNS (list[str]): What looks like a private name or a contact detail outside slots, in order."""
     found = []
     for part in template.parts:
-        if not isinstance(part, str):
-            continue
-        for match in _PAIR.finditer(part):
-            if table.is_given(match[1]) and table.is_surname(match[2]) and match[0] not in known:
-                found.append(match[0])
-        found += [match[0] for match in _CONTACT.finditer(part) if match[0] not in known]
+        if isinstance(part, str):
+            found += [m[0] for m in _PAIR.finditer(part) if table.is_given(m[1]) and table.is_surname(m[2])]
+            found += [m[0] for m in _CONTACT.finditer(part)]
     return found
 
 
@@ -283,24 +239,24 @@ def check(assets: Path) -> Findings:
 
     RAISES (PiiError): E603, if there are no essays; E501, E601 for a fragment.
     """
-    files = template_files(assets)
+    files = essay_files(assets)
     if not files:
         raise PiiError(Errors.E603, path=str(assets))
     list_path = assets / "accepted_names.txt"
-    accepted = list_path.read_text("utf8").splitlines() if list_path.is_file() else []
+    accepted = set(list_path.read_text("utf8").splitlines() if list_path.is_file() else ())
     read_fragments(assets)
-    findings, table, templates = Findings(), name_table(), []
-    for read in files.values():
+    findings, templates = Findings(), []
+    for path in files:
         try:
-            templates += read()
+            templates += read_file(path)
         except PiiError as err:
             findings.broken.append(err)
     for template in templates:
-        labels = [slot.label for slot in template.slots]
-        findings.slots.update(labels)
-        findings.labels.update(set(labels))
-        findings.clean += not PRIVATE_LABELS & set(labels)
-        if names := find_names(template, table, accepted=accepted):
+        found = [slot.label for slot in template.slots]
+        findings.slots.update(found)
+        findings.labels.update(set(found))
+        findings.clean += PUBLIC_LABELS.issuperset(found)
+        if names := [name for name in find_names(template, name_table()) if name not in accepted]:
             findings.names[template.id] = names
     findings.essays = len(templates)
     findings.near = find_near(templates)

@@ -63,14 +63,8 @@ def predict_once(nlp: Language, documents: Sequence[GoldDocument]) -> list[Cache
     names = nlp.pipe_names
     if NER not in names:
         raise PiiError(Errors.E706, pipeline=nlp.meta["name"], component=NER, pipes=", ".join(names))
-    ner: Any = nlp.get_pipe(NER)
-    cached = []
-    for gold in documents:
-        doc = nlp.make_doc(gold.text)
-        for _, proc in nlp.pipeline[: names.index(NER)]:
-            doc = proc(doc)
-        cached.append(Cached(gold, ner.model.ops.to_numpy(ner.predict([doc])[0])))
-    return cached
+    ner, later = cast(Any, nlp.get_pipe(NER)), names[names.index(NER) :]
+    return [Cached(gold, ner.model.ops.to_numpy(ner.predict([nlp(gold.text, disable=later)])[0])) for gold in documents]
 
 
 def cached_or_found(nlp: Language, gold: Sequence[GoldDocument], store: Path) -> list[Cached]:
@@ -96,35 +90,24 @@ def go_on(nlp: Language, item: Cached, *, until: str = "") -> Doc:
     return doc
 
 
-def find(
-    nlp: Language, cached: Sequence[Cached], *, protects: Protects, threshold: float | None = None
-) -> list[tuple[Entity, float | None]]:
-    """What the pipeline finds, with CRAPII's labels, in order; the probability that a name is a private person's, None for what is no name.
-
-    threshold (float | None): `pii_context` hides whom it takes for private with this probability or more; 0 takes every name for a private
-    person's, None leaves it as it is.
-    """
+def decide_with(nlp: Language, classifier: PersonModel, threshold: float) -> None:
+    """Let `pii_context` hide whom this classifier takes for private with this probability or more; 0 takes every name for a private person's."""
     context: Any = nlp.get_pipe(CONTEXT)
-    settings = context.cfg["settings"]
-    found: list[tuple[Entity, float | None]] = []
-    try:
-        if threshold is not None:
-            _load_settings(context, {**settings, "protect": threshold})
-        for item in cached:
-            doc = go_on(nlp, item)
-            spans = doc.spans[SPANS_KEY]
-            for span, score in zip(spans, spans.attrs["scores"], strict=True):
-                entity = entity_of(item.gold, span.start_char, span.end_char, crapii_label(span.label_, protects))
-                found.append((entity, float(score) if is_name(span.label_) else None))
-    finally:
-        if threshold is not None:
-            _load_settings(context, settings)
-    return found
-
-
-def _load_settings(context: Any, settings: dict[str, Any]) -> None:
-    context.cfg["settings"] = settings
+    context.classifier = classifier
+    context.cfg["settings"] = {**context.cfg["settings"], "protect": threshold}
     context.from_bytes(context.to_bytes())  # as if it were loaded: its rules are made anew
+
+
+def find(nlp: Language, cached: Sequence[Cached], *, protects: Protects) -> list[tuple[Entity, float | None]]:
+    """What the pipeline finds, with CRAPII's labels, in order; the probability that a name is a private person's, None for what is no name."""
+    found: list[tuple[Entity, float | None]] = []
+    for item in cached:
+        doc = go_on(nlp, item)
+        spans = doc.spans[SPANS_KEY]
+        for span, score in zip(spans, spans.attrs["scores"], strict=True):
+            entity = entity_of(item.gold, span.start_char, span.end_char, crapii_label(span.label_, protects))
+            found.append((entity, float(score) if is_name(span.label_) else None))
+    return found
 
 
 def fold_of(text: str, n_folds: int) -> int:
@@ -139,9 +122,9 @@ def training_doc(nlp: Language, essay: LabelledText) -> Doc:
 
 
 def train_fold(folder: Path, *, config: Path, source: Path, dev: Path, threads: int = 2) -> Path:
-    """Run `spacy train`, unless it ran before. RETURNS (Path): `model-last`. RAISES (PiiError): E780, if training fails.
+    """Run `spacy train` on `train.spacy` in the folder, unless it ran before; `train.log` is written there.
+    RETURNS (Path): `model-last`. RAISES (PiiError): E780, if training fails.
 
-    folder (Path): Holds `train.spacy`; gets `model-last` and `train.log`. config (Path): A training config with a source.
     source (Path): The pipeline to go on from. dev (Path): A .spacy file, looked at and not chosen by. threads (int): Of torch.
     """
     done = folder / "done"
@@ -220,17 +203,13 @@ def decide(
         others = [*(p for other in folds if other is not fold for p in other.persons), *also]
         outcomes.append(_outcomes(fold, others, extra, protects, choices))
     counts = numpy.asarray([[outcome.counts for outcome in of_fold] for of_fold in outcomes])
-    others_say = counts.sum(axis=0) - counts
-    chosen = [choose_careful(said, choices, min_precision=min_precision) for said in others_say]
-    best = choices[choose_careful(counts.sum(axis=0), choices, min_precision=min_precision)]
+    whole = counts.sum(axis=0)
+    *chosen, best = [choose_careful(said, choices, min_precision=min_precision) for said in (*(whole - counts), whole)]
     held_out = [of_fold[i] for of_fold, i in zip(outcomes, chosen, strict=True)]
-    return Decided(
-        [one for outcome in held_out for one in outcome.proposed],
-        [choices[i] for i in chosen],
-        best,
-        [chance for outcome in held_out for chance in outcome.chances],
-        [bool(p.allowed[_PRIVATE].any()) for fold in folds for p in fold.persons],
-    )
+    proposed = [one for outcome in held_out for one in outcome.proposed]
+    private = [bool(p.allowed[_PRIVATE].any()) for fold in folds for p in fold.persons]
+    chances = [chance for outcome in held_out for chance in outcome.chances]
+    return Decided(proposed, [choices[i] for i in chosen], choices[best], chances, private)
 
 
 def _outcomes(
@@ -241,7 +220,8 @@ def _outcomes(
     outcomes = []
     for (l2, extra_l2), group in groupby(choices, key=lambda choice: choice[:2]):
         classifier = train(others, extra=extra, l2=l2, extra_l2=extra_l2)
-        scored = find_scored(fold, classifier, protects)
+        decide_with(fold.nlp, classifier, 0.0)
+        scored = find(fold.nlp, fold.cached, protects=protects)
         chances = [float(classifier.predict(p.row[None])[0, _PRIVATE].sum()) for p in fold.persons]
         for choice in group:
             proposed = [Proposed(e, score, score is None or score >= choice.protect) for e, score in scored]
@@ -249,12 +229,6 @@ def _outcomes(
             counts = match_bag(gold, kept, documents=ids, labels=CRAPII_LABELS).per_document.sum(axis=0)
             outcomes.append(Outcome(proposed, counts, chances))
     return outcomes
-
-
-def find_scored(fold: Fold, classifier: PersonModel, protects: Protects) -> list[tuple[Entity, float | None]]:
-    """What the pipeline of a fold hides with a classifier, whatever the threshold: every name as a private person's."""
-    cast(Any, fold.nlp.get_pipe(CONTEXT)).classifier = classifier
-    return find(fold.nlp, fold.cached, protects=protects, threshold=0.0)
 
 
 def choose_careful(counts: numpy.ndarray, choices: Sequence[Choice], *, min_precision: float) -> int:
@@ -334,8 +308,8 @@ class CrossValidation:
         if apart is None:
             return run, None, details
         first = self._examine(self.work / "fold0" / "model-last", read_gold(apart), others, "apart")
-        cast(Any, first.nlp.get_pipe(CONTEXT)).classifier = fitted
-        found = [entity for entity, _ in find(first.nlp, first.cached, protects=protects, threshold=done.best.protect)]
+        decide_with(first.nlp, fitted, done.best.protect)
+        found = [entity for entity, _ in find(first.nlp, first.cached, protects=protects)]
         about = {name: value for name, value in about.items() if name != "encoder"}
         return run, _as_run("apart", found, [item.gold for item in first.cached], about, protects), details
 
@@ -431,7 +405,7 @@ def _as_run(
 ) -> Run:
     """began (float): When the clock and that of processors were read; none if nobody wants to know how long it took."""
     order = {doc.id: i for i, doc in enumerate(documents)}
-    entities = tuple(sorted(found, key=lambda e: (order[e.document], e.start)))
-    seconds, cpu = (time.perf_counter() - began[0], time.process_time() - began[1]) if began else (0.0, 0.0)
-    protected = frozenset(label for label in {e.label for e in entities} if protects(label))
-    return Run(name, about, entities, protected, seconds, cpu, sum(doc.n_words for doc in documents), stored=True)
+    entities = sorted(found, key=lambda e: (order[e.document], e.start))
+    clocks = (("seconds", time.perf_counter), ("cpu_seconds", time.process_time))
+    times = {clock: read() - then for (clock, read), then in zip(clocks, began, strict=False)}
+    return Run.of(name, about, entities, protects, words=sum(doc.n_words for doc in documents), stored=True, **times)

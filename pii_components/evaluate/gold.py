@@ -9,11 +9,11 @@ Texts are needed to compare by text; they stay in memory and out of `repr`, mess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import spacy
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import LabelledText, Tally
@@ -23,8 +23,7 @@ from ..files.labelled import guess_form, read_corpus
 from ..files.record import Skip, open_binary
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME
 
-if TYPE_CHECKING:
-    from spacy.language import Language
+Offsets = tuple[tuple[int, int], ...]  # first character and end (exclusive) of each
 
 # What CRAPII's gold holds. A system's NAME_CITED or NAME_INSTRUCTOR is no prediction of NAME_STUDENT.
 CRAPII_LABELS: tuple[str, ...] = (NAME_STUDENT, EMAIL, USERNAME, ID_NUM, PHONE_NUM, URL_PERSONAL, STREET_ADDRESS)
@@ -38,7 +37,7 @@ class Entity:
     """A piece of personal information, as annotated or as predicted, in characters, end exclusive.
 
     label (str): One of `labels.LABELS`, or a system's own. text (str): The characters; empty where they are not known.
-    role (str): The likeliest role of a name, where it is another than the one in its label; empty elsewhere.
+    role (str): The likeliest role of a name; empty where nothing but its label says one.
     """
 
     document: str
@@ -57,22 +56,21 @@ class Entity:
 class GoldDocument:
     """A text with what annotators found in it.
 
-    id (str): Unique in the file. entities (tuple[Entity, ...]): Sorted by position.
-    tokens (tuple[tuple[int, int], ...]): First character and end (exclusive) of the tokens that the gold file gives.
+    id (str): Unique in the file. entities (tuple[Entity, ...]): Sorted by position. tokens (Offsets): Those that the gold file gives.
     split (str): The part of the data set that it belongs to: `test`, `base_train`, `verifier_train`, `unknown`.
-    masked (tuple[tuple[int, int], ...]): Stretches whose gold is not known: what is found there is neither right nor wrong.
+    masked (Offsets): Stretches whose gold is not known: what is found there is neither right nor wrong.
     """
 
     id: str
     text: str = field(repr=False)
     entities: tuple[Entity, ...] = ()
-    tokens: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    tokens: Offsets = field(default=(), repr=False)
     split: str = UNKNOWN_SPLIT
-    masked: tuple[tuple[int, int], ...] = ()
+    masked: Offsets = ()
 
     @property
     def n_words(self) -> int:
-        """RETURNS (int): Words between white space: the same for every system, whatever its tokenizer."""
+        """Words between white space: the same for every system, whatever its tokenizer."""
         return len(self.text.split())
 
 
@@ -90,11 +88,12 @@ def read_gold(path: Path, *, form: str = "", text_source: Path | None = None, ta
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
     tally = tally if tally is not None else Tally()
     form = form or guess_form(path)
-    if form.startswith("kaggle"):
-        documents = list(_read_kaggle(path, tally))
-    else:
-        essays = read_corpus(path, form, tally=tally, text_source=text_source)
-        documents = [gold_document(essay, spacy_tokens(essay.text), ident=essay.id) for essay in essays]
+    read = _read_kaggle(path, tally) if form.startswith("kaggle") else _read_other(path, form, text_source, tally)
+    documents = []
+    for ident, essay, tokens in read:
+        entities = tuple(Entity(ident, start, end, label, essay.text[start:end]) for start, end, label in essay.spans)
+        split = str(essay.meta.get("seed_split") or UNKNOWN_SPLIT)
+        documents.append(GoldDocument(ident, essay.text, entities, tokens, split, essay.masked))
     if not documents:
         raise PiiError(Errors.E703, file=path.name)
     for ident, n in Counter(doc.id for doc in documents).items():
@@ -103,43 +102,28 @@ def read_gold(path: Path, *, form: str = "", text_source: Path | None = None, ta
     return documents
 
 
-def _read_kaggle(path: Path, tally: Tally) -> Iterator[GoldDocument]:
+def _read_kaggle(path: Path, tally: Tally) -> Iterator[tuple[str, LabelledText, Offsets]]:
     for item in open_json(path, text_field="tokens").objects():
         if isinstance(item, Skip):
             raise item.error
         number, _, values = item
         essay = labelled(number, values, tally)
-        ident = f"#{number}" if values.get("document") is None else essay.id
-        yield gold_document(essay, token_offsets(values["tokens"], values["trailing_whitespace"]), ident=ident)
+        lengths = [len(token) for token in values["tokens"]]
+        starts = accumulate(
+            (n + bool(space) for n, space in zip(lengths, values["trailing_whitespace"], strict=True)), initial=0
+        )
+        tokens = tuple((start, start + n) for start, n in zip(starts, lengths, strict=False))
+        yield f"#{number}" if values.get("document") is None else essay.id, essay, tokens
 
 
-def gold_document(essay: LabelledText, tokens: tuple[tuple[int, int], ...], *, ident: str) -> GoldDocument:
-    """RETURNS (GoldDocument): A labelled text as gold."""
-    entities = tuple(Entity(ident, start, end, label, essay.text[start:end]) for start, end, label in essay.spans)
-    split = str(essay.meta.get("seed_split") or UNKNOWN_SPLIT)
-    return GoldDocument(ident, essay.text, entities, tokens, split, essay.masked)
-
-
-def spacy_tokens(text: str) -> tuple[tuple[int, int], ...]:
-    """RETURNS (tuple[tuple[int, int], ...]): Offsets of the tokens of spaCy's English tokenizer."""
-    return tuple((token.idx, token.idx + len(token)) for token in _english().tokenizer(text))
-
-
-@cache
-def _english() -> "Language":
-    import spacy
-
-    return spacy.blank("en")
-
-
-def token_offsets(tokens: Sequence[str], spaces: Sequence[bool]) -> tuple[tuple[int, int], ...]:
-    """RETURNS (tuple[tuple[int, int], ...]): First character and end (exclusive) of tokens. spaces (Sequence[bool]): Whether one follows."""
-    lengths = (len(token) + bool(space) for token, space in zip(tokens, spaces, strict=True))
-    return tuple((start, start + len(token)) for token, start in zip(tokens, accumulate(lengths, initial=0), strict=False))
+def _read_other(path: Path, form: str, text_source: Path | None, tally: Tally) -> Iterator[tuple[str, LabelledText, Offsets]]:
+    tokenizer = spacy.blank("en").tokenizer
+    for essay in read_corpus(path, form, tally=tally, text_source=text_source):
+        yield essay.id, essay, tuple((token.idx, token.idx + len(token)) for token in tokenizer(essay.text))
 
 
 def choose_splits(documents: Sequence[GoldDocument], splits: Sequence[str]) -> list[GoldDocument]:
-    """RETURNS (list[GoldDocument]): Those of some parts of the data set, all if none is named. RAISES (PiiError): E704, if a part holds none."""
+    """Those of some parts of the data set, all if none is named. RAISES (PiiError): E704, if a part holds none."""
     allowed = sorted({doc.split for doc in documents})
     missing = [split for split in splits if split not in allowed]
     if missing:
@@ -147,13 +131,13 @@ def choose_splits(documents: Sequence[GoldDocument], splits: Sequence[str]) -> l
     return [doc for doc in documents if not splits or doc.split in splits]
 
 
-def masks(documents: Iterable[GoldDocument]) -> dict[str, tuple[tuple[int, int], ...]]:
-    """RETURNS (dict[str, tuple[tuple[int, int], ...]]): Masked stretches of the documents that have some."""
+def masks(documents: Iterable[GoldDocument]) -> dict[str, Offsets]:
+    """Masked stretches of the documents that have some."""
     return {doc.id: doc.masked for doc in documents if doc.masked}
 
 
 def file_sha256(path: Path) -> str:
-    """RETURNS (str): Hexadecimal SHA-256 of a file, or of the files of a folder by name: says which data a number belongs to."""
+    """Hexadecimal SHA-256 of a file, or of the files of a folder by name: says which data a number belongs to."""
     digest = sha256()
     for part in sorted(part for part in path.rglob("*") if part.is_file()) if path.is_dir() else [path]:
         if part is not path:

@@ -12,6 +12,7 @@ that may be wrong; functions with `masked` do so themselves.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import NamedTuple
 
 import numpy
@@ -40,7 +41,7 @@ class CountTable(NamedTuple):
         """The slice. rows (numpy.ndarray | None): One boolean per document. labels (Sequence[str] | None): To keep."""
         kept = numpy.ones(len(self.documents), dtype=bool) if rows is None else rows
         columns = [i for i, label in enumerate(self.labels) if labels is None or label in labels]
-        documents = tuple(doc for doc, keep in zip(self.documents, kept, strict=True) if keep)
+        documents = tuple(compress(self.documents, kept))
         return CountTable(documents, tuple(self.labels[i] for i in columns), self.counts[kept][:, columns])
 
     @property
@@ -67,7 +68,7 @@ def match_bag(
 ) -> CountTable:
     """Exact match of (document, label, text) as bags: a text that is there twice must be predicted twice, wherever it stands (the JEDM
     paper, section 3.4, and its notebook)."""
-    wanted, found = ([(e.document, e.label, e.text) for e in entities] for entities in (gold, predicted))
+    wanted, found = ([(e.document, e.label, e.text) for e in side] for side in (gold, predicted))
     return _tabulate(wanted, found, documents, labels)
 
 
@@ -75,7 +76,7 @@ def match_position(
     gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str], labels: Sequence[str]
 ) -> CountTable:
     """Exact match of (document, label, start, end)."""
-    wanted, found = ([(e.document, e.label, (e.start, e.end)) for e in entities] for entities in (gold, predicted))
+    wanted, found = ([(e.document, e.label, (e.start, e.end)) for e in side] for side in (gold, predicted))
     return _tabulate(wanted, found, documents, labels)
 
 
@@ -103,8 +104,8 @@ def pair_overlaps(gold: Iterable[Entity], predicted: Iterable[Entity]) -> _Pairs
         free = by_document[entity.document]
         near = [i for i, other in enumerate(free) if touches(entity, [(other.start, other.end)])]
         if near:
-            exact = [i for i in near if (free[i].start, free[i].end) == (entity.start, entity.end)]
-            pairs.append((entity, free.pop((exact or near)[0])))
+            best = max(near, key=lambda i: (free[i].start, free[i].end) == (entity.start, entity.end))
+            pairs.append((entity, free.pop(best)))
     return pairs
 
 
@@ -113,11 +114,9 @@ def match_overlap(
 ) -> CountTable:  # fmt: skip
     """One gold entity with one prediction of the same label that shares a character with it. A prediction without a partner is no error
     if it touches one of `masked`."""
-    gold, predicted = list(gold), list(predicted)
-    pairs: _Pairs = []
-    for label in labels:
-        pairs += pair_overlaps((e for e in gold if e.label == label), (e for e in predicted if e.label == label))
-    return _tabulate(*_keys_of(pairs, gold, predicted, masked, lambda e: e.label), documents, labels)
+    sides = list(gold), list(predicted)
+    pairs = [pair for label in labels for pair in pair_overlaps(*([e for e in side if e.label == label] for side in sides))]
+    return _tabulate(*_keys_of(pairs, *sides, masked, lambda e: e.label), documents, labels)
 
 
 def _keys_of(
@@ -162,18 +161,16 @@ def match_tokens(
 
     tokens (Mapping[str, Sequence[tuple[int, int]]]): First character and end (exclusive) of the tokens of each document.
     """
-    wanted, found = (
-        {key for e in entities for key in _bio_keys(e, tokens.get(e.document, ()), masked.get(e.document, ()))}
-        for entities in (gold, predicted)
-    )
+
+    def keys(entity: Entity) -> _Keys:
+        """Tokens that share a character with the entity; the first one is its beginning."""
+        inside = (token for token in tokens.get(entity.document, ()) if touches(entity, [token]))
+        for n, (start, end) in enumerate(inside):
+            if not any(first < end and last > start for first, last in masked.get(entity.document, ())):
+                yield entity.document, entity.label, (start, "I" if n else "B")
+
+    wanted, found = ({key for e in side for key in keys(e)} for side in (gold, predicted))
     return _tabulate(wanted, found, documents, labels)
-
-
-def _bio_keys(entity: Entity, tokens: Sequence[tuple[int, int]], masked: Sequence[tuple[int, int]]) -> _Keys:
-    """Tokens that share a character with the entity; the first one is its beginning."""
-    for n, (start, end) in enumerate(token for token in tokens if touches(entity, [token])):
-        if not any(first < end and last > start for first, last in masked):
-            yield entity.document, entity.label, (start, "I" if n else "B")
 
 
 def expose(
@@ -188,22 +185,18 @@ def expose(
     space, those hidden; false alarms; words.
     """
     gold = list(gold)
-    row = {document: i for i, document in enumerate(documents)}
-    counts = numpy.zeros((len(row), 7), dtype="i8")
-    counts[:, WORDS] = words
+    counts = {document: numpy.asarray([0] * WORDS + [n], dtype="i8") for document, n in zip(documents, words, strict=True)}
     covered: dict[str, set[int]] = defaultdict(set)
     no_alarm = defaultdict(list, {document: list(stretches) for document, stretches in masked.items()})
     for entity in gold if known is None else known:
         no_alarm[entity.document].append((entity.start, entity.end))
-    for entity in hidden:
-        if entity.document in row:
-            covered[entity.document].update(range(entity.start, entity.end))
-            counts[row[entity.document], ALARMS] += not touches(entity, no_alarm[entity.document])
-    for entity in gold:
-        if entity.document in row:
-            clear, length = in_clear(entity, covered[entity.document]), in_clear(entity, set())
-            counts[row[entity.document], :ALARMS] += numpy.asarray([1, clear == 0, clear < length, length, length - clear])
-    return counts
+    for entity in (entity for entity in hidden if entity.document in counts):
+        covered[entity.document].update(range(entity.start, entity.end))
+        counts[entity.document][ALARMS] += not touches(entity, no_alarm[entity.document])
+    for entity in (entity for entity in gold if entity.document in counts):
+        clear, length = in_clear(entity, covered[entity.document]), in_clear(entity, set())
+        counts[entity.document][:ALARMS] += numpy.asarray([1, clear == 0, clear < length, length, length - clear])
+    return numpy.stack(list(counts.values()))
 
 
 def cover(gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str]) -> numpy.ndarray:

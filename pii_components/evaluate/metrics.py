@@ -49,28 +49,21 @@ class Score(NamedTuple):
         return self.tp + self.fn
 
 
-def f_beta(tp: numpy.ndarray, fp: numpy.ndarray, fn: numpy.ndarray, beta: float) -> numpy.ndarray:
-    """F-beta from counts of any one shape: `(1 + b2) tp / ((1 + b2) tp + b2 fn + fp)`, with `b2 = beta * beta`.
-
-    It equals `(1 + b2) P R / (b2 P + R)` (van Rijsbergen 1979), and has a value where P has none; NaN where there is neither gold nor a
-    prediction. beta (float): 5 weighs a miss as 25 false alarms.
-    """
-    b2 = beta * beta
-    return _divide((1 + b2) * tp, (1 + b2) * tp + b2 * fn + fp)
-
-
 def _divide(upper: numpy.ndarray, lower: numpy.ndarray) -> numpy.ndarray:
-    upper, lower = numpy.broadcast_arrays(numpy.asarray(upper, dtype="f8"), numpy.asarray(lower, dtype="f8"))
+    """NaN where there is nothing to divide by."""
+    upper, lower = (numpy.asarray(side, dtype="f8") for side in (upper, lower))
     return numpy.divide(upper, lower, out=numpy.full(upper.shape, numpy.nan), where=lower > 0)
 
 
 def measures(counts: numpy.ndarray) -> dict[str, numpy.ndarray]:
-    """Precision (NaN where nothing was predicted), recall, F1 and F5, each of shape `(...)`.
+    """Precision (NaN where nothing was predicted), recall, F1 and F5 (NaN where there is neither gold nor a prediction), each of shape `(...)`.
 
+    F-beta is `(1 + b2) tp / ((1 + b2) tp + b2 fn + fp)` with `b2 = beta * beta`, so that F5 weighs a miss as 25 false alarms. It equals
+    `(1 + b2) P R / (b2 P + R)` (van Rijsbergen 1979), and has a value where P has none.
     counts (numpy.ndarray): True positives, false positives, false negatives in the last axis, shape `(..., 3)`.
     """
     tp, fp, fn = counts[..., TP], counts[..., FP], counts[..., FN]
-    f_measures = {"f1": f_beta(tp, fp, fn, 1), "f5": f_beta(tp, fp, fn, 5)}
+    f_measures = {f"f{beta}": _divide((1 + beta**2) * tp, (1 + beta**2) * tp + beta**2 * fn + fp) for beta in (1, 5)}
     return {"precision": _divide(tp, tp + fp), "recall": _divide(tp, tp + fn), **f_measures}
 
 
@@ -85,10 +78,8 @@ def _estimate(value: numpy.ndarray, draws: numpy.ndarray) -> Estimate | None:
     if numpy.isnan(value):
         return None
     known = draws[~numpy.isnan(draws)]
-    if not len(known):
-        return Estimate(float(value), float(value), float(value))
-    low, high = numpy.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Estimate(float(value), float(low), float(high))
+    bounds = numpy.quantile(known, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if len(known) else (value, value)
+    return Estimate(*map(float, (value, *bounds)))
 
 
 def score(per_document: numpy.ndarray, weights: numpy.ndarray) -> Score:
@@ -111,9 +102,8 @@ def difference(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarr
 
     first, second (numpy.ndarray): Counts of the same documents, shape `(n_documents, 3)`. weights (numpy.ndarray): From `resample`.
     """
-    values = [measures(counts.sum(axis=0)) for counts in (first, second)]
-    draws = [measures(weights @ counts) for counts in (first, second)]
-    return {name: _estimate(values[0][name] - values[1][name], draws[0][name] - draws[1][name]) for name in values[0]}
+    ours, theirs = ((measures(counts.sum(axis=0)), measures(weights @ counts)) for counts in (first, second))
+    return {name: _estimate(*(mine[name] - other[name] for mine, other in zip(ours, theirs, strict=True))) for name in ours[0]}
 
 
 def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray) -> float | None:
@@ -154,21 +144,18 @@ def reliability(scores: Sequence[float], outcomes: Sequence[bool], *, n_bins: in
     score, and `bins` with `low`, `high`, `n`, `mean_score`, `share`, `share_95`; empty bins are left out.
     """
     p, y = numpy.asarray(scores, dtype="f8"), numpy.asarray(outcomes, dtype="f8")
-    if not len(p):
-        return {"n": 0, "share": None, "mean_score": None, "ece": None, "brier": None, "bins": []}
     bins: list[dict[str, Any]] = []
     at = numpy.minimum((p * n_bins).astype(int), n_bins - 1)
     for i in sorted(set(at.tolist())):
         inside, so = p[at == i], y[at == i]
         found = {"low": i / n_bins, "high": (i + 1) / n_bins, "n": len(inside), "mean_score": _mean(inside), "share": _mean(so)}
         bins.append(found | {"share_95": [round(bound, 4) for bound in wilson(int(so.sum()), len(so))]})
-    ece = sum(b["n"] * abs(b["mean_score"] - b["share"]) for b in bins) / len(p)
-    whole = {"n": len(p), "share": _mean(y), "mean_score": _mean(p)}
-    return whole | {"ece": round(float(ece), 4), "brier": _mean((p - y) ** 2), "bins": bins}
+    ece = round(sum(b["n"] * abs(b["mean_score"] - b["share"]) for b in bins) / len(p), 4) if bins else None
+    return {"n": len(p), "share": _mean(y), "mean_score": _mean(p), "ece": ece, "brier": _mean((p - y) ** 2), "bins": bins}
 
 
-def _mean(values: numpy.ndarray) -> float:
-    return round(float(values.mean()), 4)
+def _mean(values: numpy.ndarray) -> float | None:
+    return round(float(values.mean()), 4) if len(values) else None
 
 
 # --- what stays visible, from the counts of `expose`
@@ -242,8 +229,7 @@ class NameSource(NamedTuple):
 
 
 class GroupTest(NamedTuple):
-    """A group against the rest of its category: names and those found (hits) of each, Mann-Whitney's U and p (two-tailed), recall of the group
-    and its gap to that of the rest, with intervals over documents."""
+    """A group against the rest of its category: names and those found (hits) of each, Mann-Whitney's U and p, recall of the group and its gap."""
 
     category: str
     group: str
@@ -288,11 +274,8 @@ def name_source(name: str) -> NameSource:
         return _dataset_source()
     from ..names.table import name_table
 
-    table = name_table()
-    genders = {"M": MALE, "F": FEMALE}
-    return NameSource(
-        name, lambda first: genders.get(table.gender(first) or "", ""), lambda last: (table.countries(last) or ("",))[0]
-    )
+    table, genders = name_table(), {"M": MALE, "F": FEMALE, None: ""}
+    return NameSource(name, lambda first: genders[table.gender(first)], lambda last: (table.countries(last) or ("",))[0])
 
 
 def _dataset_source() -> NameSource:
@@ -304,23 +287,19 @@ def _dataset_source() -> NameSource:
     data = NameDataset()
 
     @cache
-    def gender_of(first: str) -> str:
-        found = data.search(first)["first_name"]
-        return max(found["gender"], key=found["gender"].get) if found and found["gender"] else ""
+    def commonest(name: str, kind: str, of: str) -> str:
+        counts = (data.search(name)[kind] or {}).get(of)
+        return str(max(counts, key=counts.get)) if counts else ""
 
-    @cache
     def country_of(last: str) -> str:
-        found = data.search(last)["last_name"]
-        if not (found and found["country"]):
-            return ""
         try:
-            code = str(pycountry.countries.lookup(max(found["country"], key=found["country"].get)).alpha_2)
+            code = str(pycountry.countries.lookup(commonest(last, "last_name", "country")).alpha_2)
         except LookupError:
             return ""
         # The list of ISO 3166 that the paper used leaves Taiwan without a region.
         return "" if code == "TW" else code
 
-    return NameSource(SOURCES[1], gender_of, country_of)
+    return NameSource(SOURCES[1], lambda first: commonest(first, "first_name", "gender"), country_of)
 
 
 def found_in_document(gold: Sequence[Entity], predicted: Iterable[Entity]) -> list[bool]:
@@ -348,13 +327,9 @@ def mann_whitney(hits: int, total: int, rest_hits: int, rest_total: int) -> tupl
 
 
 def recall_by_group(
-    gold: Sequence[Entity],
-    groups: Sequence[NameGroup],
-    found: Mapping[str, Sequence[bool]],
-    *,
-    documents: Sequence[str] = (),
+    gold: Sequence[Entity], groups: Sequence[NameGroup], found: Mapping[str, Sequence[bool]], *, documents: Sequence[str] = (),
     weights: numpy.ndarray | None = None,
-) -> list[GroupTest]:
+) -> list[GroupTest]:  # fmt: skip
     """Recall of every group and its test against the rest of its category; names of no group take no part.
 
     gold (Sequence[Entity]): Names. groups (Sequence[NameGroup]): Of each. found (Mapping[str, Sequence[bool]]): By system.
@@ -364,20 +339,18 @@ def recall_by_group(
     row = {document: i for i, document in enumerate(documents)}
     rows = numpy.asarray([row.get(entity.document, 0) for entity in gold], dtype="i8")
     out = []
-    for category, names in CATEGORIES.items():
+    for category, name in ((category, name) for category, names in CATEGORIES.items() for name in names):
         of = numpy.asarray([getattr(group, category) for group in groups], dtype=object)
-        for name in names:
-            inside, rest = of == name, (of != "") & (of != name)
-            if not inside.any():
-                continue
-            for system, hits in found.items():
-                hit = numpy.asarray(hits, dtype=bool)
-                n, h, rn, rh = (int(x.sum()) for x in (inside, inside & hit, rest, rest & hit))
-                recall = gap = None
-                if weights is not None:
-                    counts = [numpy.bincount(rows[x], minlength=len(row)) for x in (inside & hit, inside, rest & hit, rest)]
-                    recall, gap = rate(counts[0], counts[1], weights), gap_of(counts, weights)
-                out.append(GroupTest(category, name, system, n, h, rn, rh, *mann_whitney(h, n, rh, rn), recall, gap))
+        inside, rest = of == name, (of != "") & (of != name)
+        for system, hits in found.items() if inside.any() else ():
+            hit = numpy.asarray(hits, dtype=bool)
+            sides = (inside & hit, inside, rest & hit, rest)
+            h, n, rh, rn = (int(side.sum()) for side in sides)
+            recall = gap = None
+            if weights is not None:
+                counts = [numpy.bincount(rows[side], minlength=len(row)) for side in sides]
+                recall, gap = rate(counts[0], counts[1], weights), gap_of(counts, weights)
+            out.append(GroupTest(category, name, system, n, h, rn, rh, *mann_whitney(h, n, rh, rn), recall, gap))
     return out
 
 

@@ -42,13 +42,12 @@ def count_tables(run: Run, documents: Sequence[GoldDocument], labels: Sequence[s
     gold, masked = [entity for doc in documents for entity in doc.entities], masks(documents)
     found = match.judged(run.entities, masked)
     common: dict[str, Any] = {"documents": [doc.id for doc in documents], "labels": labels}
+    tokens = {doc.id: doc.tokens for doc in documents}
     return {
         "bag": match.match_bag(gold, found, **common),
         "position": match.match_position(gold, found, **common),
         "overlap": match.match_overlap(gold, run.entities, masked=masked, **common),
-        "tokens": match.match_tokens(
-            gold, run.entities, tokens={doc.id: doc.tokens for doc in documents}, masked=masked, **common
-        ),
+        "tokens": match.match_tokens(gold, run.entities, tokens=tokens, masked=masked, **common),
     }
 
 
@@ -65,41 +64,33 @@ def system_report(
         for view, labels in views.items()
     }
 
-    def part(rows: numpy.ndarray, *, whole: bool) -> dict[str, Any]:
+    def part(rows: numpy.ndarray, matchings: Sequence[str]) -> dict[str, Any]:
         weights = metrics.resample(int(rows.sum()), n_resamples=n_resamples, seed=seed)
 
-        def scores(labels: Sequence[str], matchings: Sequence[str] = MATCHINGS) -> dict[str, Any]:
-            return {
-                m: plain(metrics.score(tables[m].select(rows=rows, labels=labels).per_document, weights)) for m in matchings
-            }
+        def scores(labels: Sequence[str]) -> dict[str, Any]:
+            counts = {m: tables[m].select(rows=rows, labels=labels).per_document for m in matchings}
+            return {m: plain(metrics.score(counts[m], weights)) for m in matchings}
 
         out: dict[str, Any] = {}
         for view, labels in views.items():
-            covered = {"coverage": plain(metrics.coverage(seen[view][rows], clean[rows], weights))}
-            if whole:
-                per_label = {label: scores([label]) for label in labels}
-                visible = {"exposure": plain(metrics.exposure(seen[view], weights))}
-                out[view] = scores(labels) | {"per_label": per_label} | covered | visible
-            else:
-                out[view] = scores(labels, ("bag", "position")) | covered
+            found, seen_part = scores(labels), {"coverage": plain(metrics.coverage(seen[view][rows], clean[rows], weights))}
+            if matchings == MATCHINGS:
+                found["per_label"] = {label: scores([label]) for label in labels}
+                seen_part["exposure"] = plain(metrics.exposure(seen[view], weights))
+            out[view] = found | seen_part
         return out
 
     splits = sorted({doc.split for doc in documents})
     subsets = {split: numpy.asarray([doc.split == split for doc in documents]) for split in splits if len(splits) > 1}
     speed, cpu_speed = _speed(run)
+    time = {"seconds": round(run.seconds, 6), "words_per_second": round(speed, 1), "cpu_seconds": round(run.cpu_seconds, 6)}
     return {
         "about": dict(run.about),
         "protected_labels": sorted(run.protected),
         "predicted": dict(sorted(Counter(entity.label for entity in run.entities).items())),
-        "time": {
-            "seconds": round(run.seconds, 6),
-            "words_per_second": round(speed, 1),
-            "cpu_seconds": round(run.cpu_seconds, 6),
-            "words_per_cpu_second": round(cpu_speed, 1),
-            "stored": run.stored,
-        },
-        "views": part(numpy.ones(len(documents), dtype=bool), whole=True),
-        "subsets": {split: part(rows, whole=False) for split, rows in subsets.items()},
+        "time": {**time, "words_per_cpu_second": round(cpu_speed, 1), "stored": run.stored},
+        "views": part(numpy.ones(len(documents), dtype=bool), MATCHINGS),
+        "subsets": {split: part(rows, ("bag", "position")) for split, rows in subsets.items()},
     }
 
 
@@ -129,25 +120,26 @@ def build_report(
         return plain(metrics.difference(ours, theirs, weights)) | {"p_f5": metrics.paired_p(ours, theirs, weights)}
 
     timed = [run for run in runs if not run.stored]  # only what ran here, now, on this machine can be compared
+    measured = ("words_per_second", "words_per_cpu_second")
     ratios = {
-        f"{timed[0].name} / {run.name}": [round(a / b, 2) for a, b in zip(_speed(timed[0]), _speed(run), strict=True)]
+        f"{timed[0].name} / {run.name}": {
+            name: round(a / b, 2) for name, a, b in zip(measured, _speed(timed[0]), _speed(run), strict=True)
+        }
         for run in timed[1:]
     }
+    each: dict[str, Any] = {"views": views, "n_resamples": n_resamples, "seed": seed}
     return {
         "format": FORMAT,
         "versions": versions(),
         "machine": machine(),
         "bootstrap": {"unit": "document", "resamples": n_resamples, "seed": seed, "level": metrics.LEVEL},
         "views": {view: list(chosen) for view, chosen in views.items()},
-        "systems": {
-            run.name: system_report(run, documents, tables[run.name], views=views, n_resamples=n_resamples, seed=seed)
-            for run in runs
-        },
+        "systems": {run.name: system_report(run, documents, tables[run.name], **each) for run in runs},
         "differences": {
             f"{first} - {run.name}": {view: {m: beside(run.name, view, m) for m in MATCHINGS} for view in views}
             for run in runs[1:]
         },
-        "speed_ratio": {pair: {"words_per_second": a, "words_per_cpu_second": b} for pair, (a, b) in ratios.items()},
+        "speed_ratio": ratios,
     }
 
 
@@ -219,10 +211,11 @@ def score_report(
     gold = as_hidden(documents, profile.protects)
     hidden = [run_as_hidden(run, profile.protects) for run in runs]
     report = build_report(hidden, gold, views=views_of(gold), n_resamples=resamples, seed=seed)
+    systems = report["systems"]
     weights = metrics.resample(len(documents), n_resamples=resamples, seed=seed)
     if match.has_roles(entity for doc in documents for entity in doc.entities):
         for run in runs:
-            report["systems"][run.name]["roles"] = roles_report(run, documents, weights)
+            systems[run.name]["roles"] = roles_report(run, documents, weights)
     students = [entity for doc in gold for entity in doc.entities if entity.label == NAME_STUDENT]
     if students:
         source = names or metrics.name_source("table")
@@ -230,10 +223,10 @@ def score_report(
         groups = [source.group(entity.text) for entity in students]
         tests = metrics.recall_by_group(students, groups, found, documents=[doc.id for doc in documents], weights=weights)
         rule = "the same string predicted as a name anywhere in the document"
-        for run in runs:
-            report["systems"][run.name]["names"] = {"source": source.name, "rule": rule, "rows": []}
+        for system in systems.values():
+            system["names"] = {"source": source.name, "rule": rule, "rows": []}
         for row in map(group_row, tests):
-            report["systems"][row.pop("system")]["names"]["rows"].append(row)
+            systems[row.pop("system")]["names"]["rows"].append(row)
     return report
 
 
@@ -290,7 +283,6 @@ def group_row(test: GroupTest) -> dict[str, Any]:
     """Counts of a group of names, its recall, and its test against the others if it has somebody to compare with."""
     row: dict[str, Any] = {name: getattr(test, name) for name in ("category", "group", "system", "total", "hits")}
     row |= plain({"recall": test.recall, "gap": test.gap}) | {"recall": round(test.hits / test.total, 6)}
-    tested = (
-        {} if numpy.isnan(test.u) else {"u": test.u, "p": float(f"{test.p:.4g}"), "significance": metrics.significance(test.p)}
-    )
-    return row | tested
+    if not numpy.isnan(test.u):
+        row |= {"u": test.u, "p": float(f"{test.p:.4g}"), "significance": metrics.significance(test.p)}
+    return row

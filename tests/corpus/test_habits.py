@@ -8,16 +8,14 @@ import pytest
 
 from pii_components.corpus.build import RECIPES, Filler, Tally, from_essays, split_of
 from pii_components.corpus.noise import (
-    MARK_PAIRS,
     MARKS,
     NATIVE,
     TextNoise,
     native_name,
     native_person,
     native_sentence,
-    scripts,
 )
-from pii_components.corpus.templates import Slot, parse_parts
+from pii_components.corpus.templates import Slot, parse_parts, read_tables
 from pii_components.labels import ROLES
 from pii_components.names.table import name_table
 from pii_components.ruler.tokenizer import make_student_tokenizer
@@ -63,7 +61,7 @@ def test_markers_stand_outside_of_the_span_and_do_not_change_in_a_text():
         assert sum(filled.text[s - len(before) : s] == before and filled.text[e : e + len(after)] == after for s, e, _ in filled.spans) >= 3
 
 
-@pytest.mark.parametrize("pair", [p for p in MARK_PAIRS if p != ("@", "@")])  # "@Ana" is a handle
+@pytest.mark.parametrize("pair", [p for p in read_tables("noise")["marks"] if p != ["@", "@"]])  # "@Ana" is a handle
 @pytest.mark.parametrize("name", ["Ana", "Ana Lopez", "ana lopez", "ANA LOPEZ", "O'Neil", "김지우", "उषा वर्मा"])
 def test_a_name_between_markers_is_tokens_of_its_own(pair, name):
     import spacy
@@ -82,7 +80,7 @@ def test_one_person_has_one_name_in_another_script():
     assert first in full and last in full
 
 
-@pytest.mark.parametrize("script", scripts())
+@pytest.mark.parametrize("script", read_tables("native")["names"])
 def test_native_people_have_no_latin_letter(script):
     for n in range(40):
         person = native_person(random.Random(n), script)
@@ -118,6 +116,6 @@ def test_wear_tells_no_role():
     templates = [t for t in read_templates(assets) if split_of(t.id) == "train"][:60]
     tally = Tally()
     list(from_essays(templates, read_fragments(assets), RECIPES["train"], name_table(), 5, tally))
-    shares = {role: tally.counts["worn role"][role] / tally.counts["role"][role] for role in ROLES}
+    shares = {role: tally["worn role", role] / tally["role", role] for role in ROLES}
     assert max(shares.values()) - min(shares.values()) < 0.1, shares
     assert all(0.1 < share < 0.35 for share in shares.values()), shares

@@ -11,9 +11,8 @@ from pii_components.corpus.templates import (
     Slot,
     check,
     parse_parts,
+    read_file,
     read_fragments,
-    read_scenes,
-    read_template,
     read_templates,
 )
 from pii_components.errors import PiiError
@@ -57,7 +56,7 @@ def test_front_matter_must_name_the_file(tmp_path):
     path = tmp_path / "one.txt"
     path.write_text("id: two\n---\ntext", "utf8")
     with pytest.raises(PiiError) as error:
-        read_template(path)
+        read_file(path)
     assert error.value.code == "E602"
 
 
@@ -160,7 +159,7 @@ def test_scenes_stand_many_to_a_file_and_are_read_among_the_essays(tmp_path):
     for broken in ("id: a_two\n---\nx\n%%\nid: a_two\n---\ny\n", "id: b_one\n---\nx\n", "---\nx\n", "id: a_one\nno line\n"):
         scenes.write_text(broken, "utf8")
         with pytest.raises(PiiError) as error:
-            read_scenes(scenes)
+            read_file(scenes)
         assert error.value.code == "E602" and "a.txt after" in str(error.value)
     assert [err.code for err in check(tmp_path).broken] == ["E602"] and check(tmp_path).essays == 1
 

@@ -23,6 +23,7 @@ from pii_components.evaluate.crossval import (  # fmt: skip
     Fold,
     cached_or_found,
     choose_careful,
+    decide_with,
     find,
     predict_once,
 )
@@ -96,8 +97,9 @@ def documents():
     return [document("1", "DANA wrote this", [("DANA", NAME)]), document("2", "Oskar wrote that", [("Oskar", NAME)])]
 
 
-def texts(nlp, cached, threshold=None):
-    return [entity.text for entity, _ in find(nlp, cached, protects=bool, threshold=threshold)]
+def texts(nlp, cached, threshold=0.0):
+    decide_with(nlp, Classifier(), threshold)
+    return [entity.text for entity, _ in find(nlp, cached, protects=bool)]
 
 
 def test_probabilities_are_computed_once_and_what_follows_is_run_again(nlp, documents):
@@ -105,17 +107,10 @@ def test_probabilities_are_computed_once_and_what_follows_is_run_again(nlp, docu
     assert texts(nlp, cached, 0.1) == ["DANA"]
     assert texts(nlp, cached, 1.0) == ["DANA"]
     nlp.get_pipe("pii_ner").cfg["thresholds"]["NAME"] = 0.1
-    assert texts(nlp, cached, 0.1) == texts(nlp, cached) == ["DANA", "Oskar"]
     assert texts(nlp, cached, 0.5) == ["DANA"]
+    assert texts(nlp, cached, 0.1) == texts(nlp, cached) == ["DANA", "Oskar"]
     assert nlp.get_pipe("pii_ner").calls == 2
     assert [span.text for doc in nlp.pipe([doc.text for doc in documents]) for span in doc.spans["pii"]] == ["DANA", "Oskar"]
-
-
-def test_the_threshold_is_put_back(nlp, documents):
-    context = nlp.get_pipe("pii_context")
-    context.cfg["settings"] = {"protect": 0.3, "other": 1}
-    texts(nlp, predict_once(nlp, documents), 0.5)
-    assert context.cfg["settings"] == {"protect": 0.3, "other": 1} and context.protect == 0.3
 
 
 def test_probabilities_are_stored_and_belong_to_their_essays(nlp, documents, tmp_path):
@@ -230,7 +225,8 @@ def test_what_was_vetoed_is_handed_on(monkeypatch, two_folds):
     """The threshold of each fold is the one that was chosen on the other."""
     folds, scored = two_folds
     monkeypatch.setattr(crossval, "train", lambda *args, **kwargs: Classifier())
-    monkeypatch.setattr(crossval, "find_scored", lambda fold, classifier, protects: scored[fold.cached[0].gold.id])
+    monkeypatch.setattr(crossval, "decide_with", lambda *args: None)
+    monkeypatch.setattr(crossval, "find", lambda nlp, cached, protects: scored[cached[0].gold.id])
     choices = [Choice(1.0, 0.1, protect) for protect in (0.3, 0.5)]
     done = crossval.decide(folds, [], protects=lambda label: True, min_precision=0.8, choices=choices)
     # .3 is precise enough on the second essay's names, not on the first one's
@@ -248,7 +244,8 @@ def test_persons_of_other_real_texts_stand_beside_those_of_the_folds(monkeypatch
         return Classifier()
 
     monkeypatch.setattr(crossval, "train", train)
-    monkeypatch.setattr(crossval, "find_scored", lambda *args: [])
+    monkeypatch.setattr(crossval, "decide_with", lambda *args: None)
+    monkeypatch.setattr(crossval, "find", lambda *args, **kwargs: [])
     crossval.decide(two_folds[0], people(7), also=people(8), protects=bool, min_precision=0.0, choices=[Choice(1.0, 0.1, 0.2)])
     assert fitted == [([1, 8], [7]), ([0, 8], [7])]
 

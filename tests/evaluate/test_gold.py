@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pii_components.errors import PiiError
-from pii_components.evaluate.gold import choose_splits, file_sha256, read_gold, token_offsets
+from pii_components.evaluate.gold import choose_splits, file_sha256, read_gold
 
 
 def test_gold_has_what_the_file_has(gold_file, gold):
@@ -43,10 +43,6 @@ def test_splits_are_chosen_by_name(gold_file):
     assert choose_splits(documents, []) == documents
     with pytest.raises(PiiError, match=r"\[E704\] Splits dev .* base_train, test, unknown"):
         choose_splits(documents, ["test", "dev"])
-
-
-def test_token_offsets_follow_white_space():
-    assert token_offsets(["It", "'s", "so", "."], [False, True, False, False]) == ((0, 2), (2, 4), (5, 7), (7, 8))
 
 
 def test_the_checksum_is_that_of_the_bytes(tmp_path):

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.evaluate.match import ALARMS, COVERED, ENTITIES
-from pii_components.evaluate.metrics import coverage, difference, f_beta, measures, reliability, resample, score
+from pii_components.evaluate.metrics import coverage, difference, measures, reliability, resample, score
 
 # The overall rows of Table 7 of the JEDM paper: counts, then P, R, F1, F5 as printed there.
 TABLE_7 = [
@@ -27,10 +27,10 @@ def test_measures_give_the_published_numbers(counts, printed):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(1, 500), st.integers(0, 500), st.integers(0, 500), st.sampled_from([0.5, 1, 2, 5]))
-def test_f_beta_is_the_textbook_formula(tp, fp, fn, beta):
+@given(st.integers(1, 500), st.integers(0, 500), st.integers(0, 500), st.sampled_from([1, 5]))
+def test_f_measures_are_the_textbook_formula(tp, fp, fn, beta):
     p, r, b2 = tp / (tp + fp), tp / (tp + fn), beta**2
-    assert f_beta(tp, fp, fn, beta) == pytest.approx((1 + b2) * p * r / (b2 * p + r))
+    assert measures(numpy.asarray([tp, fp, fn]))[f"f{beta}"] == pytest.approx((1 + b2) * p * r / (b2 * p + r))
 
 
 def test_what_has_no_value_is_nan():

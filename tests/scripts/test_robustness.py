@@ -6,15 +6,13 @@ import re
 import pytest
 
 from pii_components.corpus.build import split_of
+from pii_components.corpus.edit import around_names, insert, on_names
 from pii_components.corpus.perturb import (
     CASE,
     LAYOUT,
     LENGTH,
     NAMES,
     Perturbation,
-    around_names,
-    insert,
-    on_names,
     perturbations,
 )
 from pii_components.errors import PiiError
