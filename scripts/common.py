@@ -1,11 +1,12 @@
 """What the studies share: options, the head of a metrics file, how they end. `typer.run(main)` runs each of them."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from rich import progress
 from rich.console import Console
 from rich.table import Table
 
@@ -14,6 +15,7 @@ from pii_components.evaluate.systems import System
 from pii_components.evaluate.tables import console, shown_command
 
 Protects = Callable[[str], bool]
+Item = TypeVar("Item")
 
 AssetsOpt = Annotated[Path, typer.Option(help="Folder with essays/, fragments/ and chats/.")]
 DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
@@ -29,6 +31,11 @@ def early(out: Path | None) -> None:
     """Refuse a metrics file that cannot be written before anything is measured: E512."""
     if out is not None:
         check_place(out)
+
+
+def track(title: str, items: Sequence[Item]) -> Iterable[Item]:
+    """The items, with a bar on the terminal; nothing where there is none."""
+    return progress.track(items, title, console=Console(stderr=True), transient=True)
 
 
 def head(system: System | None = None) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def main(
         common.early(out)
         long, many = _numbers("--lengths", lengths), _numbers("--sizes", sizes)
         specs = [pipeline, *split_list(baseline)]
-        texts = [essay.text for essay in robustness.authored_essays(assets, seed=seed)]
+        texts = [essay.text for essay in robustness.authored_essays(assets)]
         with progress_bar("speed", len(specs) * (1 + repeats * (len(long) + len(many)))) as advance:
             found = measure_speed(specs, texts, profile=profile, lengths=long, sizes=many, repeats=repeats, progress=advance)
         common.publish("speed", found, out, None if quiet else print_speed)

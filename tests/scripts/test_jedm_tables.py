@@ -74,11 +74,18 @@ def test_mann_whitney_by_hand_and_the_papers_stars():
 
 def test_a_name_is_taken_apart_in_title_case():
     texts = ("dana VELL", "Vell, Dana", "Dana", " Dana M. Vell ")
-    assert [metrics.first_and_last(text) for text in texts] == [("Dana", "Vell"), ("Dana", "Vell"), ("Dana", ""), ("Dana", "Vell")]
+    assert [metrics.first_and_last(text) for text in texts] == [
+        ("Dana", "Vell"),
+        ("Dana", "Vell"),
+        ("Dana", ""),
+        ("Dana", "Vell"),
+    ]
 
 
 def test_groups_come_from_first_and_last_name():
-    source = metrics.NameSource("made up", lambda n: {"Dana": "Female"}.get(n, ""), lambda n: {"Vell": "NG", "Tamm": "XX"}.get(n, ""))
+    source = metrics.NameSource(
+        "made up", lambda n: {"Dana": "Female"}.get(n, ""), lambda n: {"Vell": "NG", "Tamm": "XX"}.get(n, "")
+    )
     assert source.group("Dana Vell") == NameGroup("Female", "Africa")
     assert source.group("Oskar Tamm") == NameGroup("", "")
     assert source.group("Dana") == NameGroup("Female", "")
@@ -103,7 +110,9 @@ def test_recall_by_group_by_hand():
     found = metrics.found_in_document(gold, predicted)
     assert found == [True, False, True, False]  # wherever in the document, and not in another one
     groups = [NameGroup("Female"), NameGroup("Female", "Asia"), NameGroup("Male", "Europe"), NameGroup()]
-    tests = metrics.recall_by_group(gold, groups, {"a": found}, documents=["0", "1"], weights=metrics.resample(2, n_resamples=20))
+    tests = metrics.recall_by_group(
+        gold, groups, {"a": found}, documents=["0", "1"], weights=metrics.resample(2, n_resamples=20)
+    )
     rows = {t.group: (t.total, t.hits, t.rest_total, t.rest_hits) for t in tests}
     assert rows == {"Female": (2, 1, 1, 1), "Male": (1, 1, 2, 1), "Europe": (1, 1, 1, 0), "Asia": (1, 0, 1, 1)}
     female = next(t for t in tests if t.group == "Female")

@@ -161,7 +161,9 @@ def test_shapes_words_and_a_tagger_without_labels():
 
 def test_halves_and_attack_depend_on_the_seed_and_not_on_order():
     documents = synthetic_release(by_chance(0.1), n=12)
-    half, again = ({d.pair.id: n for d, n in zip(some, study.halves(some), strict=True)} for some in (documents, documents[::-1]))
+    half, again = (
+        {d.pair.id: n for d, n in zip(some, study.halves(some), strict=True)} for some in (documents, documents[::-1])
+    )
     assert half == again and sum(half.values()) == 6
     first, second = (release_report(d, seed=4, n_resamples=5, attackers=["labels"]) for d in (documents, documents[::-1]))
     first["attacks"]["labels"] = {k: v for k, v in first["attacks"]["labels"].items() if not k.endswith("_95")}
