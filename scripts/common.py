@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pii_components.evaluate.report import FORMAT, check_place, machine, versions, write_report
 from pii_components.evaluate.systems import System
-from pii_components.evaluate.tables import console, shown_command
+from pii_components.evaluate.tables import console, markdown_table, shown_command
 
 Protects = Callable[[str], bool]
 Item = TypeVar("Item")
@@ -54,6 +54,11 @@ def publish(
     if show is not None:
         show(made, console())
     return made
+
+
+def show_markdown(report: dict[str, Any], to: Console) -> None:
+    """Print what `pii-edu evaluate table` makes of a metrics file."""
+    to.print(markdown_table([report]), markup=False, soft_wrap=True)
 
 
 def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:

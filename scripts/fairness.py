@@ -8,14 +8,13 @@ a student and do not tell by a pronoun who it is. Each is filled twice for both 
 a text are drawn together, so a gap is paired. Exit code 1: a gender or a culture is too far below the rest, or has too few names.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy
 import typer
-from rich.console import Console
 
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.corpus.build import RECIPES, Filler, dress, rng_for
@@ -59,16 +58,8 @@ def main(
         if isinstance(system, PipelineSystem):
             system.keep_roles = True
         report = {"profile": "crapii", "fillings": FILLINGS, "seed": DRAWN} | measure_fairness(system, texts, protects)
-        common.publish("fairness", report, out, print_fairness)
+        common.publish("fairness", report, out, common.show_markdown)
         raise typer.Exit(DONE if report["asked"]["holds"] else DONE_WITH_SKIPS)
-
-
-def print_fairness(report: Mapping[str, Any], to: Console) -> None:
-    """Print the tables."""
-    for title, part in {"All texts": {"all": report["all"], **report["groups"]}, **report["by_kind"]}.items():
-        rows = {"all": part["all"], **part["gender"], **part["culture"]}
-        common.show(to, f"{title}; gap: recall less that of the rest", rows, "names people recall gap p exact anywhere")
-    common.show(to, "Is no gender and no culture too far below the rest?", [report["asked"]], " ".join(report["asked"]))
 
 
 # --- the texts

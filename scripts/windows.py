@@ -44,8 +44,7 @@ def main(
         protects = Profile.load("crapii").protects
         documents = read_windows(path)
         report = {"profile": "crapii", **measure_windows(make_system(pipeline, protects=protects), documents, protects)}
-        show = "support texts hidden touched right"
-        common.publish("windows", report, out, lambda made, to: common.show(to, "", made["labels"], show))
+        common.publish("windows", report, out, common.show_markdown)
 
 
 def read_windows(path: Path) -> list[GoldDocument]:
