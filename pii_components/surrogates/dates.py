@@ -22,8 +22,9 @@ from .values import AgeShift, Context, DateShift, canonical
 
 # Ages: near the original, in the same form, the same number of years up or down for a whole scope.
 _UNITS, _TENS = word_list("number_units"), word_list("number_tens")
-_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
-_ORDINALS["twelve"] = "twelfth"
+_ORDINALS = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth", "twelve": "twelfth",
+}  # fmt: skip
 
 
 def _word(number: int) -> str:
@@ -37,8 +38,12 @@ def _ordinal(number: int) -> str:
     return head + dash + (_ORDINALS.get(tail) or (tail[:-1] + "ieth" if tail.endswith("y") else tail + "th"))
 
 
-_WORDS = {_word(n): (n, "word") for n in range(100)} | {_ordinal(n): (n, "ordinal") for n in range(100)}
-_WORDS |= {t[:-1] + "ies": (20 + 10 * i, "decade") for i, t in enumerate(_TENS)}
+_FORMS = {
+    "word": {n: _word(n) for n in range(100)},
+    "ordinal": {n: _ordinal(n) for n in range(100)},
+    "decade": {n: _word(n)[:-1] + "ies" for n in range(20, 100, 10)},
+}
+_WORDS = {word: (n, form) for form, words_of in _FORMS.items() for n, word in words_of.items()}
 _NUMBER = re.compile(
     r"(?<![\d.,])(?P<digits>\d{1,3})(?P<fraction>\.\d+)?(?P<ending>(?:st|nd|rd|th|['’]?s)\b)?(?![\d])|\b(?P<word>"
     + "|".join(sorted((w.replace("-", r"[-‐‑ ]") for w in _WORDS), key=len, reverse=True))
@@ -77,11 +82,9 @@ def _numbers(value: str) -> tuple[tuple[re.Match[str], int, str], ...]:
     found = []
     for match in _NUMBER.finditer(value):
         if match["word"]:
-            number, form = _WORDS[_JOINTS.sub("-", match["word"].lower())]
-            found.append((match, number, form))
+            found.append((match, *_WORDS[_JOINTS.sub("-", match["word"].lower())]))
         else:
-            ending = (match["ending"] or "").lower()
-            found.append((match, int(match["digits"]), "decade" if ending.endswith("s") else "digits"))
+            found.append((match, int(match["digits"]), "decade" if (match["ending"] or "")[-1:] in ("s", "S") else "digits"))
     return tuple(found)
 
 
@@ -102,8 +105,9 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
         if new is None or number > 130:
             return None
         if old := match["word"]:
-            word = {"word": _word, "ordinal": _ordinal, "decade": lambda n: _word(n)[:-1] + "ies"}[form](new)
-            made = like(old, word.capitalize()).replace("-", next((ch for ch in old if ch in "‐‑ "), "-"))
+            if new not in _FORMS[form]:
+                return None
+            made = like(old, _FORMS[form][new].capitalize()).replace("-", next((ch for ch in old if ch in "‐‑ "), "-"))
         else:
             fraction = other_chars(match["fraction"] or "", context.chance.rng("AGE", str(number)))
             made = str(new) + fraction + ordinal(match["ending"] or "", new)
@@ -358,6 +362,7 @@ def move_dates(value: str, shift: DateShift, chance: Chance) -> str | None:
     """The text with its dates moved, or None."""
     parts = _read(value)
     edits: list[tuple[int, int, str]] = []
+    new: dict[str, str] | None
     days = [_day_of(part, shift.day_first) for part in parts]
     for i, part in enumerate(parts):
         if part.kind == "weekday":
@@ -404,7 +409,8 @@ def _day_of(part: Part, day_first: bool) -> date | None:
 def _move_day(part: Part, day: date | None, shift: DateShift) -> dict[str, str] | None:
     if day is None:
         return None
-    f, out = part.fields, {}
+    f = part.fields
+    out: dict[str, str] = {}
     new = day + timedelta(days=shift.total if "y" in f else shift.days)
     if "d2" in f:
         length = timedelta(days=int(f["d2"]) - day.day)
