@@ -1,19 +1,21 @@
 """What the studies share: options, the head of a metrics file, how they end. `typer.run(main)` runs each of them."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from rich import progress
 from rich.console import Console
 from rich.table import Table
 
 from pii_components.evaluate.report import FORMAT, check_place, machine, versions, write_report
 from pii_components.evaluate.systems import System
-from pii_components.evaluate.tables import console, shown_command
+from pii_components.evaluate.tables import console, markdown_table, shown_command
 
 Protects = Callable[[str], bool]
+Item = TypeVar("Item")
 
 AssetsOpt = Annotated[Path, typer.Option(help="Folder with essays/, fragments/ and chats/.")]
 DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
@@ -29,6 +31,11 @@ def early(out: Path | None) -> None:
     """Refuse a metrics file that cannot be written before anything is measured: E512."""
     if out is not None:
         check_place(out)
+
+
+def track(title: str, items: Sequence[Item]) -> Iterable[Item]:
+    """The items, with a bar on the terminal; nothing where there is none."""
+    return progress.track(items, title, console=Console(stderr=True), transient=True)
 
 
 def head(system: System | None = None) -> dict[str, Any]:
@@ -47,6 +54,11 @@ def publish(
     if show is not None:
         show(made, console())
     return made
+
+
+def show_markdown(report: dict[str, Any], to: Console) -> None:
+    """Print what `pii-edu evaluate table` makes of a metrics file."""
+    to.print(markdown_table([report]), markup=False, soft_wrap=True)
 
 
 def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:

@@ -10,7 +10,8 @@ process each (`speed_probe`); their peak is that of the process, interpreter and
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any
@@ -21,29 +22,26 @@ from rich.console import Console
 from pii_components.cli.common import guard
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.gold import GoldDocument
-from pii_components.evaluate.systems import Run, System, make_system, parse_spec, run_system
-from pii_components.evaluate.tables import progress_bar, split_list
+from pii_components.evaluate.systems import Run, make_system, parse_spec, run_system
+from pii_components.evaluate.tables import split_list
 from pii_components.profiles import Profile
 from scripts import common, robustness
 
-LENGTHS, SIZES, REPEATS = (500, 1000, 2000, 5000, 10_000, 20_000), (10, 40, 160), 3
+REPEATS = 3
 # Characters that are read per length of essay, so that a short one is not measured on one text.
 CHARACTERS = 40_000
 MEASURES = ("words_per_second", "words_per_cpu_second")
+GROUPS = (BY_LENGTH, BY_SIZE) = ("by_length", "by_corpus_size")
 
 
 def main(
     *,
     pipeline: common.PipelineOpt = "en_pii_edu",
     baseline: Annotated[str, typer.Option(help="Others beside it, with commas between them, such as presidio-md.")] = "",
-    profile: common.ProfileOpt = "crapii",
     assets: common.AssetsOpt = Path("assets"),
-    lengths: Annotated[str, typer.Option(help="Characters of an essay.")] = ",".join(map(str, LENGTHS)),
-    sizes: Annotated[str, typer.Option(help="Essays of a corpus.")] = ",".join(map(str, SIZES)),
-    repeats: Annotated[int, typer.Option(min=1, help="Of each measurement; the median counts.")] = REPEATS,
+    lengths: Annotated[list[int] | None, typer.Option(min=1, help="Characters of an essay [500, 2000, 20000].")] = None,
+    sizes: Annotated[list[int] | None, typer.Option(min=1, help="Essays of a corpus, the largest last [10, 40, 160].")] = None,
     out: common.OutOpt = None,
-    seed: common.SeedOpt = 46,
-    quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
 ) -> None:
     """Words per second (wall clock and processors), seconds to load and peak memory, by length and corpus size.
@@ -52,50 +50,29 @@ def main(
     """
     with guard(debug):
         common.early(out)
-        long, many = _numbers("--lengths", lengths), _numbers("--sizes", sizes)
+        texts = [essay.text for essay in robustness.authored_essays(assets)]
         specs = [pipeline, *split_list(baseline)]
-        texts = [essay.text for essay in robustness.authored_essays(assets, seed=seed)]
-        with progress_bar("speed", len(specs) * (1 + repeats * (len(long) + len(many)))) as advance:
-            found = measure_speed(specs, texts, profile=profile, lengths=long, sizes=many, repeats=repeats, progress=advance)
-        common.publish("speed", found, out, None if quiet else print_speed)
-
-
-def _numbers(name: str, text: str) -> tuple[int, ...]:
-    parts = split_list(text)
-    if not parts or not all(part.isdecimal() and int(part) for part in parts):
-        raise PiiError(Errors.E763, name=name, value=text)
-    return tuple(int(part) for part in parts)
+        found = measure_speed(specs, texts, lengths=lengths or [500, 2000, 20_000], sizes=sizes or [10, 40, 160])
+        common.publish("speed", found, out, print_speed)
 
 
 def print_speed(report: Mapping[str, Any], to: Console) -> None:
-    """Print the tables."""
-    rows = report["systems"] | report["ratios"]
-    stages = next(iter(report["systems"].values()))["peak_megabytes"]
-    peaks = {}
-    for name, row in rows.items():
-        peaks[name] = {"load_seconds": row["load_seconds"], "first_result_seconds": row.get("first_result_seconds")}
-        peaks[name] |= {f"peak_{n}": row["peak_megabytes"].get(stage) for n, stage in enumerate(stages)}
-    named = ", ".join(f"{n}: {stage}" for n, stage in enumerate(stages))
-    common.show(to, f"In a fresh process; peak in megabytes after {named}", peaks, " ".join(next(iter(peaks.values()))))
-    for group, what in (("by_length", "characters of an essay"), ("by_corpus_size", "essays of a corpus")):
-        for measure in MEASURES:
-            found = {name: {key: entry[measure] for key, entry in row[group].items()} for name, row in rows.items()}
-            common.show(to, f"{measure.replace('_', ' ')}, by {what}", found, " ".join(next(iter(found.values()))))
+    """Print a table."""
+    some = next(iter(report["systems"].values()))
+    columns = ["load_seconds", *(f"peak_megabytes.{stage}" for stage in some["peak_megabytes"])]
+    columns += [f"{group}.{size}.{measure}" for group in GROUPS for size in some[group] for measure in MEASURES]
+    common.show(to, "Medians, and ratios", report["systems"] | report["ratios"], " ".join(columns))
 
 
 def essays_of(texts: Sequence[str], length: int, number: int) -> list[GoldDocument]:
     """So many essays of at most `length` characters (no word is cut), out of the texts, one after the other and again."""
-    stream = "\n\n".join(texts)
-    while len(stream) < length * (number + 1):
-        stream += "\n\n" + stream
-    found, at = [], 0
+    words = cycle("\n\n".join(texts).split(" "))
+    found, word = [], next(words)
     for n in range(number):
-        cut = stream[at : at + length]
-        space = max(cut.rfind(" "), cut.rfind("\n"))
-        # The next one goes on after this one's last whole word.
-        cut = cut if space <= 0 or stream[at + length : at + length + 1].isspace() else cut[:space]
-        found.append(GoldDocument(str(n), cut))
-        at += len(cut)
+        text = word
+        while len(text) + len(word := next(words)) < length:
+            text += " " + word
+        found.append(GoldDocument(str(n), text))
     return found
 
 
@@ -113,74 +90,50 @@ def speed_of(runs: Sequence[Run]) -> dict[str, Any]:
     return out
 
 
-def fresh_process(
-    system: str, texts: Mapping[str, Sequence[str]], *, profile: str = "crapii", repeats: int = REPEATS
-) -> dict[str, Any]:
+def fresh_process(system: str, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """Load a system in processes of its own, which then read texts, stage by stage.
 
     RETURNS (dict[str, Any]): Medians: seconds to load and to the first result, megabytes (10^6 bytes) at the peak, by stage.
     RAISES (PiiError): E764, if a process does not end well.
     """
-    request = json.dumps({"system": system, "profile": profile, "texts": {stage: list(some) for stage, some in texts.items()}})
+    command, request = [sys.executable, "-m", "scripts.speed_probe"], json.dumps({"system": system, "texts": texts})
     answers = []
-    for _ in range(repeats):
-        command = [sys.executable, "-m", "scripts.speed_probe"]
+    for _ in range(REPEATS):
         done = subprocess.run(command, input=request, capture_output=True, text=True, encoding="utf8", check=False)
         if done.returncode:
-            last = (done.stderr.strip().splitlines() or [""])[-1]
+            kind, _, message = (done.stderr.strip().splitlines() or [""])[-1].partition(": ")
             # A traceback's last line may hold text; only our own coded line is passed on.
-            reason = last if last.startswith("[E") else last.partition(":")[0][:80]
+            reason = message if message.startswith("[E") else kind[:80]
             raise PiiError(Errors.E764, system=parse_spec(system).name, code=done.returncode, reason=reason)
         answers.append(json.loads(done.stdout.strip().splitlines()[-1]))
-    out: dict[str, Any] = {}
-    for name in ("load_seconds", "load_cpu_seconds", "first_result_seconds"):
-        out[name] = round(median(a[name] for a in answers), 3)
-    peaks = {stage: [a["peak_bytes"][stage] for a in answers] for stage in answers[0]["peak_bytes"]}
-    return out | {"peak_megabytes": {s: round(median(some) / 1e6, 1) for s, some in peaks.items() if None not in some}}
-
-
-def take_turns(
-    systems: Mapping[str, System], documents: Sequence[GoldDocument], *, repeats: int, progress: Callable[[], None]
-) -> dict[str, dict[str, Any]]:
-    """Every system reads the same essays, in turn: `speed_of`, by name."""
-    runs: dict[str, list[Run]] = {name: [] for name in systems}
-    for _ in range(repeats):
-        for name, system in systems.items():
-            runs[name].append(run_system(system, documents))
-            progress()
-    return {name: speed_of(some) for name, some in runs.items()}
+    seconds = ("load_seconds", "load_cpu_seconds", "first_result_seconds")
+    peaks = {stage: [answer["peak_bytes"][stage] for answer in answers] for stage in ("loaded", *texts)}
+    return {name: round(median(answer[name] for answer in answers), 3) for name in seconds} | {
+        "peak_megabytes": {stage: round(median(some) / 1e6, 1) for stage, some in peaks.items() if None not in some}
+    }
 
 
 def measure_speed(
-    specs: Sequence[str], texts: Sequence[str], *, profile: str = "crapii", lengths: Sequence[int] = LENGTHS,
-    sizes: Sequence[int] = SIZES, repeats: int = REPEATS, characters: int = CHARACTERS, progress: Callable[[], None] = lambda: None,
-) -> dict[str, Any]:  # fmt: skip
+    specs: Sequence[str], texts: Sequence[str], *, lengths: Sequence[int], sizes: Sequence[int]
+) -> dict[str, Any]:
     """All numbers on speed and memory of systems, the one of interest first. RAISES (PiiError): E740 to E751, E764."""
     named = {parse_spec(spec).name: spec for spec in specs}
-    by_length = {length: essays_of(texts, length, max(2, characters // length)) for length in lengths}
-    stages = {"one essay of 20,000 characters": [doc.text for doc in essays_of(texts, 20_000, 1)]}
-    stages |= {f"{size} essays": [doc.text for doc in corpus_of(texts, size)] for size in sizes[-1:]}
-    fresh = {}
-    for name, spec in named.items():
-        fresh[name] = fresh_process(spec, stages, profile=profile, repeats=repeats)
-        progress()
-    protects = Profile.load(profile).protects
-    systems = {name: make_system(spec, protects=protects) for name, spec in named.items()}
-    per_length = {str(n): take_turns(systems, docs, repeats=repeats, progress=progress) for n, docs in by_length.items()}
-    per_size = {str(n): take_turns(systems, corpus_of(texts, n), repeats=repeats, progress=progress) for n in sizes}
-    found: dict[str, Any] = {
-        name: {
-            "about": dict(systems[name].about),
-            **fresh[name],
-            "by_length": {length: some[name] for length, some in per_length.items()},
-            "by_corpus_size": {size: some[name] for size, some in per_size.items()},
-        }
-        for name in named
-    }
+    corpora = [(BY_LENGTH, length, essays_of(texts, length, max(2, CHARACTERS // length))) for length in lengths]
+    corpora += [(BY_SIZE, size, corpus_of(texts, size)) for size in sizes]
+    stages = {"long_essay": essays_of(texts, 20_000, 1), "corpus": corpora[-1][2]}
+    requests = {stage: [doc.text for doc in some] for stage, some in stages.items()}
+    found: dict[str, Any] = {name: fresh_process(spec, requests) for name, spec in named.items()}
+    systems = {name: make_system(spec, protects=Profile.load("crapii").protects) for name, spec in named.items()}
+    for name, system in systems.items():
+        found[name] |= {"about": dict(system.about), BY_LENGTH: {}, BY_SIZE: {}}
+    for group, size, documents in common.track("speed", corpora):
+        turns = [{name: run_system(system, documents) for name, system in systems.items()} for _ in range(REPEATS)]
+        for name in systems:
+            found[name][group][str(size)] = speed_of([turn[name] for turn in turns])
     first, *others = named
     return common.head() | {
-        "profile": Path(profile).name,
-        "repeats": repeats,
+        "profile": "crapii",
+        "repeats": REPEATS,
         "data": {"essays": len(texts), "characters": sum(map(len, texts)), "words": sum(len(text.split()) for text in texts)},
         "systems": found,
         "ratios": {f"{first} / {other}": ratios(found[first], found[other]) for other in others},
@@ -188,25 +141,14 @@ def measure_speed(
 
 
 def ratios(ours: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """One system's numbers by the other's: above 1 is faster for words per second, slower for loading, and more for memory."""
-
-    def shared(group: str) -> list[str]:
-        return [key for key in ours[group] if key in other[group]]
-
-    def quotient(upper: float, lower: float) -> float:
-        return round(upper / max(lower, 1e-9), 3)
-
-    out: dict[str, Any] = {"load_seconds": quotient(ours["load_seconds"], other["load_seconds"])}
-    peaks, theirs = ours["peak_megabytes"], other["peak_megabytes"]
-    out["peak_megabytes"] = {stage: quotient(peaks[stage], theirs[stage]) for stage in shared("peak_megabytes")}
-    for group in ("by_length", "by_corpus_size"):
-        out[group] = {
-            key: {measure: quotient(ours[group][key][measure], other[group][key][measure]) for measure in MEASURES}
-            for key in shared(group)
-        }
-    # The largest corpus is nearest to what a steward has.
-    largest = list((out["by_corpus_size"] or out["by_length"]).values())[-1:]
-    return out | {measure: entry[measure] for entry in largest for measure in MEASURES}
+    """One system's numbers by the other's: above 1 is faster for words per second, slower for seconds, and more for memory."""
+    out: dict[str, Any] = {}
+    for key, value in ours.items():
+        if isinstance(value, Mapping) and key != "about":
+            out[key] = ratios(value, other[key])
+        elif isinstance(value, float):
+            out[key] = round(value / max(other[key], 1e-9), 3)
+    return out
 
 
 if __name__ == "__main__":

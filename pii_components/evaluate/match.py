@@ -196,7 +196,7 @@ def expose(
     for entity in (entity for entity in gold if entity.document in counts):
         clear, length = in_clear(entity, covered[entity.document]), in_clear(entity, set())
         counts[entity.document][:ALARMS] += numpy.asarray([1, clear == 0, clear < length, length, length - clear])
-    return numpy.stack(list(counts.values()))
+    return numpy.asarray(list(counts.values()), dtype="i8").reshape(-1, WORDS + 1)
 
 
 def cover(gold: Iterable[Entity], predicted: Iterable[Entity], *, documents: Sequence[str]) -> numpy.ndarray:

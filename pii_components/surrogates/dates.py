@@ -9,23 +9,22 @@ beside a date and is no part of it, the shift is a number of weeks, so that the 
 """
 
 import re
-import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import date, timedelta
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
 
 from ..names.letters import like
 from ..names.memo import per_batch
 from .keys import Chance, pick
-from .style import in_case, ordinal, other_char, other_chars, rewrite, word_list, words
+from .style import in_case, ordinal, other_char, other_chars, resource, rewrite, word_list, words
 from .values import AgeShift, Context, DateShift, canonical
 
 # Ages: near the original, in the same form, the same number of years up or down for a whole scope.
 _UNITS, _TENS = word_list("number_units"), word_list("number_tens")
-_ORDINALS = {"one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth"}
-_ORDINALS["twelve"] = "twelfth"
+_ORDINALS = {
+    "one": "first", "two": "second", "three": "third", "five": "fifth", "eight": "eighth", "nine": "ninth", "twelve": "twelfth",
+}  # fmt: skip
 
 
 def _word(number: int) -> str:
@@ -39,8 +38,12 @@ def _ordinal(number: int) -> str:
     return head + dash + (_ORDINALS.get(tail) or (tail[:-1] + "ieth" if tail.endswith("y") else tail + "th"))
 
 
-_WORDS = {_word(n): (n, "word") for n in range(100)} | {_ordinal(n): (n, "ordinal") for n in range(100)}
-_WORDS |= {t[:-1] + "ies": (20 + 10 * i, "decade") for i, t in enumerate(_TENS)}
+_FORMS = {
+    "word": {n: _word(n) for n in range(100)},
+    "ordinal": {n: _ordinal(n) for n in range(100)},
+    "decade": {n: _word(n)[:-1] + "ies" for n in range(20, 100, 10)},
+}
+_WORDS = {word: (n, form) for form, words_of in _FORMS.items() for n, word in words_of.items()}
 _NUMBER = re.compile(
     r"(?<![\d.,])(?P<digits>\d{1,3})(?P<fraction>\.\d+)?(?P<ending>(?:st|nd|rd|th|['’]?s)\b)?(?![\d])|\b(?P<word>"
     + "|".join(sorted((w.replace("-", r"[-‐‑ ]") for w in _WORDS), key=len, reverse=True))
@@ -79,11 +82,9 @@ def _numbers(value: str) -> tuple[tuple[re.Match[str], int, str], ...]:
     found = []
     for match in _NUMBER.finditer(value):
         if match["word"]:
-            number, form = _WORDS[_JOINTS.sub("-", match["word"].lower())]
-            found.append((match, number, form))
+            found.append((match, *_WORDS[_JOINTS.sub("-", match["word"].lower())]))
         else:
-            ending = (match["ending"] or "").lower()
-            found.append((match, int(match["digits"]), "decade" if ending.endswith("s") else "digits"))
+            found.append((match, int(match["digits"]), "decade" if (match["ending"] or "")[-1:] in ("s", "S") else "digits"))
     return tuple(found)
 
 
@@ -104,8 +105,9 @@ def surrogate_age(value: str, context: Context, attempt: int = 0) -> str | None:
         if new is None or number > 130:
             return None
         if old := match["word"]:
-            word = {"word": _word, "ordinal": _ordinal, "decade": lambda n: _word(n)[:-1] + "ies"}[form](new)
-            made = like(old, word.capitalize()).replace("-", next((ch for ch in old if ch in "‐‑ "), "-"))
+            if new not in _FORMS[form]:
+                return None
+            made = like(old, _FORMS[form][new].capitalize()).replace("-", next((ch for ch in old if ch in "‐‑ "), "-"))
         else:
             fraction = other_chars(match["fraction"] or "", context.chance.rng("AGE", str(number)))
             made = str(new) + fraction + ordinal(match["ending"] or "", new)
@@ -126,11 +128,13 @@ SEASONS = ("winter", "spring", "summer", "fall")
 
 
 class Name(NamedTuple):
-    """A month's or weekday's name. number: From 0. form: A key of dates.toml: "months", "short", "days", ..."""
+    """A month's or weekday's name. number: From 0. form: A key of dates.toml: "months", "short", "days", ...; a month in digits
+    has neither language nor form.
+    """
 
     language: str
     number: int
-    form: str
+    form: str = ""
 
 
 class Table(NamedTuple):
@@ -138,49 +142,40 @@ class Table(NamedTuple):
     form.
     """
 
-    months: dict[str, tuple[Name, ...]]
-    days: dict[str, tuple[Name, ...]]
+    months: dict[str, list[Name]]
+    days: dict[str, Name]
     around: frozenset[str]
-    forms: dict[tuple[str, str], tuple[str, ...]]
+    forms: dict[tuple[str, str], list[str]]
 
     def name(self, old: Name, number: int) -> str:
         """Another month or day in the same language and form; the full name where there is no short one."""
-        main = "short" if old.form == "short" else "short_days" if "short" in old.form or old.form == "also_days" else old.form
-        if main == "also":
-            main = "months" if old.language != "en" else "short"
-        whole = "days" if "days" in main else "months"
+        main = {"also_days": "short_days", "also": "short" if old.language == "en" else "months"}.get(old.form, old.form)
         word = self.forms[old.language, main][number]
-        return word if word != "-" else self.forms[old.language, whole][number]
+        return word if word != "-" else self.forms[old.language, "days" if "days" in main else "months"][number]
 
 
 @cache
 def table() -> Table:
-    file = resources.files("pii_components") / "resources" / "surrogates" / "dates.toml"
-    data = tomllib.loads(file.read_text(encoding="utf8"))
-    months: dict[str, tuple[Name, ...]] = {}
-    days: dict[str, tuple[Name, ...]] = {}
-    around = frozenset(word for row in data.values() for word in row.pop("around").split())
-    forms = {(language, form): tuple(text.split()) for language, row in data.items() for form, text in row.items()}
-    for (language, form), names in forms.items():
-        target = days if "days" in form else months
-        for number, word in enumerate(names):
-            if word != "-":
-                target[word] = (*target.get(word, ()), Name(language, number, form))
-    return Table(months, days, around, forms)
+    made = Table({}, {}, frozenset(word for row in resource("dates").values() for word in row["around"].split()), {})
+    for language, row in resource("dates").items():
+        for form, text in row.items():
+            if form == "around":
+                continue
+            made.forms[language, form] = text.split()
+            for number, word in enumerate(text.split()):
+                if word != "-" and "days" in form:
+                    made.days.setdefault(word, Name(language, number, form))
+                elif word != "-":
+                    made.months.setdefault(word, []).append(Name(language, number, form))
+    return made
 
 
 class Part(NamedTuple):
-    """A date within a text. kind: Name of the pattern. groups: Field -> start, end, text."""
+    """A date within a text. kind: Name of the pattern. fields: The groups of the match that are not empty."""
 
     kind: str
-    groups: dict[str, tuple[int, int, str]]
-
-    def text(self, field: str) -> str:
-        return self.groups[field][2] if field in self.groups else ""
-
-    def number(self, field: str) -> int | None:
-        text = self.text(field)
-        return int(text) if text.isdecimal() else None
+    match: re.Match[str]
+    fields: dict[str, str]
 
 
 @cache
@@ -216,27 +211,26 @@ def _patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
     return tuple((kind, re.compile(rf"(?<![\w]){text}", re.IGNORECASE)) for kind, text in texts.items())
 
 
-def read_dates(value: str) -> list[Part] | None:
-    """The dates in a value, in order; None if anything else stands in it."""
+@per_batch(512)
+def _read(value: str) -> tuple[Part, ...]:
+    """The dates in a value, in order; nothing if anything else stands in it."""
     parts, pos, rest = [], 0, ""
     while pos < len(value):
-        if value[pos].isalnum() or value[pos] in "'’":
-            for kind, pattern in _patterns():
-                match = pattern.match(value, pos)
-                if match and (kind != "years" or _are_years(match)):
-                    fields = {k: (*match.span(k), v) for k, v in match.groupdict().items() if v}
-                    parts.append(Part(kind, fields))
-                    pos, rest = match.end(), rest + " "
-                    break
-            else:
-                word = re.compile(r"[^\W_]+|.", re.DOTALL).match(value, pos)
-                assert word is not None
-                rest, pos = rest + word.group(), word.end()
+        if part := _part_at(value, pos):
+            parts.append(part)
+            pos, rest = part.match.end(), rest + " "
         else:
-            rest, pos = rest + value[pos], pos + 1
-    words = {w.lower() for w in re.findall(r"[^\W\d_]+", rest)}
-    known = words <= table().around and not any(ch.isnumeric() for ch in rest)
-    return parts if parts and known else None
+            pos, rest = pos + 1, rest + value[pos]
+    known = table().around.issuperset([w.lower() for w in _LETTERS.findall(rest)])
+    return tuple(parts) if known and not any(map(str.isnumeric, rest)) else ()
+
+
+def _part_at(value: str, pos: int) -> Part | None:
+    for kind, pattern in _patterns() if value[pos].isalnum() or value[pos] in "'’" else ():
+        match = pattern.match(value, pos)
+        if match and (kind != "years" or _are_years(match)):
+            return Part(kind, match, {field: text for field, text in match.groupdict().items() if text})
+    return None
 
 
 def _are_years(match: re.Match[str]) -> bool:
@@ -246,24 +240,44 @@ def _are_years(match: re.Match[str]) -> bool:
     return end > first and (len(second) == 4 or int(second) > 12 or end == first + 1)
 
 
-def full_year(text: str) -> int:
+def _full_year(text: str) -> int:
     """The year that is meant: "1999", "99", "'07"."""
     digits = text.lstrip("'’")
     number = int(digits)
     return number if len(digits) == 4 else number + (2000 if number <= 40 else 1900)
 
 
-def like_year(old: str, year: int) -> str:
+def _like_year(old: str, year: int) -> str:
     digits = old.lstrip("'’")
     return old[: len(old) - len(digits)] + (f"{year:04d}" if len(digits) == 4 else f"{year % 100:02d}")
+
+
+def _month(text: str) -> Name | None:
+    if text.isdecimal():
+        return Name("", int(text) - 1)
+    upper = text[:1].isupper()
+    names = table().months.get(text.lower(), ())
+    return min(names, key=lambda n: (n.language != "en", (n.language == "de") != upper), default=None)
+
+
+def _like_month(old: str, month: Name, number: int, *, padded: bool) -> str:
+    return in_case(old, table().name(month, number)) if month.language else _padded(number + 1, padded)
+
+
+def _day_ending(old: str, day: int) -> str:
+    return "" if old.lower() == "er" and day != 1 else ordinal(old, day)
+
+
+def _padded(number: int, padded: bool) -> str:
+    return f"{number:02d}" if padded else str(number)
 
 
 OPTIONS = 24
 _MONTH_FIRST = ("US", "PH")
 _FIELD = re.compile(r"\d+|[^\W\d_]{3,}")
-_BETWEEN = re.compile(r"[\s,.(]*(?:the\s+)?")
-_BARE = re.compile(r"[\s,(]*")
-_BESIDE = re.compile(r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:mon|tue|wed|thu|fri|sat|sun)\b", re.IGNORECASE)
+_WEEKDAY = r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|mon|tue|wed|thu|fri|sat|sun)\b"
+_WEEKDAY_BEFORE = re.compile(rf"{_WEEKDAY}[\s,.(]*(?:the\s+)?\Z", re.IGNORECASE)
+_WEEKDAY_BEHIND = re.compile(rf"[\s,(]*{_WEEKDAY}", re.IGNORECASE)
 
 
 def choose_date_shift(
@@ -286,13 +300,14 @@ def choose_date_shift(
     known = {canonical(value) for value in fields}
 
     def cost(shift: DateShift) -> tuple[int, int]:
-        moved = [(move_dates(value, shift, chance), old) for value, old in fields.items()]
-        lost = sum(new is not None and canonical(new) in known for new, _ in moved)
-        same = sum(new is not None and not old.isdisjoint(_fields(new)) for new, old in moved)
-        longer = sum(abs(len(new) - len(old)) for (new, _), old in zip(moved, fields, strict=True) if new is not None)
-        return 5 * _order_lost(list(fields), shift) + 3 * same + lost, longer if near else 0
+        moved = [(new, value) for value in fields if (new := move_dates(value, shift, chance)) is not None]
+        lost = sum(canonical(new) in known for new, _ in moved)
+        same = sum(not fields[value].isdisjoint(_fields(new)) for new, value in moved)
+        longer = sum(abs(len(new) - len(value)) for new, value in moved)
+        return 5 * _order_lost(fields, shift) + 3 * same + lost, longer if near else 0
 
-    best: tuple[tuple[int, int], DateShift] | None = None
+    # Of equal cost the first one.
+    found: dict[tuple[int, int], DateShift] = {}
     for attempt in range(OPTIONS):
         rng = chance.rng("DATE", "shift", attempt=attempt)
         years, days = 2 + int(rng.random() * 5), 35 + int(rng.random() * 40)
@@ -301,54 +316,37 @@ def choose_date_shift(
             shift = DateShift(years, shift.days - shift.total % 7, day_first)
         elif not shift.total % 7:
             shift = DateShift(years, shift.days - 1, day_first)
-        price = cost(shift) if local else (0, 0)
-        if best is None or price < best[0]:
-            best = price, shift
-        if price == (0, 0):
+        found.setdefault(cost(shift) if local else (0, 0), shift)
+        if (0, 0) in found:
             break
-    assert best is not None
-    return best[1]
+    return found[min(found)]
 
 
 def weekday_beside(text: str, start: int, end: int) -> bool:
     """Whether a weekday stands next to a span, outside of it."""
-    before, after = text[max(0, start - 18) : start], text[end : end + 18]
-    near = [*_BESIDE.finditer(before)][-1:]
-    if near and _BETWEEN.fullmatch(before, near[0].end()):
-        return True
-    behind = _BESIDE.search(after)
-    return behind is not None and _BARE.fullmatch(after, 0, behind.start()) is not None
+    before, behind = text[max(0, start - 18) : start], text[end : end + 18]
+    return bool(_WEEKDAY_BEFORE.search(before) or _WEEKDAY_BEHIND.match(behind))
 
 
 def _fields(value: str) -> set[str]:
     return set(_FIELD.findall(value.lower())) - table().around
 
 
-def _order_lost(values: list[str], shift: DateShift) -> bool:
-    """Whether days without a year, or months, would pass the turn of the year, some of them and not all."""
+def _order_lost(values: Iterable[str], shift: DateShift) -> bool:
+    """Whether days without a year would pass the turn of the year, some of them and not all."""
     turned = set()
     for value in values:
-        for part in _read(value) or ():
-            if part.kind in ("month_first", "day_first", "short_numbers") and "y" not in part.groups:
+        for part in _read(value):
+            if _has_day(part) and "y" not in part.fields:
                 day = _day_of(part, shift.day_first)
                 turned.add(day is not None and (day + timedelta(days=shift.days)).year != day.year)
     return len(turned) > 1
 
 
-@per_batch(512)
-def _read(value: str) -> tuple[Part, ...] | None:
-    parts = read_dates(value)
-    return tuple(parts) if parts else None
-
-
 def _day_first(values: Collection[str], locale: str) -> bool:
     """Whether "3/5" is the third of May: by another date of the document, else by the country."""
-    found = set()
-    for value in values:
-        for part in _read(value) or ():
-            a, b = part.number("a"), part.number("b")
-            if a is not None and b is not None and (a > 12) != (b > 12):
-                found.add(a > 12)
+    numbers = [(int(f["a"]), int(f["b"])) for value in values for _, _, f in _read(value) if "a" in f]
+    found = {a > 12 for a, b in numbers if (a > 12) != (b > 12)}
     return found.pop() if len(found) == 1 else not locale.endswith(_MONTH_FIRST)
 
 
@@ -363,48 +361,47 @@ def surrogate_date(value: str, context: Context, attempt: int = 0) -> str | None
 def move_dates(value: str, shift: DateShift, chance: Chance) -> str | None:
     """The text with its dates moved, or None."""
     parts = _read(value)
-    if parts is None:
-        return None
     edits: list[tuple[int, int, str]] = []
+    new: dict[str, str] | None
     days = [_day_of(part, shift.day_first) for part in parts]
     for i, part in enumerate(parts):
         if part.kind == "weekday":
             # The weekday of the date behind it, else of the one before it.
-            near = [k for k in (i + 1, i - 1) if 0 <= k < len(parts) and days[k] is not None and "y" in parts[k].groups]
-            day = days[near[0]] if near else None
-            new = _weekday(part, day, shift)
-        elif days[i] is not None or part.kind in ("iso", "compact", "numbers", "short_numbers", "month_first", "day_first"):
+            near = [days[k] for k in (i + 1, i - 1) if 0 <= k < len(parts) and "y" in parts[k].fields]
+            new = _weekday(part.fields["w"], next(filter(None, near), None), shift)
+        elif _has_day(part):
             new = _move_day(part, days[i], shift)
         else:
-            new = _move_other(part, shift, chance)
+            new = _move_other(part.fields, shift, chance)
         if new is None:
             return None
-        edits += [(*part.groups[field][:2], text) for field, text in new.items() if field in part.groups]
-    return rewrite(value, sorted(edits))
+        edits += [(*part.match.span(field), text) for field, text in new.items() if field in part.fields]
+    return rewrite(value, sorted(edits)) if parts else None
 
 
-def _month(part: Part, *, of: str = "m") -> tuple[int, Name | None] | None:
-    text = part.text(of)
-    if text.isdecimal():
-        return int(text), None
-    names = sorted(table().months.get(text.lower(), ()), key=lambda n: (n.language == "de") != text[:1].isupper())
-    names = [n for n in names if n.language == "en"] or names
-    return (names[0].number + 1, names[0]) if names else None
+def _has_day(part: Part) -> bool:
+    """Whether day and month stand in it."""
+    return "a" in part.fields or ("d" in part.fields and "m" in part.fields)
+
+
+def _day_and_month(part: Part, day_first: bool) -> tuple[str, str]:
+    """The names of the fields that hold them."""
+    f = part.fields
+    if "a" not in f:
+        return "d", "m"
+    return ("a", "b") if int(f["a"]) > 12 or (day_first and int(f["b"]) <= 12) else ("b", "a")
 
 
 def _day_of(part: Part, day_first: bool) -> date | None:
-    """The day that is meant, in 2001 (2000 for a leap day) if there is no year."""
-    year = full_year(part.text("y")) if "y" in part.groups else None
-    if "a" in part.groups:
-        a, b = int(part.text("a")), int(part.text("b"))
-        first = a > 12 or (day_first and b <= 12)
-        day, month = (a, b) if first else (b, a)
-    elif "d" in part.groups and "m" in part.groups and (found := _month(part)) is not None:
-        day, month = int(part.text("d")), found[0]
-    else:
+    """The day that is meant, in 2001 (2000 for a leap day) if there is no year; None if there is none in the calendar."""
+    if not _has_day(part):
+        return None
+    year = _full_year(part.fields["y"]) if "y" in part.fields else None
+    day, month = (part.fields[field] for field in _day_and_month(part, day_first))
+    if (name := _month(month)) is None:
         return None
     try:
-        return date(year or (2000 if (month, day) == (2, 29) else 2001), month, day)
+        return date(year or (2000 if (name.number, int(day)) == (1, 29) else 2001), name.number + 1, int(day))
     except ValueError:
         return None
 
@@ -412,96 +409,66 @@ def _day_of(part: Part, day_first: bool) -> date | None:
 def _move_day(part: Part, day: date | None, shift: DateShift) -> dict[str, str] | None:
     if day is None:
         return None
-    dated = "y" in part.groups
-    new = day + timedelta(days=shift.total if dated else shift.days)
+    f = part.fields
     out: dict[str, str] = {}
-    if "d2" in part.groups:
-        length = int(part.text("d2")) - day.day
-        if not 0 < length < 28:
+    new = day + timedelta(days=shift.total if "y" in f else shift.days)
+    if "d2" in f:
+        length = timedelta(days=int(f["d2"]) - day.day)
+        if not 0 < length.days < 28:
             return None
         # There is no place for a second month: the days move back into one.
-        if (new + timedelta(days=length)).month != new.month:
-            new = (new + timedelta(days=length)).replace(day=1) - timedelta(days=length + 1)
-        last = new.day + length
-        out |= {"d2": str(last), "o2": _day_ending(part.text("o2"), last)}
-    fields: list[str] = [f for f in ("a", "b") if f in part.groups] or [f for f in ("m", "d") if part.number(f) is not None]
-    texts = [part.text(f) for f in fields]
-    padded = any(t.startswith("0") for t in texts) or (len(texts) == 2 and all(len(t) == 2 for t in texts))
-    if "a" in part.groups:
-        first = int(part.text("a")) > 12 or (shift.day_first and int(part.text("b")) <= 12)
-        numbers = (new.day, new.month) if first else (new.month, new.day)
-        out |= {f: _padded(n, padded) for f, n in zip(fields, numbers, strict=True)}
-    else:
-        month = _month(part)
-        assert month is not None
-        out["m"] = in_case(part.text("m"), table().name(month[1], new.month - 1)) if month[1] else _padded(new.month, padded)
-        out["d"] = _padded(new.day, padded and "m" in fields or part.text("d").startswith("0"))
-        out["o"] = _day_ending(part.text("o"), new.day)
-    if dated:
-        out["y"] = like_year(part.text("y"), new.year)
-    return out
+        if (new + length).month != new.month:
+            new = (new + length).replace(day=1) - length - timedelta(days=1)
+        last = (new + length).day
+        out |= {"d2": str(last), "o2": _day_ending(f.get("o2", ""), last)}
+    day_field, month_field = _day_and_month(part, shift.day_first)
+    old_day, old_month = f[day_field], f[month_field]
+    month = _month(old_month)
+    assert month is not None
+    padded = old_day.startswith("0") or (not month.language and (old_month[0] == "0" or len(old_day) == len(old_month) == 2))
+    out[month_field] = _like_month(old_month, month, new.month - 1, padded=padded)
+    return out | {
+        day_field: _padded(new.day, padded),
+        "o": _day_ending(f.get("o", ""), new.day),
+        "y": _like_year(f.get("y", ""), new.year),
+    }
 
 
-def _day_ending(old: str, day: int) -> str:
-    return "" if old.lower() == "er" and day != 1 else ordinal(old, day)
-
-
-def _padded(number: int, padded: bool) -> str:
-    return f"{number:02d}" if padded else str(number)
-
-
-def _weekday(part: Part, day: date | None, shift: DateShift) -> dict[str, str] | None:
-    name = table().days[part.text("w").lower()][0]
+def _weekday(old: str, day: date | None, shift: DateShift) -> dict[str, str]:
+    name = table().days[old.lower()]
     # A weekday alone changes even where dates move by weeks.
-    alone = shift.total % 7 or abs(shift.days) % 6 + 1
-    new = (day + timedelta(days=shift.total)).weekday() if day is not None else (name.number + alone) % 7
-    return {"w": in_case(part.text("w"), table().name(name, new))}
+    alone = name.number + (shift.total % 7 or abs(shift.days) % 6 + 1)
+    new = (day + timedelta(days=shift.total)).weekday() if day is not None else alone % 7
+    return {"w": in_case(old, table().name(name, new))}
 
 
-def _move_other(part: Part, shift: DateShift, chance: Chance) -> dict[str, str] | None:
+def _move_other(f: dict[str, str], shift: DateShift, chance: Chance) -> dict[str, str] | None:
+    """New texts of the fields of a time, a season, a decade, a month, years, or a day of no month."""
+    year, step = _full_year(f["y"]) - shift.years if "y" in f else 2001, 1 if shift.days > 0 else -1
     out: dict[str, str] = {}
-    if part.kind == "time":
-        rng = chance.rng("DATE", "time:" + part.text("h") + part.text("n"))
-        old, clock = int(part.text("h")), 12 if "n" not in part.groups or 1 <= int(part.text("h")) <= 12 else 24
-        hours = range(1, 13) if clock == 12 else range(24)
-        out["h"] = _padded(pick(rng, [h for h in hours if h != old]), part.text("h").startswith("0") or clock == 24)
-        for field in ("n", "n2"):
-            if field in part.groups:
-                out[field] = str(int(rng.random() * 6)) + other_char(part.text(field)[1], rng)
-        return out
-    if "season" in part.groups:
-        old_season = part.text("season").lower().replace("autumn", "fall")
-        index = SEASONS.index(old_season) + shift.step
-        out["season"] = in_case(part.text("season"), SEASONS[index % 4])
-        if "y" in part.groups:
-            out["y"] = like_year(part.text("y"), full_year(part.text("y")) - shift.years + index // 4)
-        return out
-    if "decade" in part.groups:
-        text = part.text("decade")
-        new = int(text) - 10
-        return {"decade": str(new) if len(text) == 4 else f"{new % 100:02d}"}
-    if "m" in part.groups:
-        month = _month(part)
+    if "h" in f:
+        rng = chance.rng("DATE", "time:" + f["h"] + f.get("n", ""))
+        old, hours = int(f["h"]), range(24) if "n" in f and not 1 <= int(f["h"]) <= 12 else range(1, 13)
+        out["h"] = _padded(pick(rng, [h for h in hours if h != old]), f["h"].startswith("0") or len(hours) == 24)
+        out |= {field: str(int(rng.random() * 6)) + other_char(f[field][1], rng) for field in ("n", "n2") if field in f}
+    elif "season" in f:
+        turns, season = divmod(SEASONS.index(f["season"].lower().replace("autumn", "fall")) + step, 4)
+        out = {"season": in_case(f["season"], SEASONS[season]), "y": _like_year(f.get("y", ""), year + turns)}
+    elif "decade" in f:
+        new = int(f["decade"]) - 10
+        out["decade"] = str(new) if len(f["decade"]) == 4 else f"{new % 100:02d}"
+    elif "m" in f:
+        month = _month(f["m"])
         if month is None:
             return None
-        year = full_year(part.text("y")) if "y" in part.groups else 2001
-        index = year * 12 + month[0] - 1 + (shift.months if "y" in part.groups else shift.months + 12 * shift.years)
-        number = index % 12
-        out["m"] = (
-            in_case(part.text("m"), table().name(month[1], number))
-            if month[1]
-            else _padded(number + 1, part.text("m").startswith("0") or len(part.text("m")) == 2)
-        )
-        if "y" in part.groups:
-            out["y"] = like_year(part.text("y"), index // 12)
-        return out
-    for field in ("y", "y2"):
-        if field in part.groups:
-            out[field] = like_year(part.text(field), full_year(part.text(field)) - shift.years)
-    if "d" in part.groups:
-        day = int(part.text("d"))
-        if not 1 <= day <= 31:
+        turns, number = divmod(month.number + step * max(1, round(abs(shift.days) / 30.44)), 12)
+        padded = f["m"].startswith("0") or len(f["m"]) == 2
+        out = {"m": _like_month(f["m"], month, number, padded=padded), "y": _like_year(f.get("y", ""), year + turns)}
+    elif "d" in f:
+        if not 1 <= int(f["d"]) <= 31:
             return None
-        number = (min(day, 28) - 1 + abs(shift.days) % 27 + 1) % 28 + 1
-        out |= {"d": str(number), "o": _day_ending(part.text("o"), number)}
+        number = (min(int(f["d"]), 28) - 1 + abs(shift.days) % 27 + 1) % 28 + 1
+        out = {"d": str(number), "o": _day_ending(f.get("o", ""), number)}
+    else:
+        out = {field: _like_year(f[field], _full_year(f[field]) - shift.years) for field in ("y", "y2") if field in f}
     return out

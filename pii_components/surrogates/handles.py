@@ -10,24 +10,23 @@ that are no part of a known name are replaced by a name: they may be one that we
 
 import os
 import re
-import tomllib
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
-from importlib import resources
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from ..names.letters import fold, has_sign, plain
 from ..names.link import nicknames_of
 from ..names.memo import per_batch
-from ..names.table import NameTable, Source
+from ..names.table import Source
 from .keys import pick
 from .numbers import other_number
 from .person_names import Named
-from .style import fill, in_case, other_chars, other_shape, word_list, words
+from .style import fill, in_case, other_chars, other_shape, resource, word_list, words
 from .values import Context
 
 _LETTERS = re.compile(r"[^\W\d_]+")
+_WORDS = re.compile(r"[^\W_]+|[\W_]+")
 _RUNS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 
 
@@ -41,15 +40,12 @@ class Piece(NamedTuple):
 
 
 class Stem(NamedTuple):
-    """A word of a person for handles: its letters, what they become, its place, its nicknames; `signs` of which one stands in a
-    run that holds more of the word than its initial.
-    """
+    """A word of a person for handles: its letters, what they become, its place, its nicknames."""
 
     old: str
     new: str
     place: int
     nicks: tuple[str, ...]
-    signs: tuple[str, ...]
 
 
 def letters(word: str) -> str:
@@ -90,48 +86,46 @@ def surrogate_handle(handle: str, context: Context, attempt: int = 0) -> str:
     """A handle for somebody else, with as many runs of letters and digits, the same separators and case. The person whose name
     it holds lends the surrogate; letters that are nobody's name become a name of the table.
     """
-    people, table = People.of(context.people), context.table
-    runs = _RUNS.findall(handle)
-    owner = _owner(handle, people)
-    avoid = people.words
+    people = People.of(context.people)
+    owner = owner_of(handle, people)
     rng = context.chance.rng("HANDLE", fold(handle), attempt=attempt)
     # A handle of such words only is somebody's all the same.
     harmless = words("handle_words")
-    common = any(run[0].isalpha() and run.lower() not in harmless for run in runs)
-    out = []
-    for i, run in enumerate(runs):
-        if run.isdecimal():
-            out.append(_number(run, rng))
-        elif run[0].isalpha():
-            mixed = _is_code(runs, i)
-            small = letters(run)
-            pieces = people.pieces(small, owner) if owner >= 0 else ()
-            if mixed or (not pieces and len(small) != len(run)):
-                new = other_chars(run, rng)
-            elif pieces:
-                out.append(_join(run, pieces, rng, table, avoid))
-                continue
-            elif common and run.lower() in harmless:
-                new = run.lower()
+    common = any(run[0].isalpha() and run.lower() not in harmless for run in _LETTERS.findall(handle))
+    out, numbered = [], False
+    for word in _WORDS.findall(handle):
+        runs = _RUNS.findall(word)
+        # Something like "4f2a9c": digits on both sides, several changes in a word.
+        is_code = len(runs) > 2 and sum(len(run) for run in runs if run.isdecimal()) > 1
+        for run in runs:
+            if not run[0].isalnum():
+                new = run
+            elif run.isdecimal():
+                new, numbered = _number(run, rng), True
             else:
-                new = _unknown(small, rng, table, avoid)
-            out.append(in_case(run, new))
-        else:
-            out.append(run)
-    if attempt and owner >= 0 and not any(run.isdecimal() for run in runs):
+                small = letters(run)
+                if is_code:
+                    new = other_chars(run, rng)
+                elif owner >= 0 and (pieces := people.pieces(small, owner)):
+                    new = _join(run, pieces, context, rng)
+                elif len(small) != len(run):
+                    new = other_chars(run, rng)
+                elif common and run.lower() in harmless:
+                    new = run.lower()
+                else:
+                    new = _unknown(small, context, rng)
+                new = in_case(run, new)
+            out.append(new)
+    if attempt and owner >= 0 and not numbered:
         # Brothers whose surrogates share an initial, two schools that become one: as such sites do, add a number.
         out.append(str(10 + int(rng.random() * 90)))
     return "".join(out)
 
 
-def owner_of(handle: str, people: Sequence[Named]) -> Named | None:
-    """The person whose name explains most of a handle; None if it holds nobody's."""
-    found = _owner(handle, People.of(people))
-    return people[found] if found >= 0 else None
-
-
-def _owner(handle: str, people: People) -> int:
+def owner_of(handle: str, people: Sequence[Named]) -> int:
+    """The place of the person whose name explains most of a handle; -1 if it holds nobody's."""
     best, found = 0, -1
+    people = People.of(people)
     harmless = words("handle_words")
     runs = [(len(run), letters(run)) for run in _LETTERS.findall(handle) if run.lower() not in harmless]
     total = sum([length for length, _ in runs])
@@ -154,26 +148,24 @@ def _stems(named: Named) -> list[Stem]:
     for i, (word, surrogate) in enumerate(zip(named.person.words, named.surrogates, strict=True)):
         old, new = letters(word), letters(surrogate or "")
         if old and new:
-            nicks = nicknames_of(word)
-            found.append(Stem(old, new, i, nicks, (old[:3], *nicks) if len(old) > 1 else nicks))
+            found.append(Stem(old, new, i, nicknames_of(word)))
     return found
 
 
-def _forms(run: str, stems: Sequence[Stem]) -> list[tuple[str, str, int, int]]:
+def _forms(run: str, stems: Sequence[Stem]) -> Iterator[tuple[str, str, int, int]]:
     """How a person's words stand in a run of letters, if they do: letters, what they become, which word, how sure."""
-    forms = []
-    for old, new, i, nicks, _ in stems:
-        if old[0] in run:
-            # Where not even the first letters are, nothing longer is.
-            if old[:3] in run and len(old) > 1:
-                if old in run:
-                    forms.append((old, new, i, 4 * len(old)))
-                forms += [(old[:n], new[:n], i, 3 * n) for n in range(len(old) - 1, 2, -1) if old[:n] in run]
-            forms.append((old[0], new[0], i, 1))
+    for old, new, i, nicks in stems:
+        # Where not even the first letters are, nothing longer is.
+        if len(old) > 1 and old[:3] in run:
+            if old in run:
+                yield old, new, i, 4 * len(old)
+            for n in range(len(old) - 1, 2, -1):
+                if old[:n] in run:
+                    yield old[:n], new[:n], i, 3 * n
+        yield old[0], new[0], i, 1
         for nick in nicks:
             if nick in run:
-                forms.append((nick, new, i, 4 * len(nick)))
-    return forms
+                yield nick, new, i, 4 * len(nick)
 
 
 def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
@@ -182,72 +174,66 @@ def _segment(run: str, stems: Sequence[Stem], size: int) -> tuple[Piece, ...]:
     """
     if not run or len(run) > 40:
         return ()
-    shown = [stem for stem in stems if any([sign in run for sign in stem.signs])]
+    # Words of which more than the initial may stand in it.
+    shown = [stem for stem in stems if stem.old[:3] in run or any([nick in run for nick in stem.nicks])]
     if not shown and len(run) > size:
         # Most people have nothing to do with it.
         return ()
     if len(shown) == 1 and shown[0].old == run and len(run) > 1:
         # Initials of other words, or a part of this one, never weigh as much.
         return (Piece(0, len(run), shown[0].new, 4 * len(run)),)
-    forms = _forms(run, stems)
-    if not forms:
-        return ()
-    # Where forms begin, and the next such place behind each letter.
+    # Where forms begin, and the next such place from each letter on.
     here: dict[int, list[tuple[str, str, int, int]]] = {}
-    for form in forms:
+    for form in _forms(run, stems):
         start = run.find(form[0])
         while start >= 0:
             here.setdefault(start, []).append(form)
             start = run.find(form[0], start + 1)
-    after = [len(run)] * (len(run) + 1)
+    next_at = [len(run)] * (len(run) + 1)
     for start in range(len(run) - 1, -1, -1):
-        after[start] = start if start in here else after[start + 1]
-    seen: dict[tuple[int, int], tuple[int, tuple[Piece, ...]]] = {}
+        next_at[start] = start if start in here else next_at[start + 1]
 
+    @cache
     def best(start: int, used: int) -> tuple[int, tuple[Piece, ...]]:
         # Letters that are no part of a name cost three each.
-        lost = 3 * (after[start] - start)
-        start = after[start]
-        if start == len(run):
-            return -lost, ()
-        found = seen.get((start, used))
-        if found is None:
-            score, rest = best(start + 1, used)
-            found = (score - 3, rest)
-            for old, new, i, weight in here[start]:
-                if not used >> i & 1:
-                    score, rest = best(start + len(old), used | 1 << i)
-                    if score + weight > found[0]:
-                        found = (score + weight, (Piece(start, start + len(old), new, weight), *rest))
-            seen[start, used] = found
-        return found[0] - lost, found[1]
+        begin = next_at[start]
+        if begin == len(run):
+            return 3 * (start - begin), ()
+        score, pieces = best(begin + 1, used)
+        score -= 3
+        for old, new, i, weight in here[begin]:
+            if not used >> i & 1:
+                rest, behind = best(begin + len(old), used | 1 << i)
+                if rest + weight > score:
+                    score, pieces = rest + weight, (Piece(begin, begin + len(old), new, weight), *behind)
+        return score + 3 * (start - begin), pieces
 
     pieces = best(0, 0)[1]
     whole = sum([p.end - p.start for p in pieces]) == len(run)
     return pieces if whole or any([p.weight > 8 for p in pieces]) else ()
 
 
-def _join(run: str, pieces: Sequence[Piece], rng: Source, table: NameTable, avoid: Collection[str]) -> str:
+def _join(run: str, pieces: Sequence[Piece], context: Context, rng: Source) -> str:
+    """The letters of the pieces, in the case of the run; what stands between them is replaced too, but for common words."""
     out, last = "", 0
     for piece in [*pieces, Piece(len(run), len(run), "", 0)]:
         between = run[last : piece.start]
         kept = between.lower() in words("handle_words")
-        out += between if kept else in_case(between, _unknown(between.lower(), rng, table, avoid))
+        out += between if kept else in_case(between, _unknown(between.lower(), context, rng))
         out += in_case(run[piece.start : piece.end], piece.new)
         last = piece.end
-    # Initials in capitals look like words in capitals, one letter at a time.
-    return out.upper() if len(run) > 1 and run.isupper() else out
+    return out
 
 
-def _unknown(run: str, rng: Source, table: NameTable, avoid: Collection[str]) -> str:
+def _unknown(run: str, context: Context, rng: Source) -> str:
     """Letters for a run that is nobody's name: single ones if short, else a name of about its length."""
     if len(run) < 4:
         return other_chars(run, rng)
+    table, originals = context.table, People.of(context.people).words
     given = table.is_given(run)
-    gender = (table.gender(run) or "") if given else ""
-    pool = table.pool(given=given, gender=gender)
+    pool = table.pool(given=given, gender=(table.gender(run) or "") if given else "")
     options = [letters(name) for name in pool.draw_some(rng, 8)]
-    fit = [o for o in options if o and o[0] != run[0] and o not in run and run not in o and o not in avoid]
+    fit = [o for o in options if o and o[0] != run[0] and o not in run and run not in o and o not in originals]
     if not fit:
         return other_chars(run, rng)
     # The options are drawn already: more words for a long run must not be originals either.
@@ -263,29 +249,26 @@ def _number(run: str, rng: Source) -> str:
     return other_chars(run, rng, first=True)
 
 
-def _is_code(runs: Sequence[str], i: int) -> bool:
-    """Whether letters stand in something like "4f2a9c": digits on both sides, several changes in a word."""
-    start, end = i, i
-    while start > 0 and runs[start - 1].isalnum():
-        start -= 1
-    while end + 1 < len(runs) and runs[end + 1].isalnum():
-        end += 1
-    return end - start >= 2 and sum(len(r) for r in runs[start : end + 1] if r.isdecimal()) > 1
+def surrogate_username(value: str, context: Context, attempt: int = 0) -> str | None:
+    """RETURNS (str | None): A user name in the same pattern; None if there is no letter or digit in it."""
+    if not has_sign(value):
+        return None
+    lead = len(value) - len(value.lstrip("@＠ "))
+    return value[:lead] + surrogate_handle(value[lead:], context, attempt)
 
 
 # E-mail addresses: the handle of the surrogate name at a domain that belongs to nobody.
-AT = re.compile(r"@|＠|\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|\s+at\s+|\s+@\s*", re.IGNORECASE)
-DOT = re.compile(r"\s*[\[({<]\s*(?:dot|\.)\s*[\])}>]\s*|\s+dot\s+|[.．]", re.IGNORECASE)
-_PREFIX = re.compile(r"^(?:mailto:|e-?mail:)\s*", re.IGNORECASE)
+_AT = re.compile(r"@|＠|\s*[\[({<]\s*(?:at|@)\s*[\])}>]\s*|\s+at\s+|\s+@\s*", re.IGNORECASE)
+_DOT = re.compile(r"\s*[\[({<]\s*(?:dot|\.)\s*[\])}>]\s*|\s+dot\s+|[.．]", re.IGNORECASE)
+_PREFIX = re.compile(r"(?:(?:mailto:|e-?mail:)\s*)?", re.IGNORECASE)
 
 
 def surrogate_email(value: str, context: Context, attempt: int = 0) -> str | None:
     """An address in the same pattern, also with "at" and "dot" spelled out. RETURNS (str | None): None if there is no handle in
     it.
     """
-    prefix = _PREFIX.match(value)
-    start = prefix.end() if prefix else 0
-    at = AT.search(value, start)
+    start = _PREFIX.match(value).end()  # type: ignore[union-attr]
+    at = _AT.search(value, start)
     local = value[start : at.start()] if at else value[start:]
     if not has_sign(local):
         return None
@@ -297,26 +280,22 @@ def surrogate_domain(domain: str, context: Context) -> str:
     """A domain of the same kind (school, free mail, organisation, other) with the separators of the original; if
     `context.reserved`, one that nobody can own (RFC 2606).
     """
-    dot = DOT.search(domain)
-    names = [p.strip().lower() for p in DOT.split(domain) if p]
+    dot = _DOT.search(domain)
+    names = [p.strip().lower() for p in _DOT.split(domain) if p]
     if not names:
         return domain
     school = (
         "edu" in names[-2:] or "ac" in names[-2:-1] or "k12" in names or any(n.startswith(("uni", "college")) for n in names)
     )
-    free = any(n in words("free_mail") for n in names[:-1]) and not school
-    if not context.reserved and free:
+    if not context.reserved and not school and not words("free_mail").isdisjoint(names[:-1]):
         return domain
     ending = "edu" if school else names[-1] if names[-1] in ("org", "net") else "com"
-    if context.reserved:
-        new = ["example", ending]
-    else:
+    new = ["example", ending]
+    if not context.reserved:
         rng = context.chance.rng("DOMAIN", ".".join(letters(n) for n in names))
-        second_level = names[-2:-1] in (["ac"], ["edu"], ["co"])
         made_up = pick(rng, word_list("domain_starts")) + pick(rng, word_list("domain_ends"))
-        new = [made_up, *(names[-2:] if second_level else [ending])]
-    upper = len(domain) > 1 and domain.isupper()
-    return (dot.group() if dot else ".").join(p.upper() if upper else p for p in new)
+        new = [made_up, *(names[-2:] if names[-2:-1] in (["ac"], ["edu"], ["co"]) else [ending])]
+    return (dot.group() if dot else ".").join(p.upper() if len(domain) > 1 and domain.isupper() else p for p in new)
 
 
 # Which parts of a social site's address say who somebody is: rules as data, resources/surrogates/sites.toml.
@@ -326,21 +305,19 @@ WORD, HANDLE, ID, TEXT = ("word", "handle", "id", "text")
 class Site(NamedTuple):
     """A site: its patterns of paths, its own words, with what codes begin, and the scheme of a number with a check digit."""
 
-    name: str
     patterns: tuple[tuple[str, ...], ...]
     keep: frozenset[str]
-    leads: tuple[str, ...] = ()
-    check: str = ""
+    leads: tuple[str, ...]
+    check: str
 
 
 @cache
 def _sites() -> dict[str, Site]:
-    file = resources.files("pii_components") / "resources" / "surrogates" / "sites.toml"
     found = {}
-    for name, row in tomllib.loads(file.read_text(encoding="utf8")).items():
+    for row in resource("sites").values():
         patterns = tuple(tuple(path.split("/")) for path in row["paths"])
-        keep = frozenset(row.get("keep", "").lower().split())
-        site = Site(name, patterns, keep, tuple(row.get("leads", "").split()), row.get("check", ""))
+        keep, leads = row.get("keep", "").lower().split(), row.get("leads", "").split()
+        site = Site(patterns, frozenset(keep), tuple(leads), row.get("check", ""))
         found.update(dict.fromkeys(row["hosts"].split(), site))
     return found
 
@@ -350,10 +327,6 @@ def site_of(host: str) -> Site | None:
     """The rules of a host in lower case, or of what it is a subdomain of."""
     labels = host.split(".")
     return next((site for i in range(len(labels) - 1) if (site := _sites().get(".".join(labels[i:])))), None)
-
-
-def site_names() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(site.name for site in _sites().values()))
 
 
 def read_path(site: Site, steps: list[str]) -> list[str]:
@@ -377,8 +350,9 @@ _URL = re.compile(
 )
 _NUMBERS = re.compile(r"[\d.]+|\[.*\]")
 _CHANNEL = re.compile(r"UC[\w-]{20,}")
-_RUNS_URL = re.compile(r"[A-Za-z]+|\d+")
+_RUNS_ASCII = re.compile(r"[A-Za-z]+|\d+")
 _CODE = re.compile(r"(?=.*\d)(?=.*[A-Za-z])[\w-]{6,}|\d{5,}|[A-Za-z0-9_-]{20,}")
+_PAGES = (".html", ".htm", ".php", ".pdf", ".aspx")
 
 
 def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
@@ -393,75 +367,105 @@ def surrogate_url(value: str, context: Context, attempt: int = 0) -> str | None:
         return None
     scheme, user, host, port, path, query, fragment = match.groups("")
     rng = context.chance.rng("URL_PERSONAL", compact.casefold(), attempt=attempt)
-    site = site_of(host.lower())
-    user = surrogate_handle(user, context) if user else ""
-    host, known = _host(host, site, context, rng, attempt)
-    path = _path(path, site, context, rng, attempt)
-    query = _query(query, rng)
-    fragment = "#" + _segment_url(fragment[1:], context, rng, attempt) if fragment else ""
-    new = scheme + user + host + port + path + query + fragment
+    parts = _Parts(context, rng, attempt, site_of(host.lower()))
+    host, known = parts.host(host)
+    new = scheme + (surrogate_handle(user, context) if user else "") + host + port + parts.path(path) + parts.query(query)
+    new += "#" + parts.segment(fragment[1:]) if fragment else ""
     # A bare social site tells nothing, but what stays as it was must not look as if it had been replaced.
     return None if known and new == compact else new
 
 
-def _path(path: str, site: Site | None, context: Context, rng: Source, attempt: int) -> str:
-    steps = path.split("/")
-    if site is None:
-        return "/".join(_segment_url(s, context, rng, attempt) for s in steps)
-    named = [i for i, s in enumerate(steps) if s]
-    kinds = dict(zip(named, read_path(site, [unquote(steps[i]) for i in named]), strict=True))
-    return "/".join(_step(s, kinds.get(i, WORD), site, context, rng, attempt) for i, s in enumerate(steps))
+class _Parts(NamedTuple):
+    """Makes the parts of a web address. rng: For codes and numbers, drawn in the order of the address."""
 
+    context: Context
+    rng: Source
+    attempt: int
+    site: Site | None
 
-def _step(step: str, kind: str, site: Site, context: Context, rng: Source, attempt: int) -> str:
-    plain = unquote(step)
-    if kind == WORD or not has_sign(plain):
-        return step
-    if kind == ID and ":" not in plain:
-        code = "".join(ch for ch in plain if ch.isalnum())
-        if site.check and (made := other_number(code, rng, site.check) if code[:-1].isdecimal() else None):
-            return fill(plain, made)
-        lead = next((lead for lead in site.leads if plain.startswith(lead) and len(plain) > len(lead) + 8), "")
-        return _quoted(lead + other_shape(plain[len(lead) :], rng))
-    if kind == HANDLE and not _is_code_url(plain):
-        new = surrogate_handle(plain, context, attempt)
-        return new if plain == step else _quoted(new)
-    return _segment_url(step, context, rng, attempt, common=False)
+    def handle(self, text: str) -> str:
+        return surrogate_handle(text, self.context, self.attempt)
 
+    def host(self, host: str) -> tuple[str, bool]:
+        """The new host, and whether it is one that many people use."""
+        lower = host.lower()
+        if _NUMBERS.fullmatch(lower):
+            return f"192.0.2.{1 + int(self.rng.random() * 254)}", False
+        labels = lower.split(".")
+        ends = [".".join(labels[i:]) for i in range(len(labels) - 1)]
+        hosted = words("hosted_sites")
+        site = next((end for end in ends[1:] if end in hosted), "")
+        owner = lower.removesuffix("." + site) if site else ""
+        if owner not in ("", "www", "m"):
+            start = 4 if owner.startswith("www.") else 0
+            return lower[:start] + self.handle(host[start : len(owner)]) + host[len(owner) :], True
+        if self.site or not (words("social_sites") | hosted).isdisjoint(ends):
+            return host, True
+        return self._own_host(lower), False
 
-def _host(host: str, of: Site | None, context: Context, rng: Source, attempt: int) -> tuple[str, bool]:
-    """The new host, and whether it is one that many people use."""
-    lower = host.lower()
-    if _NUMBERS.fullmatch(lower):
-        return f"192.0.2.{1 + int(rng.random() * 254)}", False
-    labels = lower.split(".")
-    ends = [".".join(labels[i:]) for i in range(len(labels) - 1)]
-    hosted = words("hosted_sites")
-    site = next((end for end in ends[1:] if end in hosted), "")
-    owner = lower.removesuffix("." + site) if site else ""
-    if owner not in ("", "www", "m"):
-        lead = "www." if owner.startswith("www.") else ""
-        handle = surrogate_handle(host[len(lead) : len(owner)], context, attempt)
-        return lead + handle + host[len(owner) :], True
-    if of or not words("social_sites").isdisjoint(ends) or not words("hosted_sites").isdisjoint(ends):
-        return host, True
-    extracted = _extractor()(lower)
-    domain, suffix = extracted.domain, extracted.suffix
-    registered = f"{domain}.{suffix}" if suffix else domain
-    handle = surrogate_handle(domain, context, attempt) or "site"
-    lead = lower[: len(lower) - len(registered)]
-    if lead not in ("", "www.", "m.", "blog.", "portfolio."):
-        # "maria-lopez.some-school.edu": the person before the school.
-        steps = [step for step in lead.split(".") if owner_of(step, context.people)]
-        new = (surrogate_handle(step, context, attempt) for step in steps)
-        lead = ".".join([*new, ""]) if steps else "www."
-    if not context.reserved:
-        return f"{lead}{handle}.{suffix or 'com'}", False
-    if context.near:
-        # The shortest that nobody can own (RFC 2606).
-        return f"{lead}{handle}.example", False
-    ending = "edu" if "edu" in suffix.split(".") or suffix.startswith("ac.") else suffix if suffix in ("org", "net") else "com"
-    return f"{lead}{handle}.example.{ending}", False
+    def _own_host(self, host: str) -> str:
+        """A domain that is one person's or one school's."""
+        context, extracted = self.context, _extractor()(host)
+        domain, suffix = extracted.domain, extracted.suffix
+        handle = self.handle(domain) or "site"
+        lead = host[: len(host) - len(f"{domain}.{suffix}" if suffix else domain)]
+        if lead not in ("", "www.", "m.", "blog.", "portfolio."):
+            # "maria-lopez.some-school.edu": the person before the school.
+            new = [self.handle(step) for step in lead.split(".") if owner_of(step, context.people) >= 0]
+            lead = ".".join([*new, ""]) if new else "www."
+        if not context.reserved:
+            return f"{lead}{handle}.{suffix or 'com'}"
+        if context.near:
+            # The shortest that nobody can own (RFC 2606).
+            return f"{lead}{handle}.example"
+        school = "edu" in suffix.split(".") or suffix.startswith("ac.")
+        return f"{lead}{handle}.example.{'edu' if school else suffix if suffix in ('org', 'net') else 'com'}"
+
+    def path(self, path: str) -> str:
+        steps = path.split("/")
+        if self.site is None:
+            return "/".join(map(self.segment, steps))
+        kinds = iter(read_path(self.site, [unquote(step) for step in steps if step]))
+        return "/".join([self._step(step, next(kinds), self.site) if step else "" for step in steps])
+
+    def _step(self, step: str, kind: str, site: Site) -> str:
+        plain = unquote(step)
+        if kind == WORD or not has_sign(plain):
+            return step
+        if kind == ID and ":" not in plain:
+            code = "".join(ch for ch in plain if ch.isalnum())
+            if site.check and code[:-1].isdecimal() and (made := other_number(code, self.rng, site.check)):
+                return fill(plain, made)
+            lead = next((lead for lead in site.leads if plain.startswith(lead) and len(plain) > len(lead) + 8), "")
+            return _quoted(lead + other_shape(plain[len(lead) :], self.rng))
+        if kind == HANDLE and not _is_code(plain):
+            new = self.handle(plain)
+            return new if plain == step else _quoted(new)
+        return self.segment(step, common=False)
+
+    def segment(self, segment: str, *, common: bool = True) -> str:
+        """One step of a path: a new code for a code, else a new handle. common: Whether common words stay."""
+        plain = unquote(segment)
+        if not has_sign(plain) or (common and plain.lower() in words("path_words")):
+            return segment
+        if ":" in segment:
+            return ":".join(map(self.segment, segment.split(":")))
+        if _is_code(plain):
+            # A channel's code begins with UC: a fact about the site.
+            lead = "UC" if _CHANNEL.fullmatch(plain) else ""
+            return lead + other_shape(plain[len(lead) :], self.rng)
+        new = self.handle(plain)
+        if plain.lower().endswith(_PAGES):
+            new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
+        return new if plain == segment else _quoted(new)
+
+    def query(self, query: str) -> str:
+        """The query with its keys kept and all values changed."""
+        out = query[:1]
+        for part in re.split(r"([&;])", query[1:]):
+            key, equals, value = part.partition("=")
+            out += key + equals + other_shape(value, self.rng) if equals else other_shape(part, self.rng)
+        return out
 
 
 @cache
@@ -477,46 +481,12 @@ def _quoted(step: str) -> str:
     return quote(step, safe="@-._~+!$&'()*,;=:")
 
 
-def _segment_url(segment: str, context: Context, rng: Source, attempt: int, *, common: bool = True) -> str:
-    """One step of a path: a new code for a code, else a new handle. common: Whether common words stay."""
-    plain = unquote(segment)
-    if not has_sign(plain) or (common and plain.lower() in words("path_words")):
-        return segment
-    if ":" in plain:
-        return ":".join(_segment_url(part, context, rng, attempt) for part in segment.split(":"))
-    if _is_code_url(plain):
-        # A channel's code begins with UC: a fact about the site.
-        lead = "UC" if _CHANNEL.fullmatch(plain) else ""
-        return lead + other_shape(plain[len(lead) :], rng)
-    new = surrogate_handle(plain, context, attempt)
-    if plain.lower().endswith((".html", ".htm", ".php", ".pdf", ".aspx")):
-        new = new.rpartition(".")[0] + "." + plain.rpartition(".")[2]
-    return new if plain == segment else _quoted(new)
-
-
-def _is_code_url(text: str) -> bool:
+def _is_code(text: str) -> bool:
     """Whether a step of a path is a code ("4f2a9c", "dQw4w9WgXcQ") rather than a handle ("maria-lopez-99")."""
     if not _CODE.fullmatch(text):
         return False
     if text == text.lower() and any([len(word) > 2 and word.isalpha() for word in text.replace("_", "-").split("-")]):
         return False
-    runs = _RUNS_URL.findall(text)
+    runs = len(_RUNS_ASCII.findall(text))
     switches = sum(1 for a, b in zip(text, text[1:], strict=False) if a.islower() and b.isupper())
-    return text.isdigit() or len(runs) >= 4 or (switches >= 2 and len(runs) >= 2) or (len(text) >= 20 and not text.islower())
-
-
-def _query(query: str, rng: Source) -> str:
-    """The query with its keys kept and all values changed."""
-    out = query[:1]
-    for part in re.split(r"([&;])", query[1:]):
-        key, equals, value = part.partition("=")
-        out += key + equals + other_shape(value, rng) if equals else other_shape(part, rng)
-    return out
-
-
-def surrogate_username(value: str, context: Context, attempt: int = 0) -> str | None:
-    """RETURNS (str | None): A user name in the same pattern; None if there is no letter or digit in it."""
-    if not has_sign(value):
-        return None
-    lead = len(value) - len(value.lstrip("@＠ "))
-    return value[:lead] + surrogate_handle(value[lead:], context, attempt)
+    return text.isdigit() or runs >= 4 or (switches >= 2 and runs >= 2) or (len(text) >= 20 and not text.islower())

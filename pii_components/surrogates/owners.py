@@ -105,14 +105,9 @@ def _by_name(value: str, label: str, people: Sequence[tuple[Named, str]]) -> str
         [value.partition("@")[0]] if label == EMAIL else re.split(r"[/?#&=:.]+", value) if label == URL_PERSONAL else [value]
     )
     students, everybody = People(named for named, role in people if role == STUDENT), People(named for named, _ in people)
-    for step in steps:
-        if owner_of(step, students) is not None:
-            return STUDENT
-    for step in steps:
-        owner = owner_of(step, everybody)
-        if owner is not None:
-            return next(role for named, role in people if named is owner)
-    return ""
+    if any(owner_of(step, students) >= 0 for step in steps):
+        return STUDENT
+    return next((people[owner][1] for step in steps if (owner := owner_of(step, everybody)) >= 0), "")
 
 
 def _by_place(text: str, spans: Sequence[tuple[int, int, str]], roles: Sequence[str], i: int) -> str:

@@ -339,9 +339,7 @@ def fixed_value(
         return profiles.pseudonym(label, chance.token(label, canonical(old)))
     if isinstance(value, list):
         return value[number - 1]
-    owner = owner_of(old, named) if label == EMAIL else None
-    place = next((i for i, someone in enumerate(named) if someone is owner), -1)
-    if place in fixed and "@" in value:
+    if label == EMAIL and "@" in value and (owner := owner_of(old, named)) in fixed:
         # "samdoe@uni.edu" is the writer's; the others get addresses of the same form.
-        return letters(fixed[place]) + "@" + value.partition("@")[2]
+        return letters(fixed[owner]) + "@" + value.partition("@")[2]
     return value

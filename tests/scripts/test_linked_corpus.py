@@ -62,7 +62,9 @@ def test_forms(names, form, text):
 
 @pytest.mark.parametrize(("word", "wrong"), [("Whitcombe", "Whitcobme"), ("Lopez", ""), ("Otto", "")])
 def test_slip(word, wrong):
-    assert linked_corpus.slip(word) == wrong or (wrong and sorted(linked_corpus.slip(word)) == sorted(word) and linked_corpus.slip(word) != word)
+    assert linked_corpus.slip(word) == wrong or (
+        wrong and sorted(linked_corpus.slip(word)) == sorted(word) and linked_corpus.slip(word) != word
+    )
 
 
 def broken(change) -> set[str]:
@@ -70,7 +72,9 @@ def broken(change) -> set[str]:
     links = linked_corpus.Links()
     for number, essay in enumerate(linked_corpus.linked_essays(20, seed=5)):
         replacements = linked_corpus.hide(essay, CRAPII, Chance(linked_corpus.KEY, f"document:{number}"))
-        linked_corpus.check_essay(number, essay, [change(essay, m, r) for m, r in zip(essay.mentions, replacements, strict=True)], links)
+        linked_corpus.check_essay(
+            number, essay, [change(essay, m, r) for m, r in zip(essay.mentions, replacements, strict=True)], links
+        )
     return {what for _, what in links.broken}
 
 
