@@ -16,6 +16,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, Ragged, Shim
 from thinc.types import Floats2d
 
+from .. import keep_offline
 from ..errors import Errors, PiiError
 
 
@@ -53,6 +54,7 @@ class OnnxShim(Shim):
         if self._session is None or self._process != os.getpid():
             if not self.graph:
                 raise PiiError(Errors.E109)
+            keep_offline()
             try:
                 import onnxruntime
             except ImportError as err:

@@ -9,7 +9,6 @@
 Presidio drops keys of a YAML file that it does not know; here an unknown option is an error.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -19,6 +18,7 @@ from typing import Any
 
 import srsly
 
+from .. import keep_offline
 from ..errors import Errors, PiiError
 from ..labels import ID_NUM, LABELS, OTHER, PRESIDIO_ENTITIES
 
@@ -74,12 +74,6 @@ def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
     if entity in LABELS:
         return entity
     return LABEL_OF_ENTITY.get(entity) or (ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else OTHER)
-
-
-def keep_offline() -> None:
-    """Call before Presidio is imported: its recognizer of e-mail addresses brings tldextract, which fetches its list when it is first
-    used, unless this is set before its import. A list of one's own is left alone."""
-    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
 
 
 def presidio_needed(what: str, *, package: str = "presidio_analyzer") -> None:
