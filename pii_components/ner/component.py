@@ -26,6 +26,7 @@ from ..labels import LABELS
 from ..names.memo import forget
 from ..spans import SPANS_KEY, install_extensions, mark_given, with_given, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
+from .layers import encoded_data
 from .loss import targets, weighted_loss
 
 
@@ -171,7 +172,11 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         try:
             for doc, probs in zip(docs, scores, strict=True):
                 mark_given(doc, key)
-                found = decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds)
+                probs = self.model.ops.to_numpy(probs)
+                if unread := encoded_data(doc):
+                    probs = probs.copy()
+                    probs[unread, 1:] = 0
+                found = decode(doc, probs, self.labels, thresholds)
                 write_spans(doc, with_given(doc, found, key), key)
                 doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
         finally:

@@ -77,8 +77,11 @@ class OnnxShim(Shim):
         threads = min(self.cfg["threads"] or threads_at_hand(), len(windows))
         if threads < 2:
             return [one(ids) for ids in windows]
-        with ThreadPoolExecutor(threads) as pool:
+        pool = ThreadPoolExecutor(threads)
+        try:
             return list(pool.map(one, windows))
+        finally:
+            pool.shutdown(cancel_futures=True)  # a signal does not wait for the windows that have not begun
 
     def to_bytes(self) -> bytes:
         return self.graph
