@@ -9,6 +9,7 @@ Entry points register the components (factories.py). This module stays light: ev
 
 import os
 import sys
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from typing import Any
@@ -27,9 +28,7 @@ def keep_offline() -> None:
 
 
 def _install() -> None:
-    from .spans import install_extensions
-
-    install_extensions()
+    import_module(f"{__name__}.spans")  # it may be what is being imported
 
 
 class _WhenDocIsImported(MetaPathFinder):

@@ -84,8 +84,12 @@ assert doc.spans["pii"][0]._.pii_reason
 def test_a_docbin_is_read_in_a_fresh_process(nlp, tmp_path):
     DocBin(store_user_data=True, docs=[nlp(TEXT)]).to_disk(tmp_path / "docs.spacy")
     subprocess.run([sys.executable, "-c", READ, str(tmp_path / "docs.spacy")], check=True)
-    alone = "import pii_components; from spacy.tokens import Doc, Span; assert Doc.has_extension('deidentified') and Span.has_extension('pii_role')"
-    subprocess.run([sys.executable, "-c", alone], check=True)
+
+
+@pytest.mark.parametrize("module", ["pii_components", "pii_components.spans", "pii_components.factories"])
+def test_attributes_are_there_whatever_is_imported_first(module):
+    code = f"import {module}; from spacy.tokens import Doc, Span; assert Doc.has_extension('deidentified') and Span.has_extension('pii_role')"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 @pytest.mark.slow

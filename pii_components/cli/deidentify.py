@@ -310,11 +310,11 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
 
 @contextmanager
 def _signals(run: Run) -> Iterator[None]:
-    """Ctrl-C and a polite kill stop the run after the batch at hand; a second one stops it at once."""
+    """Ctrl-C and a polite kill stop the run when what is read is written; a second one stops it at once."""
 
     def handler(number: int, frame: FrameType | None) -> None:
-        run.stop()
         signal.signal(number, signal.default_int_handler)
+        run.stop()
 
     before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

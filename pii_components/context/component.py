@@ -31,7 +31,6 @@ from ..spans import (
     SPANS_KEY,
     Candidate,
     EntsFilter,
-    install_extensions,
     read_spans,
     with_given,
     write_ents,
@@ -72,7 +71,6 @@ class PiiContext(Configured, Pipe):
         roster: Sequence[str] | None = None,
         ents_filter: EntsFilter = prioritize_new_ents_filter,
     ) -> None:
-        install_extensions()
         self.name = name
         self.ents_filter = ents_filter
         given = [dict(cue) for cue in cues] if cues is not None else None
@@ -104,7 +102,6 @@ class PiiContext(Configured, Pipe):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Process a stream in batches, with the pipeline's error handler per batch."""
-        install_extensions()
         handle = self.get_error_handler()
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)

@@ -104,7 +104,7 @@ def is_lowercase_line(line: str) -> bool:
     """RETURNS (bool): Whether a line is in lower case throughout, the label of a speaker left out."""
     label = _LABEL.match(line)
     rest = line[label.end() :] if label else line
-    return rest == rest.lower() and any(islice(filter(str.islower, rest), 11, None))
+    return rest == rest.lower() and any(islice((c for c in rest if c.islower()), 11, None))
 
 
 def is_lead(before: str, after: str) -> bool:

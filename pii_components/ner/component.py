@@ -24,7 +24,7 @@ from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
 from ..names.memo import forget
-from ..spans import SPANS_KEY, install_extensions, mark_given, with_given, write_spans
+from ..spans import SPANS_KEY, mark_given, with_given, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
 from .layers import encoded_data
 from .loss import targets, weighted_loss
@@ -93,7 +93,6 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         for label, value in (class_weights or {}).items():
             if value <= 0:
                 raise PiiError(Errors.E104, label=label, value=value)
-        install_extensions()
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
         asked = {"thresholds": thresholds, "class_weights": class_weights, "spans_key": spans_key}
         self.configure(DEFAULTS, asked)

@@ -358,6 +358,7 @@ class Run:
     _since: float = 0.0
     _halfway: bool = False
     _asked_to_stop: bool = False
+    _reading: bool = False
 
     def go(self, *, resume: bool = False) -> None:
         """Process the input to its end, and put OUTPUT in its place.
@@ -397,12 +398,17 @@ class Run:
             self.labels.clear()
 
     def stop(self) -> None:
-        """Stop after the batch at hand; for a signal's handler."""
+        """For a signal's handler: stop at once while texts are read, since a batch can take minutes; else when the batch is written."""
         self._asked_to_stop = True
+        if self._reading:
+            raise KeyboardInterrupt
 
     def _process(self, batch: list[Record | Skip]) -> None:
         records = [item for item in batch if isinstance(item, Record)]
-        results = iter(self._into_vault(records, self.engine.results(records)))
+        self._reading = True
+        found = self.engine.results(records)
+        self._reading = False
+        results = iter(self._into_vault(records, found))
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)
             if isinstance(item, Record) and isinstance(result, Result):
