@@ -38,7 +38,7 @@ def serve(
     vault: str = Option("", help="Encrypted file that gets the way back, for /deanonymize."),
     vault_key_file: str = Option("", help="Key file of the vault [PII_EDU_VAULT_KEY, --key-file]."),
     return_cited: bool = Option(False, "--return-cited", help="Return cited people too, as CITED_PERSON."),
-    analyzer_conf_file: str = Option("", envvar="ANALYZER_CONF_FILE", help="Presidio's analyzer YAML, instead of --model; 'analyzer' ships."),
+    analyzer_conf_file: str = Option("", envvar="ANALYZER_CONF_FILE", help="Presidio's analyzer YAML, instead of --model."),
     nlp_conf_file: str = Option("", envvar="NLP_CONF_FILE", help="Its NLP engine YAML, if that is not in it."),
     recognizers: str = Option(
         "", envvar="RECOGNIZER_REGISTRY_CONF_FILE", help="Presidio's list of recognizers, with or without."
