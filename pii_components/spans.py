@@ -25,6 +25,8 @@ SPANS_KEY = "pii"
 PROPAGATION = "propagation"
 # Keys of the group's attributes: spans of others, [start, end, label] in tokens; and those of ours that are in doc.ents.
 GIVEN, ENTS = "given", "ents"
+# And the probability of being private, 0 to 1, from which a name is hidden.
+PROTECT_AT = "protect_at"
 BEGIN, OUTSIDE = 3, 2  # spaCy's numbers of B and O
 
 

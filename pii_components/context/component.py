@@ -28,6 +28,7 @@ from ..names.memo import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
 from ..spans import (
     PROPAGATION,
+    PROTECT_AT,
     SPANS_KEY,
     Candidate,
     EntsFilter,
@@ -118,6 +119,8 @@ class PiiContext(Configured, Pipe):
         for doc, cands in zip(docs, found, strict=True):
             key = self.cfg["spans_key"]
             write_spans(doc, with_given(doc, cands, key), key)
+            if self.classifier is not None:
+                doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
             write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
@@ -154,6 +157,9 @@ class PiiContext(Configured, Pipe):
                 found[n] = rows
         return found
 
+    def _protect_at(self, doc: Doc) -> float:
+        return self.settings.protect_at(doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED))
+
     def _by_evidence(self, seen: Examined) -> list[Candidate]:
         # CHARACTER only if anything tells of a story
         roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
@@ -166,7 +172,7 @@ class PiiContext(Configured, Pipe):
     def _by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
         if not seen.weighed:
             return []
-        least = self.settings.protect_at(doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED))
+        least = self._protect_at(doc)
         rows = seen.rows(read)
         masked = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
         adjusted = [
