@@ -12,7 +12,7 @@ the AGPL; it is imported here alone, comes with the extra `corpus` only, and no 
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -51,8 +51,9 @@ class FolderSource(Source):
 
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
-            self.done = number
-            yield self.read(number, self.files[number - 1])
+            self.done, name = number, self.files[number - 1]
+            item = self.read(number, name)
+            yield item if isinstance(item, Record) else replace(item, id=name)
 
     def read(self, number: int, name: str) -> Record | Skip:
         """One file; its id is its path in the folder."""
@@ -117,6 +118,7 @@ def open_source(
     path: Path,
     *,
     text_field: str = "",
+    more: Iterable[str] = (),
     id_field: str = "",
     encoding: str = "utf-8",
     drop: Iterable[str] = (),
@@ -124,8 +126,9 @@ def open_source(
 ) -> Source:
     """Open an input.
 
-    path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. encoding (str): Of
-    the file. drop (Iterable[str]): Columns or fields that are left out. data (bytes | None): The text, from standard input.
+    path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. more (Iterable[str]):
+    Columns of further texts, which are read as one with the first. encoding (str): Of the file. drop (Iterable[str]): Columns or
+    fields that are left out. data (bytes | None): The text, from standard input.
     RETURNS (Source): To be iterated over, once.
     RAISES (PiiError): E501 to E508, E521, if there is nothing to read.
     """
@@ -140,10 +143,10 @@ def open_source(
     if is_folder:
         return _open_folder(path, encoding)
     suffix = path.suffix.lower()
-    if suffix in TABLE_SUFFIXES:
-        return open_csv(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
-    if suffix in JSON_SUFFIXES:
-        return open_json(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
+    if suffix in (*TABLE_SUFFIXES, *JSON_SUFFIXES):
+        opener = open_csv if suffix in TABLE_SUFFIXES else open_json
+        columns = {"text_field": text_field, "id_field": id_field, "encoding": encoding}
+        return opener(path, **columns, more=tuple(more), drop=frozenset(drop))
     if suffix != ".txt":
         raise PiiError(Errors.E502, suffix=suffix or path.name)
     with open_binary(path) as file:

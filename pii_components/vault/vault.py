@@ -48,8 +48,9 @@ class Hidden:
 class Release:
     """A document and what it became.
 
-    id (str): Its name in the corpus. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have equal
-    surrogates: "document", "corpus", "thread:…". tokens (Mapping[str, Any] | None): From `pack_tokens`.
+    id (str): Its name in the corpus as released. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have
+    equal surrogates: "document", "corpus", "thread:…". tokens (Mapping[str, Any] | None): From `pack_tokens`. given (tuple[str, Any]
+    | None): Where `id` is a pseudonym, the column that it stands in, and what stood there.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Release:
     hidden: tuple[Hidden, ...] = ()
     scope: str = "document"
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
+    given: tuple[str, Any] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, doc: "Doc", *, id: str, scope: str = "document") -> "Release":
@@ -79,17 +81,20 @@ class Entry:
     original: str
     hidden: tuple[Hidden, ...] = ()
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
+    given: tuple[str, Any] | None = field(default=None, repr=False)
 
     def to_bytes(self) -> bytes:
         """JSON; equal entries give equal bytes."""
         rows = [[h.start, h.end, h.label, h.new, h.old] for h in self.hidden]
         data = {"id": self.id, "scope": self.scope, "released": self.released, "original": self.original, "hidden": rows}
-        return json.dumps({"document": data | ({"tokens": self.tokens} if self.tokens else {})}, sort_keys=True).encode("ascii")
+        more = {name: value for name, value in (("tokens", self.tokens), ("given", self.given)) if value}
+        return json.dumps({"document": data | more}, sort_keys=True).encode("ascii")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Entry":
         hidden = tuple(Hidden(*row) for row in data["hidden"])
-        return cls(data["id"], data["scope"], data["released"], data["original"], hidden, data.get("tokens"))
+        given = tuple(data["given"]) if "given" in data else None
+        return cls(data["id"], data["scope"], data["released"], data["original"], hidden, data.get("tokens"), given)
 
 
 def hide(old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]) -> tuple[Hidden, ...]:
@@ -270,7 +275,7 @@ class Vault:
         if not proved:
             raise PiiError(Errors.E470, document=self.documents + 1)
         digests = self.digest("released", release.new), self.digest("original", release.old)
-        added = self.adopt(Entry(release.id, release.scope, *digests, release.hidden, release.tokens))
+        added = self.adopt(Entry(release.id, release.scope, *digests, release.hidden, release.tokens, release.given))
         if added and sync:
             self.sync()
         return added

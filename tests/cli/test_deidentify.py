@@ -52,7 +52,9 @@ def test_folder(folder, pii_edu):
     assert found == ["a.txt", "report.json", "week 1/b.txt", "week 1/deep/c.TXT"]
     for name in ("a.txt", "week 1/b.txt", "week 1/deep/c.TXT"):
         check((folder / "clean" / name).read_bytes().decode())
-    assert report(folder / "clean/report.json")["skipped"] == {"count": 1, "records": [{"record": 4, "code": "E530"}]}
+    assert report(folder / "clean/report.json")["skipped"] == {
+        "count": 1, "records": [{"record": 4, "code": "E530", "file": "week 1/empty.txt"}],
+    }
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
@@ -137,7 +139,7 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
         csv.writer(file).writerows(rows)
     with open(folder / "essays.csv", "ab") as file:
         file.write(b"4,z,Ina \xff\n")
-    run = pii_edu("deidentify", "essays.csv", "--out", "clean.csv")
+    run = pii_edu("deidentify", "essays.csv", "--out", "clean.csv", "--keep", "writer")
     assert run.exit_code == 1
     found = report(folder / "report.json")
     spans = {(row["label"], row["role"], row["action"]): row["count"] for row in found["spans"]}
