@@ -325,8 +325,8 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     speed = f", {report.words / report.seconds:.0f} words per second" if report.seconds else ""
     common.say(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words{speed}")
     if report.renamed:
-        what = "file" if run.source.kind in ("folder", "txt") else "ID"
-        common.say(f"{report.renamed} documents have a pseudonym for the name of their {what}; --ids keep leaves it as it is")
+        what = "file name" if run.source.kind in ("folder", "txt") else "ID"
+        common.say(f"{report.renamed} documents have a pseudonym for their {what}; --ids keep leaves it as it is")
     if report.n_left_over:
         n = report.n_left_over
         common.say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")

@@ -15,7 +15,7 @@ from ..errors import Errors, PiiError
 from ..files.json_text import TOKEN_FIELDS, JsonBody
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
-from ..files.writers import Writer, open_writer, partial_path, renamed, value_of
+from ..files.writers import Writer, has_column, open_writer, partial_path, renamed
 from ..vault import maintenance as vault_tools
 from ..vault.vault import Entry, Vault, unpack_tokens
 from ..vault.vault import reidentify as restored
@@ -58,6 +58,8 @@ def reidentify(
         key = common.vault_key(place, key_file=key_file, ask=passphrase)
         try:
             with Vault.open(place, key) as book:
+                if not opened.id_field and has_column(opened, book.id_field):
+                    opened.id_field = book.id_field
                 if to_stdout:
                     record, old, _ = next(originals(opened, book))
                     write_stdout(record, old)
@@ -81,8 +83,6 @@ def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[
         old = restored(item.text, vault, id=item.id, number=item.number)
         entry = vault.find(item.text, id=item.id, document=item.number)
         fields = _fields(source, item, old, entry)
-        if entry.given is not None and not source.id_field and source.kind != "folder":  # equal texts have different IDs
-            entry = vault.find(item.text, id=str(value_of(item, source, entry.given[0])), document=item.number)
         yield renamed(item, source, *entry.given) if entry.given else item, old, fields
 
 

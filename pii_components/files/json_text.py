@@ -295,7 +295,7 @@ def open_json(
     return source
 
 
-def _first_fields(source: JsonSource, tries: int = 50) -> list[str]:
+def _first_fields(source: JsonSource, tries: int = 500) -> list[str]:
     """Names of the fields of the first objects, as far as they can be read, in order."""
     names: dict[str, None] = {}
     line = 0

@@ -355,18 +355,26 @@ def as_line(record: Record, source: Source) -> str:
 
 def check_column(source: Source, name: str, option: str) -> None:
     """Check that a source has a column. RAISES (PiiError): E651, if it has none at all; E652, if it has others."""
-    fields = source.header if isinstance(source, CsvSource) else [*source.text_fields, *source.others]
     if source.kind not in ("csv", "json", "jsonl"):
         raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind != "txt" else "a text")
-    if name not in fields:
-        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(fields))
+    if not has_column(source, name):
+        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(_columns(source)))
+
+
+def has_column(source: Source, name: str) -> bool:
+    """Whether a source has a column or field, as far as they are known."""
+    return source.kind in ("csv", "json", "jsonl") and name in _columns(source)
+
+
+def _columns(source: Source) -> list[str]:
+    return source.header if isinstance(source, CsvSource) else [*source.text_fields, *source.others]
 
 
 def value_of(record: Record, source: Source, name: str) -> Any:
     """What stands in a column of a record; None if nothing does."""
     if isinstance(record.body, JsonBody):
         return record.body.value(name)
-    return record.body[source.header.index(name)] if isinstance(source, CsvSource) and name in source.header else None
+    return record.body[source.header.index(name)] if isinstance(source, CsvSource) else None
 
 
 def renamed(record: Record, source: Source, name: str, value: Any) -> Record:

@@ -148,7 +148,7 @@ class Place(NamedTuple):
 class Vault:
     """An open vault; see `create` and `open`. Not for several threads at a time.
 
-    path (Path): The file. writing (bool): Whether documents can be added.
+    path (Path): The file. writing (bool): Whether documents can be added. id_field (str): The column in which IDs became pseudonyms.
     """
 
     def __init__(self, path: Path, file: BinaryIO, header: Header, chain: Chain, *, writing: bool) -> None:
@@ -156,6 +156,7 @@ class Vault:
         self.key_id = str(header.lock["key_id"])
         self.vault_id = str(header.lock["salt"])[:16]
         self.documents = 0
+        self.id_field = ""
         self.seals: list[str] = []
         self.sealed = False
         self._file, self._chain, self._end = file, chain, chain.start
@@ -386,6 +387,7 @@ class Vault:
     def _note(self, entry: Entry, place: Place) -> None:
         self._places.setdefault(entry.released, []).append(place)
         self._ids.add(entry.id)
+        self.id_field = entry.given[0] if entry.given else self.id_field
         self.documents += 1
         self.sealed = False
 
