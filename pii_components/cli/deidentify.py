@@ -117,8 +117,10 @@ def deidentify(
                 common.say(key.note, "dim")
             raise typer.Exit(common.DONE)
         opened = open_source(path, **reading)
-        for name in (*(keep or ()), *(drop or ())) if opened.kind in ("csv", "folder", "txt") else ():
-            check_column(opened, name, "--keep" if name in (keep or ()) else "--drop")
+        spoken_of = {"--text-column": text_fields, "--id-column": [id_field] if id_field else None, "--keep": keep, "--drop": drop}
+        for option, name in ((option, name) for option, names in spoken_of.items() for name in names or ()):
+            if opened.kind not in ("json", "jsonl"):  # there, a field may come later
+                check_column(opened, name, option)
         naming = Ids(opened, key.secret, ids)
         _check_needed(ids == PSEUDONYM and opened.kind not in ("folder", "txt"), "--ids pseudonym", opened.id_field, "--id-column")
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})

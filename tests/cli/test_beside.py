@@ -185,7 +185,8 @@ def test_texts_of_a_record_are_told_apart_or_skipped(folder, pii_edu):
 
 @pytest.mark.parametrize(("args", "code"), [
     (["in.csv", "--keep", "no"], "E652"), (["in", "--keep", "no"], "E651"), (["in.csv", "--ids", "no"], "E519"),
-    (["in.csv", "--ids", "pseudonym"], "E473"),
+    (["in.csv", "--ids", "pseudonym"], "E473"), (["in", "--drop", "no"], "E651"), (["in", "--text-column", "no"], "E651"),
+    (["in/a.txt", "--id-column", "no"], "E651"), (["in.csv", "--text-column", "essay", "--text-column", "no"], "E505"),
 ])
 def test_what_was_asked_and_cannot_be_done_has_a_code(folder, pii_edu, args, code):
     put(folder / "in.csv", table(1))
