@@ -138,6 +138,13 @@ class Errors(metaclass=_Codes):
     E539 = "--resume needs the key of the interrupted run; give --key-file or the environment variable that you used."
     E540 = "Use one of --overwrite and --resume, not both."
     E541 = "'{path}' exists already; choose another name, or see whether the command has --overwrite."
+    E542 = "'{path}' is being written by another run; wait until that one has ended, or give another --out."
+    E543 = (
+        "These columns would be released in clear: {columns}. Name each of them with --text-column (to have it de-identified), --drop "
+        "(to leave it out) or --keep (to release it as it is); the one of --id-column goes with --ids pseudonym, too."
+    )
+    E544 = "Record {number} holds {what} in column '{column}', which looked harmless before; use --text-column, --drop or --keep for it."
+    E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."
