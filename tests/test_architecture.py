@@ -1,6 +1,7 @@
 """docs/architecture.md names files and functions that are there, and every room of the package."""
 
 import re
+from configparser import ConfigParser
 from pathlib import Path
 
 import pytest
@@ -22,3 +23,16 @@ def test_every_room_stands_in_the_drawing():
     drawing = PAGE.read_text("utf8").split("```")[1]
     rooms = {path.parent.name for path in (ROOT / "pii_components").glob("*/__init__.py")}
     assert rooms == set(re.findall(r"^  (\w+) ─", drawing, re.MULTILINE)) - {"root"}
+
+
+def test_each_package_that_is_installed_is_imported_where_the_page_says():
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg", "utf8")
+    core = {re.split(r"[><=]", line)[0] for line in config["options"]["install_requires"].split()}
+    table = PAGE.read_text("utf8").partition("## What it needs")[2]
+    rows = re.findall(r"^\| ([a-z\d, -]+) \| (.+?) \|", table, re.MULTILINE)
+    named = {package: re.findall(r"`(.+?)`", files) for packages, files in rows[1:] for package in packages.split(", ")}
+    assert set(named) == core
+    for package, files in named.items():
+        imports = re.compile(rf"^\s*(?:import|from) {package.replace('-', '_')}\b", re.MULTILINE)
+        assert any(imports.search((ROOT / "pii_components" / file).read_text("utf8")) for file in files), package

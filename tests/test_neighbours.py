@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import spacy
@@ -118,3 +119,10 @@ def test_a_blank_pipeline_imports_nothing_heavy_for_our_sake():
     run = subprocess.run([sys.executable, "-c", IMPORTED], capture_output=True, text=True, check=True)
     others, ours = run.stdout.split("\n")[:2]
     assert not others and len(ours.split()) < 12
+
+
+@pytest.mark.slow
+def test_a_users_script_runs():
+    script = Path(__file__).with_name("user_script.py")
+    ran = subprocess.run([sys.executable, "-W", "ignore", str(script)], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("NAME_STUDENT 0.") and not ran.stderr
