@@ -20,12 +20,14 @@ from spacy import util
 from spacy.pipeline.pipe import Pipe
 from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import minibatch
 
 from ..config import Configured
 from ..labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
 from ..names.memo import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
+from ..ner.scorer import score_ents
 from ..spans import (
     PROPAGATION,
     SPANS_KEY,
@@ -123,6 +125,10 @@ class PiiContext(Configured, Pipe):
             write_spans(doc, with_given(doc, cands, key), key)
             write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
 
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """RETURNS (dict[str, Any]): See `score_ents`."""
+        return score_ents(examples, KEPT.__contains__, spans_key=self.cfg["spans_key"])
+
     def find_spans(self, doc: Doc) -> list[Candidate]:
         return self.find_all([doc])[0]
 
@@ -169,7 +175,8 @@ class PiiContext(Configured, Pipe):
     def _by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
         if not seen.weighed:
             return []
-        least = self.settings.protect_at(doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED))
+        attrs = getattr(doc.spans.get(self.cfg["spans_key"]), "attrs", {})
+        least = self.settings.protect_at(attrs.get(OPERATING_POINT, BALANCED))
         rows = seen.rows(read)
         masked = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
         adjusted = [
