@@ -25,6 +25,7 @@ from spacy.util import minibatch
 
 from ..config import Configured
 from ..labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
+from ..names.edges import write_whole
 from ..names.memo import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
 from ..ner.scorer import score_ents
@@ -122,7 +123,8 @@ class PiiContext(Configured, Pipe):
     def set_annotations(self, docs: Iterable[Doc], found: Iterable[list[Candidate]]) -> None:
         for doc, cands in zip(docs, found, strict=True):
             key = self.cfg["spans_key"]
-            write_spans(doc, with_given(doc, cands, key), key)
+            write = write_spans if self.has_our_tokens(doc) else write_whole
+            write(doc, with_given(doc, cands, key), key)
             write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from thinc.types import Floats2d
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
+from ..names.edges import write_whole
 from ..names.memo import forget
 from ..spans import SPANS_KEY, install_extensions, mark_given, with_given, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
@@ -149,7 +150,8 @@ class PiiTokenClassifier(Configured, TrainablePipe):
             for doc, probs in zip(docs, scores, strict=True):
                 mark_given(doc, key)
                 found = decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds)
-                write_spans(doc, with_given(doc, found, key), key)
+                write = write_spans if self.has_our_tokens(doc) else write_whole
+                write(doc, with_given(doc, found, key), key)
                 doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
         finally:
             forget()
