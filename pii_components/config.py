@@ -10,15 +10,22 @@ means "as saved, else the default".
 """
 
 import json
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
+from spacy.attrs import SHAPE
 from spacy.language import Language
+from spacy.lookups import Lookups
+from spacy.tokens import Doc
+
+from .errors import PiiWarning, Warnings
 
 _PIPELINES: "WeakKeyDictionary[Any, ref[Language]]" = WeakKeyDictionary()
+_OUR_TOKENS: "WeakKeyDictionary[Lookups, bool]" = WeakKeyDictionary()
 
 
 class Configured:
@@ -40,6 +47,20 @@ class Configured:
     def belongs_to(self, nlp: Language) -> None:
         """Name the pipeline whose config shall say what is set later."""
         _PIPELINES[self] = ref(nlp)
+
+    def has_our_tokens(self, doc: Doc) -> bool:
+        """RETURNS (bool): Whether our tokenizer made them. Looked at once for a pipeline: W001 or W002 says what is lost."""
+        vocab = doc.vocab
+        if vocab.lookups not in _OUR_TOKENS:  # a Vocab takes no weak references
+            ours = getattr(vocab.lex_attr_getters.get(SHAPE), "__module__", "").startswith(__package__)  # type: ignore[attr-defined]
+            nlp = _PIPELINES[self]() if self in _PIPELINES else None
+            if ours and nlp is not None and nlp.vocab is vocab:  # else the component was sourced
+                ours = len(nlp.make_doc("a_b")) > 1
+            _OUR_TOKENS[vocab.lookups] = ours
+            if not ours or vocab.lang not in ("", "en"):
+                template = Warnings.W001 if vocab.lang in ("", "en") else Warnings.W002
+                warnings.warn(template.format(component=type(self).__name__, lang=vocab.lang), PiiWarning, stacklevel=2)
+        return _OUR_TOKENS[vocab.lookups]
 
     @contextmanager
     def loading(self) -> Iterator[dict[str, Any]]:

@@ -26,6 +26,7 @@ class Errors(metaclass=_Codes):
     E006 = "The span [{start}, {end}) in the group has no label; give it one."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
+    E011 = "{path} holds no packaged pipeline; write one with: weasel run assemble"
     # 1 pii_ner
     E101 = "Threshold for '{label}' is {value}; use a number from 0 to 1."
     E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
@@ -310,6 +311,13 @@ class Errors(metaclass=_Codes):
 
 
 class Warnings(metaclass=_Codes):
+    # 0 core
+    W001 = (
+        "{component} is made for the tokens of pii_edu.StudentTokenizer.v1, and this pipeline has others: words that are written together "
+        "(Ana_Lopez_2048, end.Then) stay one, so what is personal in them is missed, or hidden with all that touches it. "
+        'Make it with config={{"nlp": {{"tokenizer": {{"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}}}}.'
+    )
+    W002 = "{component} is made for English, and this pipeline is for '{lang}': its words and tokens are others, so names and details are missed."
     # 4 surrogates
     W401 = (
         "No key: surrogates are made with a random key for this run, so another run gives other surrogates. "

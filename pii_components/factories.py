@@ -16,7 +16,12 @@ from .profiles import Profile
 from .spans import SPANS_KEY, EntsFilter
 
 KEY_ENV = "PII_EDU_KEY"
+# What is assigned, for nlp.analyze_pipes.
+SPANS = ["doc.spans", "span._.pii_source", "span._.pii_role", "span._.pii_reason"]
+ENTS = ["doc.ents", "token.ent_iob", "token.ent_type"]
 ENTS_FILTER = {"@misc": "spacy.prioritize_new_ents_filter.v1"}
+# What is protected; it does not choose among checkpoints.
+ENTS_WEIGHTS = {"ents_f5": 0.0, "ents_p": 0.0, "ents_r": 0.0, "ents_f": 0.0, "ents_per_type": None}
 DEFAULT_MODEL = Config().from_str("""
 [model]
 @architectures = "pii_edu.TokenClassifier.v1"
@@ -35,7 +40,7 @@ subword_features = true
 
 @Language.factory(
     "pii_ner",
-    assigns=["doc.spans"],
+    assigns=SPANS,
     default_config={
         "model": DEFAULT_MODEL,
         "spans_key": SPANS_KEY,
@@ -64,7 +69,7 @@ def make_pii_ner(
     return made
 
 
-@Language.component("pii_cleaner", assigns=["doc.tensor"])
+@Language.component("pii_cleaner")
 def clean_doc(doc: Doc) -> Doc:
     """Last in the pipeline: drop the encoder's output, a megabyte an essay, which would go into every DocBin.
 
@@ -78,7 +83,7 @@ def clean_doc(doc: Doc) -> Doc:
 
 @Language.factory(
     "pii_ruler",
-    assigns=["doc.spans"],
+    assigns=SPANS,
     default_config={"spans_key": SPANS_KEY, **dict.fromkeys(("phone_regions", "shipped", "native_names")), "validate": False},
 )
 def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
@@ -101,7 +106,7 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
 
 @Language.factory(
     "pii_context",
-    assigns=["doc.spans", "doc.ents"],
+    assigns=[*SPANS, "span._.pii_person", *ENTS],
     requires=["doc.spans"],
     default_config={
         "spans_key": SPANS_KEY,
@@ -109,6 +114,7 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
         "cues": None,
         "ents_filter": ENTS_FILTER,
     },
+    default_score_weights=ENTS_WEIGHTS,
 )
 def make_pii_context(
     nlp: Language,
@@ -129,7 +135,7 @@ def make_pii_context(
 
 @Language.factory(
     "hips_surrogate",
-    assigns=["doc.ents", "doc._.deidentified", "doc._.pii_offsets", "doc._.surrogate_spans"],
+    assigns=[*ENTS, "doc._.deidentified", "doc._.pii_offsets", "doc._.surrogate_spans"],
     requires=["doc.spans"],
     default_config={
         **dict.fromkeys(("profile", "scope", "reserved", "key_file", "strategy")),
@@ -137,6 +143,7 @@ def make_pii_context(
         "spans_key": SPANS_KEY,
         "ents_filter": ENTS_FILTER,
     },
+    default_score_weights=ENTS_WEIGHTS,
 )
 def make_hips_surrogate(
     nlp: Language,
@@ -163,7 +170,7 @@ def make_hips_surrogate(
 
 @Language.factory(
     "presidio_source",
-    assigns=["doc.spans"],
+    assigns=SPANS,
     default_config={
         **dict.fromkeys(("recognizers", "score_threshold", "language")),
         "labels": {},

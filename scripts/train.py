@@ -79,13 +79,16 @@ def distil(
 @app.command()
 def package(
     model: Annotated[str, typer.Option(help="Folder that `spacy train` wrote (model-best), or an assembled pipeline.")],
-    out: Annotated[Path, typer.Option(help="Folder of the import package.")] = Path("en_pii_edu"),
+    out: Annotated[Path, typer.Option(help="Folder to write; `ship` makes it the one that spacy.load finds.")] = Path(
+        "training/en_pii_edu"
+    ),
     settings: Annotated[Path, typer.Option(help="Config per component, JSON.")] = Path("configs/pipeline.json"),
     encoder: Annotated[str, typer.Option(help="What runs the encoder: onnx-int8, onnx-half, torch.")] = "onnx-int8",
     classifier: Annotated[Path | None, typer.Option(help="classifier.npz of `pii-edu evaluate crossval`.")] = None,
     reader: Annotated[Path | None, typer.Option(help="The reader of `role-encoder`.")] = None,
+    metrics: Annotated[Path | None, typer.Option(help="Metrics file that goes into meta.json, as its performance.")] = None,
 ) -> None:
-    """Add the rules to a trained pipeline and write it as en_pii_edu."""
+    """Add the rules to a trained pipeline and write it beside the one that ships."""
     from pii_components.training.package import ENCODERS
     from pii_components.training.package import package as write
 
@@ -99,7 +102,20 @@ def package(
             encoder=encoder,
             classifier=classifier.read_bytes() if classifier else b"",
             reader=reader.read_bytes() if reader else b"",
+            metrics=metrics,
         )
+
+
+@app.command()
+def ship(
+    packaged: Annotated[Path, typer.Option(help="Folder that `package` wrote.")] = Path("training/en_pii_edu"),
+    out: Annotated[Path, typer.Option(help="Folder of the import package; the pipeline in it is replaced.")] = Path("en_pii_edu"),
+) -> None:
+    """Put a packaged pipeline in the place of the one that ships."""
+    from pii_components.training.package import ship as put
+
+    with guard(debug=True):
+        put(packaged, out)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from spacy.tokens import DocBin, Span
 
 from pii_components.spans import GIVEN
 
+from .tiny import TOKENIZER
+
 TEXT = "Ana Lopez of Room 12 in Ashby wrote to ana@uni.edu on Monday."
 
 
@@ -17,7 +20,7 @@ TEXT = "Ana Lopez of Room 12 in Ashby wrote to ana@uni.edu on Monday."
 def nlp():
     from spacy.training import Example
 
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("en", config=TOKENIZER)
     for name in ("pii_ner", "pii_ruler", "pii_context", "hips_surrogate"):
         nlp.add_pipe(name)
     nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
@@ -51,6 +54,56 @@ def test_what_is_wider_than_a_given_span_stays_covered(nlp):
     assert "PHONE_NUM" in {span.label_ for span in doc.spans["pii"]} and "0187" not in doc._.deidentified and "212" not in doc._.deidentified
 
 
+RULES = ("pii_ruler", "pii_context", "hips_surrogate")
+
+
+def pipeline(lang="en", config=None, source=None):
+    made = spacy.blank(lang, config=config or {})
+    for name in RULES:
+        made.add_pipe(name, source=source) if source else made.add_pipe(name)
+    made.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
+    return made
+
+
+def with_other_tokenizer(nlp):
+    nlp.tokenizer = spacy.blank("en", vocab=nlp.vocab).tokenizer
+    return nlp
+
+
+@pytest.mark.parametrize(
+    ("make", "codes"),
+    [
+        (lambda: pipeline(config=TOKENIZER), []),
+        (pipeline, ["W001"]),
+        (lambda: pipeline(source=pipeline(config=TOKENIZER)), ["W001"]),
+        (lambda: with_other_tokenizer(pipeline(config=TOKENIZER)), ["W001"]),
+        (lambda: pipeline("de"), ["W002"]),
+        (lambda: pipeline("de", config=TOKENIZER), ["W002"]),
+    ],
+)
+def test_tokens_that_are_not_ours_are_told_once(make, codes):
+    nlp = make()
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert len([*nlp.pipe([TEXT, TEXT]), nlp(TEXT)]) == 3
+    assert [str(warning.message)[1:5] for warning in seen] == codes
+
+
+@pytest.mark.filterwarnings("ignore:\\[W00[12]\\]")
+@pytest.mark.parametrize("lang", ["en", "de"])
+def test_half_a_name_is_never_replaced(lang):
+    nlp = pipeline(lang)
+    for text in (
+        "Hi, I'm Chidi Okafor and my friend Chidi is here.",
+        "file: Chidi Okafor_3348468_HW4.Rmd",
+        "Chidi Okafor_20481234",
+        "Write to Chidi Okafor@uni.edu",
+        "My friend Chidi Okafor(2nd year) helped.",
+    ):
+        new = nlp(text)._.deidentified
+        assert "Chidi" not in new and "Okafor" not in new, new
+
+
 @pytest.mark.parametrize("without", [[], ["hips_surrogate"]])
 def test_entities_hold_what_is_protected_and_those_of_others(nlp, without):
     doc = nlp.make_doc(TEXT)
@@ -63,7 +116,7 @@ def test_entities_hold_what_is_protected_and_those_of_others(nlp, without):
 
 
 def test_who_wins_among_entities_is_an_option():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("en", config=TOKENIZER)
     nlp.add_pipe("pii_ruler")
     for name in ("pii_context", "hips_surrogate"):
         nlp.add_pipe(name, config={"ents_filter": {"@misc": "spacy.prioritize_existing_ents_filter.v1"}})

@@ -20,12 +20,15 @@ from spacy import util
 from spacy.pipeline.pipe import Pipe
 from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc
+from spacy.training import Example
 from spacy.util import minibatch
 
 from ..config import Configured
 from ..labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
+from ..names.edges import write_whole
 from ..names.memo import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
+from ..ner.scorer import score_ents
 from ..spans import (
     PROPAGATION,
     PROTECT_AT,
@@ -118,10 +121,15 @@ class PiiContext(Configured, Pipe):
     def set_annotations(self, docs: Iterable[Doc], found: Iterable[list[Candidate]]) -> None:
         for doc, cands in zip(docs, found, strict=True):
             key = self.cfg["spans_key"]
-            write_spans(doc, with_given(doc, cands, key), key)
+            write = write_spans if self.has_our_tokens(doc) else write_whole
+            write(doc, with_given(doc, cands, key), key)
             if self.classifier is not None:
                 doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
             write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """RETURNS (dict[str, Any]): See `score_ents`."""
+        return score_ents(examples, KEPT.__contains__, spans_key=self.cfg["spans_key"])
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
         return self.find_all([doc])[0]

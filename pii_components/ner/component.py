@@ -6,14 +6,13 @@ Gold and predictions live in `doc.spans["pii"]`; a name's role is part of its la
 `doc.spans["pii_unlabelled"]` of the gold document: its tokens take no part in training. Gold that knows some labels only says so, see loss.py.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
 from spacy.pipeline.trainable_pipe import TrainablePipe
-from spacy.scorer import Scorer
 from spacy.tokens import Doc
 from spacy.training import Example, validate_get_examples
 from spacy.vocab import Vocab
@@ -23,34 +22,13 @@ from thinc.types import Floats2d
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
+from ..names.edges import write_whole
 from ..names.memo import forget
 from ..spans import SPANS_KEY, mark_given, with_given, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
 from .layers import encoded_data
 from .loss import targets, weighted_loss
-
-
-def score_pii(
-    examples: Iterable[Example], *, spans_key: str = SPANS_KEY, labels: Sequence[str] = (), **kwargs: Any
-) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` (beta 5, as CRAPII's task weighs recall), `pii_per_type` of spans by
-    position and label; None where nothing was annotated.
-
-    labels (Sequence[str]): The labels that count, for gold that holds more than a model was made for; empty for all.
-    """
-    scores = Scorer.score_spans(
-        list(examples),
-        attr=f"spans_{spans_key}",
-        getter=lambda doc, _: [span for span in doc.spans.get(spans_key, []) if not labels or span.label_ in labels],
-        has_annotation=lambda doc: spans_key in doc.spans,
-        allow_overlap=True,
-        labeled=True,
-    )
-    found = {f"pii_{kind}": scores.get(f"spans_{spans_key}_{kind}") for kind in ("p", "r", "f", "f5", "per_type")}
-    p, r = found["pii_p"], found["pii_r"]
-    if p is not None and r is not None:
-        found["pii_f5"] = 26 * p * r / (25 * p + r) if p + r else 0.0
-    return found
+from .scorer import score_pii
 
 
 def make_pii_scorer() -> Callable:
@@ -176,7 +154,8 @@ class PiiTokenClassifier(Configured, TrainablePipe):
                     probs = probs.copy()
                     probs[unread, 1:] = 0
                 found = decode(doc, probs, self.labels, thresholds)
-                write_spans(doc, with_given(doc, found, key), key)
+                write = write_spans if self.has_our_tokens(doc) else write_whole
+                write(doc, with_given(doc, found, key), key)
                 doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
         finally:
             forget()

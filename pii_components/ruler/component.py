@@ -27,6 +27,7 @@ from spacy.util import SimpleFrozenList
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
+from ..names.edges import write_whole
 from ..names.memo import forget
 from ..names.normalize import NormalizedView
 from ..spans import SPANS_KEY, Candidate, read_spans, with_given, write_spans
@@ -123,7 +124,8 @@ class PiiRuler(Configured, SpanRuler):
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned to `doc.spans[spans_key]`."""
         key = self.cfg["spans_key"]
-        write_spans(doc, with_given(doc, list(matches), key), key)
+        write = write_spans if self.has_our_tokens(doc) else write_whole
+        write(doc, with_given(doc, list(matches), key), key)
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""

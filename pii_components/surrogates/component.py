@@ -26,11 +26,13 @@ from spacy.attrs import ORTH, SPACY
 from spacy.pipeline import Pipe
 from spacy.pipeline.span_ruler import prioritize_new_ents_filter
 from spacy.tokens import Doc, Span
+from spacy.training import Example
 
 from ..config import Configured
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..labels import EDUCATION, EMPLOYER, LOCATION, is_name
 from ..names.memo import forget as forget_batch
+from ..ner.scorer import score_ents
 from ..offsets import OffsetMap, Replacement, apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
 from ..spans import SPANS_KEY, EntsFilter, read_spans, resolve_overlaps, write_ents
@@ -384,6 +386,10 @@ class HipsSurrogate(Configured, Pipe):
         ]
         write_ents(doc, ents, self._ents_filter, self.cfg["spans_key"])
         return sum([rep.note == NO_SURROGATE for rep in replacements])
+
+    def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
+        """RETURNS (dict[str, Any]): See `score_ents`; protected is what the profile does not keep."""
+        return score_ents(examples, lambda label: self._profile.action(label) == KEEP, spans_key=self.cfg["spans_key"])
 
     def chance(self, doc: Doc, text: str | None = None) -> Chance:
         """RETURNS (Chance): The key, with the scope that this document belongs to. text (str | None): `doc.text`, if it is at hand."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import spacy
+import srsly
 from spacy.language import Language
 from thinc.api import PyTorchShim
 
@@ -35,6 +36,7 @@ META = {
     "lang": "en",
     "name": "pii_edu",
     "description": "De-identification of student writing: who is named, in which role, and realistic surrogates.",
+    "author": "pii-edu developers",
     "license": "Apache-2.0",
     "sources": [
         {"name": "all-MiniLM-L6-v2", "license": "Apache-2.0", "author": "sentence-transformers"},
@@ -99,25 +101,62 @@ def assemble(
     return fresh
 
 
-def package(model: Path | str, out: Path, *, performance: dict[str, Any] | None = None, **options: Any) -> Path:
-    """Write the package folder that `spacy.load("en_pii_edu")` finds.
+def meta_of(metrics: Path | None = None) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): What meta.json says. metrics (Path | None): Of `pii-edu evaluate crossval` or `spacy evaluate`: its performance."""
+    performance = srsly.read_json(metrics) if metrics else {}
+    notes = ""
+    if "systems" in performance:
+        view = next(iter(performance["systems"].values()))["views"]["all"]
+        found, documents = _numbers(view), performance["data"]["documents"]
+        each = {label: numbers for label, of in view["per_label"].items() if (numbers := _numbers(of))}
+        performance = {f"ents_{kind}": value for kind, value in found.items()} | {"ents_per_type": each}
+        notes = f"Precision {found['p']:.3f}, recall {found['r']:.3f}, F5 {found['f5']:.3f} on {documents} essays, held out. "
+    return {**META, "version": __version__, "notes": f"{notes}Limits: MODEL_CARD.md.", "performance": performance}
 
-    out (Path): The folder of the import package; earlier pipelines in it are removed. performance (dict | None): Goes into meta.json.
-    options (Any): Of `assemble`. RETURNS (Path): The pipeline's folder. RAISES (PiiError): E010, if it is larger than 50 MB.
+
+def _numbers(view: dict[str, Any]) -> dict[str, float]:
+    names = {"p": "precision", "r": "recall", "f": "f1", "f5": "f5"}
+    return {kind: view["position"][name] for kind, name in names.items() if name in view["position"]}
+
+
+def package(model: Path | str, out: Path, *, metrics: Path | None = None, **options: Any) -> Path:
+    """Write a package folder such as the one that `spacy.load("en_pii_edu")` finds.
+
+    out (Path): The folder; earlier pipelines in it are removed. metrics (Path | None): See `meta_of`. options (Any): Of `assemble`.
+    RETURNS (Path): The pipeline's folder. RAISES (PiiError): E010, if it is larger than 50 MB.
     """
     nlp = assemble(model, **options)
     halve(nlp)
-    nlp.meta.update({**META, "version": __version__, "performance": performance or {}})
-    target, made = out / f"en_pii_edu-{__version__}", out / "new"
-    out.mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(made, ignore_errors=True)
+    nlp.meta.update(meta_of(metrics))
+    made = _new(out)
     nlp.to_disk(made)
     size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
     if size > MAX_BYTES:
         raise PiiError(Errors.E010, size=size, most=MAX_BYTES)
-    for old in out.glob("en_pii_edu-*"):  # only now: what was there stays until the new one is whole
+    logger.info("%s: %.1f MB", out, size / 1e6)
+    return _put(made, out / f"en_pii_edu-{__version__}")
+
+
+def ship(packaged: Path, out: Path) -> Path:
+    """Put a pipeline that `package` wrote in the place of the one that ships.
+
+    packaged (Path): The folder that was written. out (Path): That of the import package. RETURNS (Path): The pipeline's folder there.
+    RAISES (PiiError): E011, if nothing was written.
+    """
+    for folder in packaged.glob("en_pii_edu-*"):
+        return _put(shutil.copytree(folder, _new(out)), out / folder.name)
+    raise PiiError(Errors.E011, path=packaged)
+
+
+def _new(out: Path) -> Path:
+    out.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(out / "new", ignore_errors=True)
+    return out / "new"
+
+
+def _put(made: Path, target: Path) -> Path:
+    for old in target.parent.glob("en_pii_edu-*"):  # only now: what was there stays until the new one is whole
         shutil.rmtree(old)
     made.rename(target)
-    shutil.copy(target / "meta.json", out / "meta.json")
-    logger.info("%s: %.1f MB", target, size / 1e6)
+    shutil.copy(target / "meta.json", target.parent / "meta.json")
     return target

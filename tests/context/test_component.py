@@ -24,6 +24,7 @@ from pii_components.names.wordlists import case_style, words
 from pii_components.ruler.merge import SOURCE
 from pii_components.spans import Candidate, read_spans, resolve_overlaps, write_spans
 
+from ..tiny import TOKENIZER
 from .marking import CONTEXT, EVEN, NLP, marked, names_in
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "regression_cases" / "context.json").read_text("utf8"))
@@ -194,7 +195,7 @@ def test_order_and_batches_do_not_matter(pairs: list, rng) -> None:
 
 
 def test_errors_go_to_the_handler_and_no_word_outlives_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("en", config=TOKENIZER)
     pipe = nlp.add_pipe("pii_context")
     seen = []
     nlp.set_error_handler(lambda name, proc, docs, e: seen.append((name, len(docs), type(e))))

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from pii_components.cli.app import app
 from pii_components.evaluate.gold import read_gold
+from tests.tiny import TOKENIZER
 
 TEXTS = {"a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)", "a2": "This is by Oskar Tamm", "a3": "Nobody is named here"}
 GOLD = {"a1": [[0, 9, "NAME_STUDENT"], [19, 35, "EMAIL"], [48, 53, "NAME_CITED"]], "a2": [[11, 21, "NAME_STUDENT"]], "a3": []}
@@ -214,7 +215,7 @@ def test_run_and_compare_from_a_pipeline(gold, tmp_path, nlp):
 def test_roles_are_judged_as_the_pipeline_gives_them(tmp_path):
     import spacy
 
-    made = spacy.blank("en")
+    made = spacy.blank("en", config=TOKENIZER)
     made.add_pipe("pii_ruler")  # what makes it one of ours; its spans give way to those of the next
     ruler = made.add_pipe("span_ruler", config={"spans_key": "pii"})
     ruler.add_patterns([{"label": "NAME_CONNECTED", "pattern": "Oskar Tamm"}])

@@ -33,6 +33,7 @@ from pii_components.evaluate.systems import (  # fmt: skip
 )
 from pii_components.labels import LABELS
 from pii_components.spans import Candidate, write_spans
+from tests.tiny import TOKENIZER
 
 CONFIG = Path(__file__).parents[2] / "configs/pii_tok2vec.cfg"
 
@@ -240,7 +241,7 @@ def test_a_pipeline_of_ones_own_is_read_where_it_writes(folder, tmp_path, gold):
     persons = make_system(str(folder))
     assert isinstance(persons, SpacyNerSystem)
     assert offsets(run_system(persons, gold).entities) == PERSONS
-    ours = spacy.blank("en")
+    ours = spacy.blank("en", config=TOKENIZER)
     ours.add_pipe("pii_ruler")
     ours.to_disk(tmp_path / "rules")
     rules = make_system(f"rules={tmp_path / 'rules'}", protects=lambda label: label == "EMAIL")

@@ -1,0 +1,72 @@
+"""What was found against gold, by position and label, as `nlp.evaluate` and `spacy evaluate` report it.
+
+    nlp.evaluate(examples)["pii_f5"]          every label, doc.spans["pii"]: pii_ner
+    nlp.evaluate(examples)["ents_f"]          what is protected, doc.ents: pii_context, hips_surrogate; `spacy evaluate` prints it
+
+Gold is `doc.spans["pii"]`, or else `doc.ents`. F5 weighs recall 25 times, as CRAPII's task does.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from spacy.scorer import PRFScore
+from spacy.tokens import Doc, Span
+from spacy.training import Example
+
+from ..errors import Errors, PiiError
+from ..labels import LABELS
+from ..spans import SPANS_KEY
+
+
+def _gold(examples: Sequence[Example], key: str) -> list[tuple[Doc, Sequence[Span]]]:
+    """RETURNS (list): What was processed, and its gold, of those that somebody has annotated.
+    RAISES (PiiError): E002, if entities are the gold and none of their labels is ours."""
+    found: list[tuple[Doc, Sequence[Span]]] = []
+    strange = set[str]()
+    for eg in examples:
+        if key in eg.reference.spans:
+            found.append((eg.predicted, list(eg.reference.spans[key])))
+        elif eg.reference.has_annotation("ENT_IOB"):
+            found.append((eg.predicted, [ent for ent in eg.reference.ents if ent.label_ in LABELS]))
+            strange.update(ent.label_ for ent in eg.reference.ents)
+    if strange and strange.isdisjoint(LABELS):
+        raise PiiError(Errors.E002, label=min(strange), allowed=", ".join(LABELS))
+    return found
+
+
+def _numbers(score: PRFScore) -> dict[str, float]:
+    p, r = score.precision, score.recall
+    return {**score.to_dict(), "f5": 26 * p * r / (25 * p + r) if p + r else 0.0}
+
+
+def _score(
+    examples: Iterable[Example], name: str, found: Callable[[Doc], Iterable[Span]], key: str, counts: Callable[[str], bool]
+) -> dict[str, Any]:
+    total, each = PRFScore(), defaultdict[str, PRFScore](PRFScore)
+    for doc, gold in _gold(list(examples), key):
+        both = [{(s.start_char, s.end_char, s.label_) for s in spans if counts(s.label_)} for spans in (found(doc), gold)]
+        total.score_set(*both)
+        for label in {label for _, _, label in both[0] | both[1]}:
+            each[label].score_set(*({row for row in rows if row[2] == label} for rows in both))
+    scores: dict[str, Any] = dict(_numbers(total)) if len(total) else dict.fromkeys(("p", "r", "f", "f5"))
+    scores["per_type"] = {label: _numbers(each[label]) for label in sorted(each)} if len(total) else None
+    return {f"{name}_{kind}": value for kind, value in scores.items()}
+
+
+def score_pii(
+    examples: Iterable[Example], *, spans_key: str = SPANS_KEY, labels: Collection[str] = (), **kwargs: Any
+) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` and `pii_per_type`, the same by label; None where nothing was annotated.
+
+    labels (Collection[str]): The labels that count, for gold that holds more than a model was made for; empty for all.
+    """
+    return _score(examples, "pii", lambda doc: doc.spans.get(spans_key, ()), spans_key, lambda label: not labels or label in labels)
+
+
+def score_ents(examples: Iterable[Example], is_kept: Callable[[str], bool], *, spans_key: str = SPANS_KEY) -> dict[str, Any]:
+    """RETURNS (dict[str, Any]): As `score_pii`, `ents_p` and so on, for the labels that are protected.
+
+    is_kept (Callable[[str], bool]): Whether a label stays in clear.
+    """
+    return _score(examples, "ents", lambda doc: doc.ents, spans_key, lambda label: label in LABELS and not is_kept(label))
