@@ -116,7 +116,7 @@ class Errors(metaclass=_Codes):
     E517 = "Model '{model}' could not be loaded ({reason}); install the spaCy that it was made for, or give another --model."
     E518 = "Model '{model}' has no component '{factory}', so it cannot {what}; use --model en_pii_edu."
     E519 = "'{value}' is no {what}; use {allowed}."
-    E520 = "Record {number} cannot be read as {encoding}; save it as UTF-8, or use --encoding (often cp1252)."
+    E520 = "Record {number} cannot be read as {encoding}; if it is plain text, save it as UTF-8, or use --encoding (often cp1252)."
     E521 = "Record {number} is no JSON object (line {line}); repair it."
     E522 = "Record {number} has no field '{name}', or has it twice."
     E523 = "The text of record {number} is of type {type}; it must be a string."
@@ -138,6 +138,7 @@ class Errors(metaclass=_Codes):
     E539 = "--resume needs the key of the interrupted run; give --key-file or the environment variable that you used."
     E540 = "Use one of --overwrite and --resume, not both."
     E541 = "'{path}' exists already; choose another name, or see whether the command has --overwrite."
+    E542 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or use --encoding (often cp1252)."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."

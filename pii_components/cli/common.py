@@ -41,7 +41,7 @@ TextOpt = Annotated[
     str, Option("--text-column", "--text-field", help="Column or field of the text [found where it has a usual name].")
 ]
 IdOpt = Annotated[str, Option("--id-column", "--id-field", help="Column or field that names a document.")]
-EncodingOpt = Annotated[str, Option("--encoding", help="Encoding of the input; a byte order mark is seen without it.")]
+EncodingOpt = Annotated[str, Option("--encoding", help="Encoding of what is not in Unicode, which is seen without it.")]
 BatchOpt = Annotated[int, Option("--batch-size", min=1, help="Texts that are processed together.")]
 StrictOpt = Annotated[bool, Option("--strict", help="Stop at the first record that cannot be processed.")]
 DropOpt = Annotated[list[str] | None, Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated.")]

@@ -13,16 +13,31 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, PiiError
 from .json_text import open_json
-from .record import Record, Skip, Source, cause_of, detect_encoding, has_half_pair, open_binary, read_bytes, reason_of
+from .record import (
+    Record,
+    Skip,
+    Source,
+    cause_of,
+    check_encoding,
+    detect_encoding,
+    has_half_pair,
+    is_no_text,
+    open_binary,
+    read_bytes,
+    reason_of,
+)
 from .tables import open_csv
 
 TABLE_SUFFIXES = (".csv", ".tsv")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+# Forms that hold no zero bytes, saved or renamed as .txt: PDF and RTF.
+_OTHER_FORMS = ("%PDF-", "{\\rtf")
 
 
 @dataclass(slots=True)
@@ -100,12 +115,12 @@ class SubmissionSource(FolderSource):
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:
     """Decode one plain text. Its line ends stay, its byte order mark is kept aside: `body` is name and (encoding, mark)."""
-    codec, bom = detect_encoding(data[:4], encoding)
+    codec, bom = detect_encoding(BytesIO(data), encoding)
     try:
-        text = data[len(bom) :].decode(codec)
+        text: str | None = data[len(bom) :].decode(codec)
     except (UnicodeError, ValueError):
-        return Skip.of(Errors.E520, number=number, encoding=codec)
-    if has_half_pair(text):
+        text = None
+    if text is None or is_no_text(text) or text.startswith(_OTHER_FORMS):
         return Skip.of(Errors.E520, number=number, encoding=codec)
     return Record(number, name, text, body=(name, (codec, bom)), others=(("(file name)", name),))
 
@@ -143,20 +158,21 @@ def open_source(
         return open_json(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
     if suffix != ".txt":
         raise PiiError(Errors.E502, suffix=suffix or path.name)
-    with open_binary(path) as file:
-        return _open_text(path, file.read(4), encoding)
+    return _open_text(path, None, encoding)
 
 
-def _open_text(path: Path, head: bytes, encoding: str) -> TextSource:
-    codec, bom = detect_encoding(head[:4], encoding)
-    stdin = str(path) == "-"
-    if len(head) == len(bom) or (stdin and not head.decode(codec, "replace").strip()):
+def _open_text(path: Path, data: bytes | None, encoding: str) -> TextSource:
+    with open_binary(path) if data is None else BytesIO(data) as file:
+        codec, bom = detect_encoding(file, encoding)
+        file.seek(len(bom))
+        head = file.read(None if data is not None else 1)
+    if not (head if data is None else head.decode(codec, "replace").strip()):
         raise PiiError(Errors.E503)
-    return TextSource(path=path, kind="txt", encoding=encoding, bom=bom, size=1, data=head if stdin else None)
+    return TextSource(path=path, kind="txt", encoding=encoding, bom=bom, size=1, data=data)
 
 
 def _open_folder(path: Path, encoding: str) -> FolderSource:
-    detect_encoding(b"", encoding)
+    check_encoding(encoding)
     names, problems = files_below(path)
     files = sorted(name for name in names if name.lower().endswith(".txt"))
     if not files:
@@ -170,7 +186,7 @@ def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, enco
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
     RAISES (PiiError): E501, E508, E665.
     """
-    detect_encoding(b"", encoding)
+    check_encoding(encoding)
     if path.is_dir():
         names, problems = files_below(path)
         if problems:

@@ -20,7 +20,7 @@ from .record import (
     Source,
     check_fields,
     choose_text_field,
-    has_half_pair,
+    is_no_text,
     open_binary,
     open_decoded,
     open_text,
@@ -56,7 +56,7 @@ class CsvSource(Source):
                 yield row
             elif len(row) != len(self.header):
                 yield Skip.of(Errors.E525, number=number, got=len(row), expected=len(self.header))
-            elif any(map(has_half_pair, row)):
+            elif any(map(is_no_text, row)):
                 yield Skip.of(Errors.E520, number=number, encoding=self.encoding)
             else:
                 others = tuple((self.header[i], row[i]) for i in watched)
@@ -91,7 +91,7 @@ def open_csv(
 
     text_field (str): Its text column; empty to find one with a usual name. id_field (str): Its id column or "".
     encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Columns that do not go to the output.
-    RAISES (PiiError): E501 to E508.
+    RAISES (PiiError): E501 to E508, E542.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
     try:
@@ -101,6 +101,8 @@ def open_csv(
         raise PiiError(Errors.E501, what="the header", reason=reason_of(err)) from err
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
+    if is_no_text("".join(lines)):
+        raise PiiError(Errors.E542, encoding=codec)
     delimiter, header = _sniff(lines, text_field, path.suffix.lower())
     chosen = choose_text_field(header, text_field)
     check_fields(header, id_field, *drop)

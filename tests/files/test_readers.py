@@ -150,11 +150,17 @@ def test_tsv_with_commas_in_its_header(tmp_path):
     (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)), (b"id", "utf-8-sig", ("utf-8", b"")),
     (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
     (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
-    (b"\xff\xfei", "cp1252", ("cp1252", b"")),
+    (codecs.BOM_UTF32_LE + b"i\0\0\0", "utf-8", ("utf-32-le", codecs.BOM_UTF32_LE)),
+    (codecs.BOM_UTF8 + b"i", "cp1252", ("utf-8", codecs.BOM_UTF8)),
+    *[("“Ilse Okoro”".encode(codec), given, (codec, b""))
+      for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8") for given in ("utf-8", "cp1252", "utf-16")],
+    (b"Ilse \0 Okoro", "utf-8", ("utf-8", b"")), (b"i\0l\0\0\0", "utf-8", ("utf-8", b"")),
+    (b"Ilse", "utf-16", ("utf-8", b"")), ("奥科罗".encode("utf-16-le"), "utf-16", ("utf-16-le", b"")),
+    (b"Jos\xe9", "cp1252", ("cp1252", b"")), (b"x" * 5000 + "José".encode(), "cp1252", ("utf-8", b"")),
     (b"id", "LATIN1", ("iso8859-1", b"")),
 ])
 def test_encoding_and_mark(head, given_encoding, expected):
-    assert detect_encoding(head, given_encoding) == expected
+    assert detect_encoding(io.BytesIO(head), given_encoding) == expected
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])

@@ -19,7 +19,7 @@ from typing import Any
 
 from ...errors import Errors, PiiError
 from ..json_text import JsonSource
-from ..record import Record, Skip, has_half_pair, open_decoded
+from ..record import Record, Skip, is_no_text, open_decoded
 from ..sources import FolderSource, open_source
 from ..tables import numbered_rows
 from .base import (
@@ -82,7 +82,7 @@ def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow 
 
 
 def _row(number: int, cells: Mapping[str, str], codec: str, *, whole: bool) -> EntityRow | Skip:
-    if any(map(has_half_pair, cells.values())):
+    if any(map(is_no_text, cells.values())):
         return Skip.of(Errors.E520, number=number, encoding=codec)
     at = _POSITIONS.fullmatch(cells.get("positions", "").strip())
     if not whole or at is None or not cells["file_idx"].strip() or not cells["entity_text"] or not is_label(cells["type"]):
