@@ -135,6 +135,9 @@ def deidentify(
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
         run.sweep = SweepLog(target, key.secret) if sweep != OFF and source != "-" else None
         _go(run, resume=resume, quiet=quiet)
+        if counts.refused:
+            common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
+            raise typer.Exit(common.REFUSED)
         head = {
             "program": "pii-edu",
             "version": __version__,
@@ -145,8 +148,6 @@ def deidentify(
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
-        if counts.n_skipped and not counts.documents:
-            raise typer.Exit(common.REFUSED)
     raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
 
 
@@ -250,7 +251,10 @@ def _go(run: Run, *, resume: bool, quiet: bool) -> None:
             raise typer.Exit(common.INTERRUPTED) from None
         except PiiError as err:
             tell(str(err))
-            raise typer.Exit(common.STOPPED if run.state.items else common.REFUSED) from None
+            if run.state.items:
+                raise typer.Exit(common.STOPPED) from None
+            run.discard()
+            raise typer.Exit(common.REFUSED) from None
         finally:
             source.close()
 

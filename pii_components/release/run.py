@@ -121,6 +121,11 @@ class Report:
         self.skipped.append((skip.number, skip.code))
         del self.skipped[_MOST_LISTED:]
 
+    @property
+    def refused(self) -> bool:
+        """Whether there were records, and none of them could be used."""
+        return self.n_skipped > 0 and not self.documents
+
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> "Report":
         """The counts that a state holds."""
@@ -360,7 +365,7 @@ class Run:
     _asked_to_stop: bool = False
 
     def go(self, *, resume: bool = False) -> None:
-        """Process the input to its end, and put OUTPUT in its place.
+        """Process the input to its end, and put OUTPUT in its place; there is none if no record could be used.
 
         resume (bool): Whether `state` and `report` come from an earlier run.
         RAISES (PiiError): E512, if writing fails; E532, if a record was skipped under `strict`. What was done stays, and can
@@ -389,6 +394,9 @@ class Run:
         self._checkpoint()
         if self.vault is not None:
             self.vault.close()
+        if self.report.refused:
+            self.discard()
+            return
         if self.labels is not None:
             self.labels.finish()
         self.writer.finish()
@@ -399,6 +407,17 @@ class Run:
     def stop(self) -> None:
         """Stop after the batch at hand; for a signal's handler."""
         self._asked_to_stop = True
+
+    def discard(self) -> None:
+        """Remove what a run wrote that is refused."""
+        with suppress(OSError):
+            self.writer.discard()
+            state_path(self.writer.out).unlink(missing_ok=True)
+            for rows in (self.labels, self.sweep):
+                if rows is not None:
+                    rows.clear()
+            if self.vault is not None and not self.vault.documents:
+                self.vault.path.unlink()
 
     def _process(self, batch: list[Record | Skip]) -> None:
         records = [item for item in batch if isinstance(item, Record)]
