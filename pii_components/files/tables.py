@@ -91,7 +91,7 @@ def open_csv(
 
     text_field (str): Its text column; empty to find one with a usual name. id_field (str): Its id column or "".
     encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Columns that do not go to the output.
-    RAISES (PiiError): E501 to E508, E542.
+    RAISES (PiiError): E501 to E508, E550.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
     try:
@@ -102,7 +102,7 @@ def open_csv(
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
     if is_no_text("".join(lines)):
-        raise PiiError(Errors.E542, encoding=codec)
+        raise PiiError(Errors.E550, encoding=codec)
     delimiter, header = _sniff(lines, text_field, path.suffix.lower())
     chosen = choose_text_field(header, text_field)
     check_fields(header, id_field, *drop)

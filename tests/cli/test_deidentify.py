@@ -220,7 +220,7 @@ BAD = [
     (["good.csv", "--out", "there.csv/clean.csv"], "E512"), (["good.csv", "--resume"], "E513"),
     (["good.csv", "--model", "no_such_model"], "E516"), (["good.csv", "--model", "texts"], "E517"),
     (["good.csv", "--model", "BARE"], "E518"), (["good.csv", "--scope", "planet"], "E519"), (["bad.txt"], "E520"),
-    (["bad.txt", "--strict"], "E532"), (["zip.txt"], "E520"), (["zip.csv"], "E542"), (["zip.json"], "E521"), (["rtf.txt"], "E520"),
+    (["bad.txt", "--strict"], "E532"), (["zip.txt"], "E520"), (["zip.csv"], "E550"), (["zip.json"], "E521"), (["rtf.txt"], "E520"),
     (["none_good.jsonl"], "E521"), (["good.csv", "--resume", "--overwrite"], "E540"),
     (["good.csv", "--key-file", "no_such_key"], "E401"), (["good.csv", "--key-file", "empty.txt"], "E402"),
     (["good.csv", "--profile", "no_such_profile"], "E425"), (["good.csv", "--profile", "good.csv"], "E426"),
