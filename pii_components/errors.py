@@ -138,6 +138,7 @@ class Errors(metaclass=_Codes):
     E539 = "--resume needs the key of the interrupted run; give --key-file or the environment variable that you used."
     E540 = "Use one of --overwrite and --resume, not both."
     E541 = "'{path}' exists already; choose another name, or see whether the command has --overwrite."
+    E542 = "'{path}' is being written by another run; wait until that one has ended, or give another --out."
     E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or use --encoding (often cp1252)."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."

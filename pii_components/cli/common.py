@@ -18,6 +18,7 @@ from typer import Option
 
 from ..errors import Errors, PiiError, PiiWarning
 from ..files.record import Skip, reason_of
+from ..files.writers import writing
 from ..labels import DETAIL_LABELS, NAME_CHARACTER, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
 from ..release.run import key_fingerprint
 from ..surrogates.keys import KEY_ENV, random_key
@@ -236,6 +237,32 @@ def check_apart(what: str, path: Path, **others: Path | None) -> None:
         same = place is not None and target.exists() and place.exists() and target.samefile(place)
         if place is not None and (same or target == place or place in target.parents or target in place.parents):
             raise PiiError(Errors.E472, what=what, other=name.upper())
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep every other run off OUT. A lock that a killed run has left is taken over, and told. RAISES (PiiError): E512, E542."""
+    from filelock import FileLock, Timeout
+
+    path = out.resolve().with_name(out.resolve().name + ".lock")
+    left, made = path.exists(), [folder for folder in path.parents if not folder.exists()]
+    lock = FileLock(path)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout as err:
+            raise PiiError(Errors.E542, path=out) from err
+    if left:
+        say(f"taken over: the lock of a run that was killed, '{path.name}'")
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is held: whoever waits for it sees that the file is gone
+        lock.release()
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()  # nothing was written there
 
 
 def check_free(*places: Path) -> None:

@@ -1,10 +1,11 @@
 """`pii-edu deidentify`: from the options to a finished OUTPUT and its report."""
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
@@ -19,7 +20,7 @@ from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.labelled import FORMS
 from ..files.record import Record, Skip, Source, safe_name
-from ..files.sources import open_source
+from ..files.sources import FolderSource, open_source
 from ..files.writers import open_writer, partial_path, writing
 from ..release.engine import Engine, load_engine
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
@@ -75,7 +76,7 @@ def deidentify(
     Other columns and fields pass through unchanged: leave out with --drop those that name people. A record that is skipped is
     not in OUTPUT.
     """
-    with common.guard(debug):
+    with common.guard(debug), ExitStack() as locks:
         for value, what, allowed in ((scope or SCOPES[0], "scope", SCOPES), (sweep, "sweep", SWEEPS)):
             if value not in allowed:
                 raise PiiError(Errors.E519, value=value, what=what, allowed=", ".join(allowed))
@@ -88,9 +89,14 @@ def deidentify(
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
+        path, vault_path, labels_path = Path(source), *(Path(name) if name else None for name in (vault, labels_out))
+        target = Path(out or path.resolve().stem + ".deidentified" + ("" if os.path.isdir(path) else path.suffix))
+        if not to_stdout:
+            _check_places(path, target, vault_path, labels_path)
+            for place in filter(None, (target, labels_path)):
+                locks.enter_context(common.locked(place))
         reading: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "encoding": encoding}
         reading["data"] = sys.stdin.buffer.read() if source == "-" else None
-        path, vault_path = Path(source), Path(vault) if vault else None
 
         def secret() -> VaultKey | None:
             if vault_path is None:
@@ -107,10 +113,9 @@ def deidentify(
                 common.say(key.note, "dim")
             raise typer.Exit(common.DONE)
         opened = open_source(path, drop=drop or (), **reading)
-        target = Path(out or path.resolve().stem + ".deidentified" + ("" if path.is_dir() else path.suffix))
         writer = open_writer(opened, target)
-        labels_path = Path(labels_out) if labels_out else None
-        _check_places(opened, target, vault_path, labels_path, overwrite=overwrite, resume=resume)
+        if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
+            _check_free(target, labels_path)
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
         vault_secret = secret()
         old = load_state(state_path(target)) if resume else None
@@ -186,28 +191,30 @@ def _learn(engine: Engine, first: Source, batch_size: int) -> None:
         first.close()
 
 
-def _check_places(source: Source, out: Path, vault: Path | None, labels: Path | None, *, overwrite: bool, resume: bool) -> None:
-    """Refuse to write on, in or around INPUT, and over what exists. RAISES (PiiError): E472, E509, E510."""
+def _check_places(source: Path, out: Path, vault: Path | None, labels: Path | None) -> None:
+    """Refuse to write on, in or around INPUT. RAISES (PiiError): E472, E509."""
     target = out.resolve()
-    given = None if str(source.path) == "-" else source.path
+    given = None if str(source) == "-" else source
     if given is not None:
         origin = given.resolve()
         places = [target, partial_path(target), state_path(target)]
         same = any(place.exists() and place.samefile(origin) for place in places) or origin in places
-        if same or (source.kind == "folder" and (origin in target.parents or target in origin.parents)):
+        if same or (os.path.isdir(source) and (origin in target.parents or target in origin.parents)):
             raise PiiError(Errors.E509)
     if vault is not None:
         common.check_apart("vault", vault, input=given, output=out, labels=labels)
     if labels is not None:
         common.check_apart("file of labels", labels, input=given, output=out)
-        if labels.exists() and not (overwrite or resume):
-            raise PiiError(Errors.E510, what=f"'{labels}'")
-    if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
-        common.check_free(out)
-        if state_path(target).exists():
-            raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
-        if partial_path(target).exists():
-            raise PiiError(Errors.E510, what=f"'{partial_path(out)}'")
+
+
+def _check_free(out: Path, labels: Path | None) -> None:
+    """Refuse to write over what exists. RAISES (PiiError): E510."""
+    if labels is not None and labels.exists():
+        raise PiiError(Errors.E510, what=f"'{labels}'")
+    common.check_free(out)
+    if state_path(out).exists():
+        raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
+    common.check_free(partial_path(out))
 
 
 def _report_path(out: Path, wanted: str, source: Source, *, overwrite: bool, resume: bool) -> Path:
@@ -261,6 +268,8 @@ def _go(run: Run, *, resume: bool, quiet: bool) -> None:
 
 def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Swept | None:
     head |= {"format": run.source.kind, "encoding": run.source.encoding}
+    if isinstance(run.source, FolderSource):
+        head["hidden_files_passed_over"] = run.source.hidden
     if run.vault is not None:
         head["vault"] = {"id": run.vault.vault_id, "documents": run.vault.documents, "head": run.vault.head}
     if run.labels is not None:
@@ -283,6 +292,8 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def _tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
     if source.text_field:
         common.say(f"text: '{source.text_field}'; unchanged: {', '.join(source.others) or 'nothing else'}")
+    if isinstance(source, FolderSource) and source.hidden:
+        common.say(f"passed over: {source.hidden} files that no user wrote (hidden ones, ~$ locks, Thumbs.db)")
     if not key.kept:
         common.say(key.note, "dim")
     if old is not None:

@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,20 +41,20 @@ def reidentify(
     debug: common.DebugOpt = False,
 ) -> None:
     """Put the originals back into RELEASED. One text that is not the released one, letter by letter, and nothing is written."""
-    with common.guard(debug):
-        place = Path(vault)
-        data = sys.stdin.buffer.read() if source == "-" else None
+    with common.guard(debug), ExitStack() as locks:
         to_stdout = source == "-" and out in ("", "-")
         if not (out or to_stdout):
             raise PiiError(Errors.E473, option="reidentify", needed="--out")
+        place, target = Path(vault), Path(out)
+        if not to_stdout:
+            common.check_apart("output", target, released=None if source == "-" else Path(source), vault=place)
+            locks.enter_context(common.locked(target))
+            if not overwrite:
+                common.check_free(target, partial_path(target))
+        data = sys.stdin.buffer.read() if source == "-" else None
         opened = open_source(
             Path(source), text_field=text_field, id_field=id_field, encoding=encoding, drop=drop or (), data=data
         )
-        target = Path(out)
-        if not to_stdout:
-            common.check_apart("output", target, released=None if source == "-" else opened.path, vault=place)
-            if not overwrite:
-                common.check_free(target, partial_path(target))
         key = common.vault_key(place, key_file=key_file, ask=passphrase)
         try:
             with Vault.open(place, key) as book:
