@@ -17,7 +17,7 @@ from rich.text import Text
 from typer import Option
 
 from ..errors import Errors, PiiError, PiiWarning
-from ..files.record import Skip, reason_of
+from ..files.record import Skip, Source, reason_of
 from ..files.writers import writing
 from ..labels import DETAIL_LABELS, NAME_CHARACTER, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
 from ..release.run import key_fingerprint
@@ -263,6 +263,12 @@ def locked(out: Path) -> Iterator[None]:
         for folder in made:
             with suppress(OSError):
                 folder.rmdir()  # nothing was written there
+
+
+def tell_hidden(source: Source) -> None:
+    """Say how many files of a folder were passed over."""
+    if n := getattr(source, "hidden", 0):
+        say(f"passed over: {n} files that no user wrote (hidden ones, ~$ locks, Thumbs.db, our report.json)")
 
 
 def check_free(*places: Path) -> None:

@@ -20,7 +20,7 @@ from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.labelled import FORMS
 from ..files.record import Record, Skip, Source, safe_name
-from ..files.sources import FolderSource, open_source
+from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import open_writer, partial_path, writing
 from ..release.engine import Engine, load_engine
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
@@ -225,8 +225,8 @@ def _report_path(out: Path, wanted: str, source: Source, *, overwrite: bool, res
             raise PiiError(Errors.E510, what=f"'{path}'")
         return path
     if source.kind == "folder":
-        return out / "report.json"
-    plain, named = out.with_name("report.json"), out.with_name(out.name + ".report.json")
+        return out / REPORT_NAME
+    plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
     return named if named.exists() or plain.exists() and not overwrite else plain
 
 
@@ -292,8 +292,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def _tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
     if source.text_field:
         common.say(f"text: '{source.text_field}'; unchanged: {', '.join(source.others) or 'nothing else'}")
-    if isinstance(source, FolderSource) and source.hidden:
-        common.say(f"passed over: {source.hidden} files that no user wrote (hidden ones, ~$ locks, Thumbs.db)")
+    common.tell_hidden(source)
     if not key.kept:
         common.say(key.note, "dim")
     if old is not None:

@@ -5,8 +5,9 @@
     source = open_submissions(Path("downloads"), max_pages=5)   # .pdf and .txt as students hand them in
 
 The suffix decides: .txt, .csv, .tsv, .jsonl, .json; a folder means its .txt files, those in folders below it too, in the
-order of their paths. PDF becomes text by PyMuPDF, as for CRAPII: the pages in order, joined by a line break. PyMuPDF is under
-the AGPL; it is imported here alone, comes with the extra `corpus` only, and no other input needs it.
+order of their paths, and a skipped record for each file of another kind. PDF becomes text by PyMuPDF, as for CRAPII: the pages
+in order, joined by a line break. PyMuPDF is under the AGPL; it is imported here alone, comes with the extra `corpus` only, and
+no other input needs it.
 """
 
 import errno
@@ -37,6 +38,8 @@ from .tables import open_csv
 
 TABLE_SUFFIXES = (".csv", ".tsv")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+# What a run says of itself lies in the folder that it wrote.
+REPORT_NAME = "report.json"
 # Forms that hold no zero bytes, saved or renamed as .txt: PDF and RTF.
 _OTHER_FORMS = ("%PDF-", "{\\rtf")
 
@@ -57,17 +60,24 @@ class TextSource(Source):
 
 @dataclass(slots=True)
 class FolderSource(Source):
-    """A folder of plain texts; `encoding` is the one that was asked for. files (list[str]): Their paths in it, sorted.
-    done (int): Files read; those up to it are passed over. hidden (int): Files that no user wrote, never read."""
+    """A folder of plain texts; `encoding` is the one that was asked for. files (list[str]): Paths of all files in it, sorted; those
+    that do not end in one of `suffixes` are skipped. done (int): Files read; those up to it are passed over. hidden (int): Files that
+    no user wrote, never read."""
 
+    suffixes: tuple[str, ...] = (".txt",)
     files: list[str] = field(default_factory=list)
     done: int = 0
     hidden: int = 0
 
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
-            self.done = number
-            yield self.read(number, self.files[number - 1])
+            self.done, name = number, self.files[number - 1]
+            allowed = " or ".join(self.suffixes)
+            yield self.read(number, name) if self.reads(name) else Skip.of(Errors.E551, number=number, allowed=allowed)
+
+    def reads(self, name: str) -> bool:
+        """Whether a file is of a kind that is read. A folder that could not be looked into is: the reason is told."""
+        return name.lower().endswith(self.suffixes) or (self.path / name).is_dir()
 
     def read(self, number: int, name: str) -> Record | Skip:
         """One file; its id is its path in the folder."""
@@ -95,10 +105,10 @@ class FolderSource(Source):
 
 @dataclass(slots=True)
 class SubmissionSource(FolderSource):
-    """A folder of .pdf and .txt. n_others (int): Files of other kinds, not read. max_bytes, max_pages (int): A larger file is
-    never opened, no page of a longer one is parsed; 0 is no limit."""
+    """A folder of .pdf and .txt. max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is
+    no limit."""
 
-    n_others: int = 0
+    suffixes: tuple[str, ...] = (".pdf", ".txt")
     max_bytes: int = 0
     max_pages: int = 0
 
@@ -153,7 +163,8 @@ def open_source(
     if not exists:
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
     if is_folder:
-        return _open_folder(path, encoding)
+        source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
+        return _look_into(source, Errors.E504)
     suffix = path.suffix.lower()
     if suffix in TABLE_SUFFIXES:
         return open_csv(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
@@ -168,30 +179,29 @@ def _open_text(path: Path, data: bytes | None, encoding: str) -> TextSource:
     with open_binary(path) if data is None else BytesIO(data) as file:
         codec, bom = detect_encoding(file, encoding)
         file.seek(len(bom))
-        head = file.read(None if data is not None else 1)
+        head = file.read(1 if data is None else -1)
     if not (head if data is None else head.decode(codec, "replace").strip()):
         raise PiiError(Errors.E503)
     return TextSource(path=path, kind="txt", encoding=encoding, bom=bom, size=1, data=data)
 
 
-def _open_folder(path: Path, encoding: str) -> FolderSource:
-    check_encoding(encoding)
-    names, problems = files_below(path)
+def _look_into(source: FolderSource, nothing: str) -> FolderSource:
+    """List the files of a folder. RAISES (PiiError): E501, E508; `nothing`, if there are none of a kind that is read."""
+    check_encoding(source.encoding)
+    names, problems = files_below(source.path)
     shown = [name for name in names if not is_hidden(name)]
-    files = sorted(name for name in shown if name.lower().endswith(".txt"))
-    if not files:
-        raise _unreadable(problems) if problems else PiiError(Errors.E504)
+    if not any(map(source.reads, shown)):
+        raise PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0])) if problems else PiiError(nothing)
     # A folder that cannot be looked into is skipped as a file that cannot be read is: counted and named.
-    files = sorted([*files, *(os.path.relpath(problem.filename, path) for problem in problems)])
-    source = FolderSource(path=path, kind="folder", encoding=encoding, files=files, others=["(file name)"], size=len(files))
-    source.hidden = len(names) - len(shown)
+    source.files = sorted([*shown, *(os.path.relpath(problem.filename, source.path) for problem in problems)])
+    source.size, source.hidden = len(source.files), len(names) - len(shown)
     return source
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is one that programs leave beside those of a user: .DS_Store, ~$essay.docx, Thumbs.db, all in .git."""
+    """Whether a file is one that programs leave beside those of a user: .DS_Store, ~$essay.docx, Thumbs.db, all in .git, our report."""
     parts = Path(name).parts
-    return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in ("thumbs.db", "desktop.ini")
+    return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in ("thumbs.db", "desktop.ini", REPORT_NAME)
 
 
 def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8") -> SubmissionSource:
@@ -200,20 +210,13 @@ def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, enco
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
     RAISES (PiiError): E501, E508, E665.
     """
-    check_encoding(encoding)
+    source = SubmissionSource(path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages)
     if path.is_dir():
-        names, problems = files_below(path)
-        if problems:
-            raise _unreadable(problems)
+        _look_into(source, Errors.E665)
     elif path.exists():
-        path, names = path.parent, [path.name]
+        source.path, source.files, source.size = path.parent, [path.name], 1
     else:
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
-    files = sorted(name for name in names if name.lower().endswith((".pdf", ".txt")))
-    if not files:
-        raise PiiError(Errors.E665)
-    source = SubmissionSource(path=path, kind="submissions", encoding=encoding, files=files, size=len(files))
-    source.n_others, source.max_bytes, source.max_pages = len(names) - len(files), max_bytes, max_pages
     return source
 
 
@@ -226,10 +229,6 @@ def files_below(path: Path) -> tuple[list[str], list[OSError]]:
         links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
         problems.extend(OSError(errno.ELOOP, "a link to a folder is not followed", link) for link in links)
     return found, problems
-
-
-def _unreadable(problems: list[OSError]) -> PiiError:
-    return PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0]))
 
 
 def read_pdf(data: bytes, number: int, name: str, *, max_pages: int = 0) -> Record | Skip:

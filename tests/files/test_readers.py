@@ -126,9 +126,12 @@ def test_folder_skips_files_that_are_empty_or_broken(tmp_path):
     put(tmp_path / "in/b.txt", "")
     put(tmp_path / "in/c/d.txt", b"ze\xffbra")
     put(tmp_path / "in/c/e.TXT", "fine")
-    put(tmp_path / "in/f.md", "not read")
+    put(tmp_path / "in/c/f.docx", "no text")
+    put(tmp_path / "in/report.json", "{}")
     items = list(open_source(tmp_path / "in"))
-    assert [(item.number, getattr(item, "code", "")) for item in items] == [(1, ""), (2, "E530"), (3, "E520"), (4, "")]
+    assert [(item.number, getattr(item, "code", "")) for item in items] == [
+        (1, ""), (2, "E530"), (3, "E520"), (4, ""), (5, "E551"),
+    ]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
