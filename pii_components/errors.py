@@ -26,6 +26,7 @@ class Errors(metaclass=_Codes):
     E006 = "The span [{start}, {end}) in the group has no label; give it one."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
+    E011 = "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
     # 1 pii_ner
     E101 = "Threshold for '{label}' is {value}; use a number from 0 to 1."
     E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
