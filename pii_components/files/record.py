@@ -51,11 +51,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A record that was left out, and why; no text. `last`: nothing can be read after it."""
+    """A record that was left out, and why; no text. `last`: nothing can be read after it. line (int): Where it begins; 0 if unknown."""
 
     number: int
     error: PiiError
     last: bool = False
+    line: int = 0
 
     @property
     def code(self) -> str:
@@ -63,9 +64,9 @@ class Skip:
         return self.error.code
 
     @classmethod
-    def of(cls, template: str, *, number: int, last: bool = False, **values: object) -> "Skip":
+    def of(cls, template: str, *, number: int, last: bool = False, line: int = 0, **values: object) -> "Skip":
         """With the message of one of `Errors`, filled with the number and the values."""
-        return cls(number=number, error=PiiError(template, number=number, **values), last=last)
+        return cls(number=number, error=PiiError(template, number=number, line=line, **values), last=last, line=line)
 
 
 @dataclass(slots=True)

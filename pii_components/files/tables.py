@@ -3,15 +3,18 @@
     source = open_csv(Path("essays.csv"), text_field="essay")
 
 The delimiter is found in the header, a byte order mark and the line ends are kept, cells may hold line breaks. Quotes are
-read strictly: a row whose quotes do not close is skipped and counted; read loosely, it would swallow the records after it, or
-let a text run over into columns that pass through in clear.
+read strictly: a row whose quotes do not close is skipped and counted, and reading goes on at the line after its first. What
+stands there may be the rest of its text, which must not run over into columns that pass through in clear: behind a broken row
+only a row counts whose other cells look like those of the rows before.
 """
 
 import csv
-from collections.abc import Iterator
+import unicodedata
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Self, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
@@ -27,9 +30,11 @@ from .record import (
     reason_of,
 )
 
+Shape = tuple[frozenset[str], ...]
 DELIMITERS = (",", ";", "\t", "|")
 # Ten times what spaCy takes as one text; the module's own limit, 131,072, is less than a long thread of a forum.
 FIELD_LIMIT = 10_000_000
+MOST_SHAPES = 1000
 
 
 @dataclass(slots=True)
@@ -49,39 +54,87 @@ class CsvSource(Source):
         text_at = self.header.index(self.text_field)
         id_at = self.header.index(self.id_field) if self.id_field else -1
         watched = [i for i, name in enumerate(self.header) if name in self.others]
-        rows = csv.reader(stream, delimiter=self.delimiter, strict=True)
-        next(row for row in rows if row)
-        for number, row in numbered_rows(rows):
+        seen: dict[int, set[Shape]] = {i: set() for i in range(len(self.header)) if i != text_at}
+        doubtful = False
+        lines = Lines(stream)
+        next(row for row in csv.reader(lines, delimiter=self.delimiter, strict=True) if row)
+        for number, line, row in numbered_rows(lines, self.delimiter):
             if isinstance(row, Skip):
+                doubtful = True
                 yield row
             elif len(row) != len(self.header):
-                yield Skip.of(Errors.E525, number=number, got=len(row), expected=len(self.header))
+                doubtful = True
+                yield Skip.of(Errors.E525, number=number, line=line, got=len(row), expected=len(self.header))
             elif any(map(is_no_text, row)):
-                yield Skip.of(Errors.E520, number=number, encoding=self.encoding)
+                yield Skip.of(Errors.E520, number=number, line=line, encoding=self.encoding)
+            elif doubtful and not all(is_like(row[i], known) for i, known in seen.items()):
+                yield Skip.of(Errors.E553, number=number, line=line)
             else:
+                doubtful = False
+                for i, known in seen.items():
+                    if len(known) < MOST_SHAPES:
+                        known.add(shape_of(row[i]))
                 others = tuple((self.header[i], row[i]) for i in watched)
                 yield Record(number, row[id_at] if self.id_field else str(number), row[text_at], body=row, others=others)
 
 
-def numbered_rows(rows: Any) -> Iterator[tuple[int, list[str] | Skip]]:
-    """YIELDS (tuple[int, list[str] | Skip]): Each row that is not empty, with its number from 1; E524 or, at the end, E531."""
+def shape_of(cell: str) -> Shape:
+    """Kinds of characters (capitals, small letters, digits, ...) of each word, up to the eighth."""
+    return tuple(frozenset(map(unicodedata.category, word)) for word in cell.split(maxsplit=8)[:8])
+
+
+def is_like(cell: str, known: set[Shape]) -> bool:
+    """Whether a cell is empty or has a known shape; where none is known, whether it is one word."""
+    return not cell or (shape_of(cell) in known if known else len(cell.split()) == 1)
+
+
+class Lines:
+    """Lines of a stream for Python's reader. number (int): Of the one that was read last, from 1."""
+
+    def __init__(self, stream: Iterable[str]) -> None:
+        self.number = 0
+        self._stream, self._row, self._again = iter(stream), deque[str](), deque[str]()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.popleft() if self._again else next(self._stream)
+        self._row.append(line)
+        self.number += 1
+        return line
+
+    def start_row(self) -> int:
+        """RETURNS (int): The line that a row begins on."""
+        self._row.clear()
+        return self.number + 1
+
+    def leave_row(self) -> None:
+        """Go back to the second line of the row."""
+        self.number -= len(self._row) - 1
+        self._again.extendleft(reversed([*self._row][1:]))
+
+
+def numbered_rows(lines: Lines, delimiter: str = ",") -> Iterator[tuple[int, int, list[str] | Skip]]:
+    """YIELDS (tuple[int, int, list[str] | Skip]): Number from 1 and first line of each row that is not empty, and the row; E524 or, at
+    the end, E531."""
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
     number = 1
     while True:
-        start = rows.line_num + 1
+        line = lines.start_row()
         try:
-            row = next(rows)
+            row: list[str] | Skip = next(rows)
         except StopIteration:
             return
         except csv.Error as err:
-            yield number, Skip.of(Errors.E524, number=number, start=start, line=rows.line_num, reason=str(err))
+            lines.leave_row()
+            row = Skip.of(Errors.E524, number=number, line=line, reason=str(err))
         except (OSError, UnicodeError) as err:
-            yield number, Skip.of(Errors.E531, number=number - 1, reason=reason_of(err), last=True)
+            yield number, line, Skip.of(Errors.E531, number=number - 1, reason=reason_of(err), last=True)
             return
-        else:
-            if not row:
-                continue
-            yield number, row
-        number += 1
+        if row:
+            yield number, line, row
+            number += 1
 
 
 def open_csv(

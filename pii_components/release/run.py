@@ -83,7 +83,7 @@ class Report:
     """`report.json`: what a run did, in numbers. No text of anybody, no name of a file.
 
     documents, changed, empty, words (int): Documents written; those that differ from their original; those without text; words.
-    spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str]]): Number of the record and code.
+    spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str, int]]): Number of the record, code, line.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
     """
@@ -96,7 +96,7 @@ class Report:
     n_skipped: int = 0
     n_left_over: int = 0
     spans: Counter[str] = field(default_factory=Counter)
-    skipped: list[tuple[int, str]] = field(default_factory=list)
+    skipped: list[tuple[int, str, int]] = field(default_factory=list)
     left_over: list[int] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     in_fields: Counter[str] = field(default_factory=Counter)
@@ -118,7 +118,7 @@ class Report:
     def skip(self, skip: Skip) -> None:
         """Count a record that was left out."""
         self.n_skipped += 1
-        self.skipped.append((skip.number, skip.code))
+        self.skipped.append((skip.number, skip.code, skip.line))
         del self.skipped[_MOST_LISTED:]
 
     @property
@@ -131,7 +131,7 @@ class Report:
         """The counts that a state holds."""
         report = cls(**data)
         report.spans, report.notes, report.in_fields = Counter(report.spans), Counter(report.notes), Counter(report.in_fields)
-        report.skipped = [(int(number), str(code)) for number, code in report.skipped]
+        report.skipped = [(int(number), str(code), int(line)) for number, code, line in report.skipped]
         return report
 
     def as_json(self, head: Mapping[str, Any], others: list[str]) -> dict[str, Any]:
@@ -148,7 +148,12 @@ class Report:
             "words_per_second": round(self.words / self.seconds) if self.seconds else None,
             "spans": [{"label": label, "role": role, "action": action, "count": n} for label, role, action, n in rows],
             "notes": dict(sorted(self.notes.items())),
-            "skipped": {"count": self.n_skipped, "records": [{"record": n, "code": code} for n, code in self.skipped]},
+            "skipped": {
+                "count": self.n_skipped,
+                "records": [
+                    {"record": n, "code": code} | ({"line": line} if line else {}) for n, code, line in self.skipped
+                ],
+            },
             "to_review": {
                 "replaced_value_stands_elsewhere_in_text": {"count": self.n_left_over, "records": self.left_over},
                 "replaced_value_stands_in_unchanged_field": {

@@ -151,7 +151,7 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
         ("ID_NUM", "", "surrogate"): 1,
     }
     assert (found["documents"], found["documents_changed"], found["documents_without_text"]) == (3, 2, 1)
-    assert found["skipped"] == {"count": 1, "records": [{"record": 4, "code": "E520"}]}
+    assert found["skipped"] == {"count": 1, "records": [{"record": 4, "code": "E520", "line": 7}]}
     assert found["to_review"]["replaced_value_stands_in_unchanged_field"] == {"writer": 1}
     assert found["profile"] == "crapii" and found["key"] == "environment" and found["seconds"] >= 0
     for shown in (json.dumps(found, ensure_ascii=False), run.output):

@@ -212,11 +212,38 @@ def test_huge_cell_is_read(tmp_path):
     assert [len(item.text) for item in open_source(path)] == [len(text), 4]
 
 
-def test_unclosed_quote_does_not_swallow_the_file(tmp_path):
-    rows = "".join(f"{i},fine\n" for i in range(3, 50_000))
-    items = list(open_source(put(tmp_path / "in.csv", f'id,text\n1,fine\n2,"open\n{rows}x,"fine"\n60000,fine\n')))
-    assert [item.code for item in items if isinstance(item, Skip)] == ["E524"]
-    assert items[-1].text == "fine"
+# The rows behind "id,text", and what is read: "id" of a record, code and line of a skip.
+BROKEN = {
+    "unclosed": ('1,fine\n2,"open\n3,fine\n4,"fine"\n5,fine\n', "1 E524:3 3 4 5"),
+    "unclosed to the end": ('1,fine\n2,"open\n3,fine\n4,fine\n', "1 E524:3 3 4"),
+    "unclosed at first": ('1,"open\n2,fine\n3,fine\n', "E524:2 2 3"),
+    "unclosed at last": ('1,fine\n2,"open', "1 E524:3"),
+    "unclosed over lines": ('1,fine\n2,"open\nmy aunt, Ilse\nand three\n3,"fi\nne"\n4,fine\n', "1 E524:3 E553:4 E525:5 3 4"),
+    "stray": ('1,fine\n2,"in"side"\n3,fine\n', "1 E524:3 3"),
+    "stray before a comma": ('1,fine\n2,"a "b", c"\n3,fine\n', "1 E524:3 3"),
+    "stray at an end": ('1,fine\n2,"a ",b"\n3,fine\n', "1 E525:3 3"),
+    "stray over lines": ('1,fine\n2,"say "hi" to\nmy aunt, Ilse\nand go, now"\n3,fine\n', "1 E524:3 E553:4 E553:5 3"),
+    "stray, beside names": ('Ode Vance,fine\nIlse Okoro,"a "b" c\nthen she, too\nIlse Okoro,fine\n', "Ode_Vance E524:3 E553:4 Ilse_Okoro"),
+    "all quoted": ('"1","fine"\n"2","open\n"3","fine"\n"4","fine"\n', "1 E524:3 3 4"),
+    "more than one": ('1,"open\n2,fine\n3,"in"side"\n4,fine\n5,"open\n6,fine\n', "E524:2 2 E524:4 4 E524:6 6"),
+    "unquoted over lines": ("1,fine\n2\nmy aunt, Ilse\n3,fine\n", "1 E525:3 E553:4 3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_row_takes_no_other_along_and_puts_no_text_into_other_columns(tmp_path, case):
+    rows, expected = BROKEN[case]
+    items = list(open_source(put(tmp_path / "in.csv", "id,text\n" + rows)))
+    found = [f"{i.code}:{i.line}" if isinstance(i, Skip) else i.body[0].replace(" ", "_") for i in items]
+    assert " ".join(found) == expected
+    assert [item.number for item in items] == list(range(1, len(items) + 1))
+    assert all("Ilse" not in str(item.error) and f"line {item.line}" in str(item.error) for item in items if isinstance(item, Skip))
+
+
+def test_many_broken_rows_are_read_in_linear_time(tmp_path):
+    rows = "".join(f'{i},"open\n' if i % 2 else f'{i},""\n' for i in range(1, 60_001))
+    items = list(open_source(put(tmp_path / "in.csv", f"id,text\n{rows}")))
+    assert sum(isinstance(item, Record) for item in items) == sum(isinstance(item, Skip) for item in items) == 30_000
 
 
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
