@@ -146,11 +146,13 @@ def open_source(
     encoding: str = "utf-8",
     drop: Iterable[str] = (),
     data: bytes | None = None,
+    spreadsheet_safe: bool = False,
 ) -> Source:
     """Open an input.
 
     path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. encoding (str): Of
     the file. drop (Iterable[str]): Columns or fields that are left out. data (bytes | None): The text, from standard input.
+    spreadsheet_safe (bool): Whether cells of a table are read and written by `tables.safe_cell`.
     RETURNS (Source): To be iterated over, once.
     RAISES (PiiError): E501 to E508, E521, if there is nothing to read.
     """
@@ -167,7 +169,8 @@ def open_source(
         return _look_into(source, Errors.E504)
     suffix = path.suffix.lower()
     if suffix in TABLE_SUFFIXES:
-        return open_csv(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
+        columns: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "drop": frozenset(drop)}
+        return open_csv(path, **columns, encoding=encoding, spreadsheet_safe=spreadsheet_safe)
     if suffix in JSON_SUFFIXES:
         return open_json(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
     if suffix != ".txt":

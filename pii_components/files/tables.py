@@ -9,6 +9,7 @@ only a row counts whose other cells look like those of the rows before.
 """
 
 import csv
+import re
 import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -35,16 +36,19 @@ DELIMITERS = (",", ";", "\t", "|")
 # Ten times what spaCy takes as one text; the module's own limit, 131,072, is less than a long thread of a forum.
 FIELD_LIMIT = 10_000_000
 MOST_SHAPES = 1000
+_NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 
 
 @dataclass(slots=True)
 class CsvSource(Source):
-    """A table. header (list[str]): All columns. delimiter, line_end (str), quote_all (bool): As in the file."""
+    """A table. header (list[str]): All columns. delimiter, line_end (str), quote_all (bool): As in the file. spreadsheet_safe (bool):
+    Whether it is read and written as `safe_cell` says."""
 
     header: list[str] = field(default_factory=list)
     delimiter: str = ","
     line_end: str = "\n"
     quote_all: bool = False
+    spreadsheet_safe: bool = False
 
     def __iter__(self) -> Iterator[Record | Skip]:
         with open_binary(self.path) as self.raw, open_text(self.raw, encoding=self.encoding, bom=self.bom) as stream:
@@ -59,6 +63,8 @@ class CsvSource(Source):
         lines = Lines(stream)
         next(row for row in csv.reader(lines, delimiter=self.delimiter, strict=True) if row)
         for number, line, row in numbered_rows(lines, self.delimiter):
+            if self.spreadsheet_safe and not isinstance(row, Skip):
+                row = list(map(plain_cell, row))
             if isinstance(row, Skip):
                 doubtful = True
                 yield row
@@ -76,6 +82,21 @@ class CsvSource(Source):
                         known.add(shape_of(row[i]))
                 others = tuple((self.header[i], row[i]) for i in watched)
                 yield Record(number, row[id_at] if self.id_field else str(number), row[text_at], body=row, others=others)
+
+
+def _is_formula(cell: str) -> bool:
+    bare = cell.lstrip("'")
+    return bare.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(bare)
+
+
+def safe_cell(cell: str) -> str:
+    """What is written so that no spreadsheet runs it: an apostrophe before =, +, -, @, tab or carriage return, unless it is a number."""
+    return "'" + cell if _is_formula(cell) else cell
+
+
+def plain_cell(cell: str) -> str:
+    """The cell that `safe_cell` was given."""
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 
 def shape_of(cell: str) -> Shape:
@@ -138,12 +159,19 @@ def numbered_rows(lines: Lines, delimiter: str = ",") -> Iterator[tuple[int, int
 
 
 def open_csv(
-    path: Path, *, text_field: str = "", id_field: str = "", encoding: str = "utf-8", drop: frozenset[str] = frozenset()
+    path: Path,
+    *,
+    text_field: str = "",
+    id_field: str = "",
+    encoding: str = "utf-8",
+    drop: frozenset[str] = frozenset(),
+    spreadsheet_safe: bool = False,
 ) -> CsvSource:
     """Read the header of a table and find its text.
 
     text_field (str): Its text column; empty to find one with a usual name. id_field (str): Its id column or "".
     encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Columns that do not go to the output.
+    spreadsheet_safe (bool): See `safe_cell`.
     RAISES (PiiError): E501 to E508, E550.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
@@ -157,6 +185,7 @@ def open_csv(
     if is_no_text("".join(lines)):
         raise PiiError(Errors.E550, encoding=codec)
     delimiter, header = _sniff(lines, text_field, path.suffix.lower())
+    header = list(map(plain_cell, header)) if spreadsheet_safe else header
     chosen = choose_text_field(header, text_field)
     check_fields(header, id_field, *drop)
     last = lines[-1]
@@ -174,6 +203,7 @@ def open_csv(
         delimiter=delimiter,
         line_end="\r\n" if last.endswith("\r\n") else "\r" if last.endswith("\r") else "\n",
         quote_all="".join(lines).count('"') == 2 * len(header),
+        spreadsheet_safe=spreadsheet_safe,
     )
 
 

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 from ..errors import Errors, PiiError
 from .json_text import JsonBody, JsonSource, splice
 from .record import Record, Source, reason_of, show_fields
-from .tables import CsvSource
+from .tables import CsvSource, safe_cell
 
 # Between the parts of an object that was written over several lines; in its strings a line break is an escape.
 _BREAKS = re.compile(r"[\r\n]+[ \t]*")
@@ -223,10 +223,11 @@ class CsvRows:
 
 
 class CsvWriter(Writer):
-    """A table with the delimiter, line ends and quoting of its source."""
+    """A table with the delimiter, line ends and quoting of its source. safe (bool): Whether `safe_cell` is applied."""
 
     def __init__(self, source: CsvSource, out: Path) -> None:
         super().__init__(source, out)
+        self.safe = source.spreadsheet_safe
         self._keep = [i for i, name in enumerate(source.header) if name not in source.drop]
         self._text_at = source.header.index(source.text_field)
         self._header = source.header
@@ -241,7 +242,8 @@ class CsvWriter(Writer):
         return self._line(row)
 
     def _line(self, cells: list[str]) -> str:
-        return self._rows.line([cells[i] for i in self._keep])
+        kept = [cells[i] for i in self._keep]
+        return self._rows.line(list(map(safe_cell, kept)) if self.safe else kept)
 
 
 class JsonlWriter(Writer):
