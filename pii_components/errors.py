@@ -140,6 +140,12 @@ class Errors(metaclass=_Codes):
     E540 = "Use one of --overwrite and --resume, not both."
     E541 = "'{path}' exists already; choose another name, or see whether the command has --overwrite."
     E542 = "'{path}' is being written by another run; wait until that one has ended, or give another --out."
+    E543 = (
+        "These columns would be released in clear: {columns}. Name each of them with --text-column (to have it de-identified), --drop "
+        "(to leave it out) or --keep (to release it as it is); the one of --id-column goes with --ids pseudonym, too."
+    )
+    E544 = "Record {number} holds {what} in column '{column}', which looked harmless before; use --text-column, --drop or --keep for it."
+    E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them."
     E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or use --encoding (often cp1252)."
     E551 = "Record {number} is a file of a kind that is not read in a folder; save it as {allowed}."
     E552 = "None of the {n} records could be used (the first: {code}); nothing was written."

@@ -13,7 +13,7 @@ no other input needs it.
 import errno
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -73,7 +73,8 @@ class FolderSource(Source):
         for number in range(self.done + 1, len(self.files) + 1):
             self.done, name = number, self.files[number - 1]
             allowed = " or ".join(self.suffixes)
-            yield self.read(number, name) if self.reads(name) else Skip.of(Errors.E551, number=number, allowed=allowed)
+            item = self.read(number, name) if self.reads(name) else Skip.of(Errors.E551, number=number, allowed=allowed)
+            yield item if isinstance(item, Record) else replace(item, id=name)
 
     def reads(self, name: str) -> bool:
         """Whether a file is of a kind that is read. A folder that could not be looked into is: the reason is told."""
@@ -142,6 +143,7 @@ def open_source(
     path: Path,
     *,
     text_field: str = "",
+    more: Iterable[str] = (),
     id_field: str = "",
     encoding: str = "utf-8",
     drop: Iterable[str] = (),
@@ -150,8 +152,9 @@ def open_source(
 ) -> Source:
     """Open an input.
 
-    path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. encoding (str): Of
-    the file. drop (Iterable[str]): Columns or fields that are left out. data (bytes | None): The text, from standard input.
+    path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. more (Iterable[str]):
+    Columns of further texts, which are read as one with the first. encoding (str): Of the file. drop (Iterable[str]): Columns or
+    fields that are left out. data (bytes | None): The text, from standard input.
     spreadsheet_safe (bool): Whether cells of a table are read and written by `tables.safe_cell`.
     RETURNS (Source): To be iterated over, once.
     RAISES (PiiError): E501 to E508, E521, if there is nothing to read.
@@ -168,11 +171,11 @@ def open_source(
         source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
         return _look_into(source, Errors.E504)
     suffix = path.suffix.lower()
+    options: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "more": tuple(more), "drop": frozenset(drop)}
     if suffix in TABLE_SUFFIXES:
-        columns: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "drop": frozenset(drop)}
-        return open_csv(path, **columns, encoding=encoding, spreadsheet_safe=spreadsheet_safe)
+        return open_csv(path, **options, encoding=encoding, spreadsheet_safe=spreadsheet_safe)
     if suffix in JSON_SUFFIXES:
-        return open_json(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
+        return open_json(path, **options, encoding=encoding)
     if suffix != ".txt":
         raise PiiError(Errors.E502, suffix=suffix or path.name)
     return _open_text(path, None, encoding)

@@ -19,6 +19,7 @@ from typing import Self, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
+    JOINT,
     Record,
     Skip,
     Source,
@@ -55,10 +56,10 @@ class CsvSource(Source):
             yield from self._records(stream)
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
-        text_at = self.header.index(self.text_field)
+        text_at = [self.header.index(name) for name in self.text_fields]
         id_at = self.header.index(self.id_field) if self.id_field else -1
         watched = [i for i, name in enumerate(self.header) if name in self.others]
-        seen: dict[int, set[Shape]] = {i: set() for i in range(len(self.header)) if i != text_at}
+        seen: dict[int, set[Shape]] = {i: set() for i in range(len(self.header)) if i not in text_at}
         doubtful = False
         lines = Lines(stream)
         next(row for row in csv.reader(lines, delimiter=self.delimiter, strict=True) if row)
@@ -72,7 +73,8 @@ class CsvSource(Source):
                 doubtful = True
                 yield Skip.of(Errors.E525, number=number, line=line, got=len(row), expected=len(self.header))
             elif any(map(is_no_text, row)):
-                yield Skip.of(Errors.E520, number=number, line=line, encoding=self.encoding)
+                ident = row[id_at] if self.id_field and not is_no_text(row[id_at]) else ""
+                yield Skip.of(Errors.E520, number=number, line=line, id=ident, encoding=self.encoding)
             elif doubtful and not all(is_like(row[i], known) for i, known in seen.items()):
                 yield Skip.of(Errors.E553, number=number, line=line)
             else:
@@ -81,7 +83,8 @@ class CsvSource(Source):
                     if len(known) < MOST_SHAPES:
                         known.add(shape_of(row[i]))
                 others = tuple((self.header[i], row[i]) for i in watched)
-                yield Record(number, row[id_at] if self.id_field else str(number), row[text_at], body=row, others=others)
+                text = JOINT.join(row[i] for i in text_at)
+                yield Record(number, row[id_at] if self.id_field else str(number), text, body=row, others=others)
 
 
 def _is_formula(cell: str) -> bool:
@@ -162,6 +165,7 @@ def open_csv(
     path: Path,
     *,
     text_field: str = "",
+    more: tuple[str, ...] = (),
     id_field: str = "",
     encoding: str = "utf-8",
     drop: frozenset[str] = frozenset(),
@@ -169,7 +173,8 @@ def open_csv(
 ) -> CsvSource:
     """Read the header of a table and find its text.
 
-    text_field (str): Its text column; empty to find one with a usual name. id_field (str): Its id column or "".
+    text_field (str): Its text column; empty to find one with a usual name. more (tuple[str, ...]): Further ones.
+    id_field (str): Its id column or "".
     encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Columns that do not go to the output.
     spreadsheet_safe (bool): See `safe_cell`.
     RAISES (PiiError): E501 to E508, E550.
@@ -186,7 +191,7 @@ def open_csv(
         raise PiiError(Errors.E550, encoding=codec)
     delimiter, header = _sniff(lines, text_field, path.suffix.lower())
     header = list(map(plain_cell, header)) if spreadsheet_safe else header
-    chosen = choose_text_field(header, text_field)
+    chosen = [choose_text_field(header, name) for name in (text_field, *more)]
     check_fields(header, id_field, *drop)
     last = lines[-1]
     return CsvSource(
@@ -194,10 +199,11 @@ def open_csv(
         kind="csv",
         encoding=codec,
         bom=bom,
-        text_field=chosen,
+        text_field=chosen[0],
+        more=tuple(chosen[1:]),
         id_field=id_field,
         drop=drop,
-        others=[name for name in header if name not in drop and name != chosen],
+        others=[name for name in header if name not in drop and name not in chosen],
         size=path.stat().st_size,
         header=header,
         delimiter=delimiter,
