@@ -48,6 +48,13 @@ TextsOpt = Annotated[
 IdOpt = Annotated[str, Option("--id-column", "--id-field", help="Column or field that names a document.")]
 EncodingOpt = Annotated[str, Option("--encoding", help="Encoding of what is not in Unicode, which is seen without it.")]
 KeepOpt = Annotated[list[str] | None, Option("--keep", help="Release this column or field as it is; may be repeated.")]
+SpreadsheetOpt = Annotated[
+    bool,
+    Option(
+        "--spreadsheet-safe/--no-spreadsheet-safe",
+        help="In a table, an apostrophe stands before what a spreadsheet would run: = + - @, tab.",
+    ),
+]
 BatchOpt = Annotated[int, Option("--batch-size", min=1, help="Texts that are processed together.")]
 StrictOpt = Annotated[bool, Option("--strict", help="Stop at the first record that cannot be processed.")]
 DropOpt = Annotated[list[str] | None, Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated.")]

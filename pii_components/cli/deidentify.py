@@ -51,6 +51,7 @@ def deidentify(
     drop: common.DropOpt = None,
     keep: common.KeepOpt = None,
     encoding: common.EncodingOpt = "utf-8",
+    spreadsheet_safe: common.SpreadsheetOpt = True,
     profile: str = Option("crapii", help=PROFILE_HELP),
     scope: str = Option("", help="Same value, same surrogate: in a document, or in the corpus [profile]."),
     key_file: str = Option("", help="Secret key (see keygen): same key, same surrogates [environment variable PII_EDU_KEY]."),
@@ -100,6 +101,7 @@ def deidentify(
             for place in filter(None, (target, labels_path)):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
+        reading["spreadsheet_safe"] = spreadsheet_safe
         reading["data"] = sys.stdin.buffer.read() if source == "-" else None
 
         def secret() -> VaultKey | None:
@@ -125,7 +127,7 @@ def deidentify(
         _check_needed(ids == PSEUDONYM and opened.kind not in ("folder", "txt"), "--ids pseudonym", opened.id_field, "--id-column")
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
         columns.check(open_source(path, **reading))
-        writer = open_writer(opened, target)
+        writer = open_writer(opened, target, safe=spreadsheet_safe)
         if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
             _check_free(target, labels_path)
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
@@ -262,6 +264,7 @@ def _settings(source: Source, engine: Engine) -> dict[str, str]:
         "text column": " ".join(source.text_fields),
         "list of dropped columns": " ".join(sorted(source.drop)),
         "encoding": source.encoding,
+        "--spreadsheet-safe": str(source.spreadsheet_safe),
         "model": engine.name,
         "version of pii-edu": __version__,
         "profile": f"{profile.name} {content}",

@@ -86,6 +86,7 @@ class Source:
     drop (frozenset[str]): Columns or fields that are left out of the output.
     others (list[str]): Columns or fields that pass through unchanged, as far as they are known.
     size (int): Bytes, or files of a folder: the length of a progress bar. raw (BinaryIO | None): The open file.
+    spreadsheet_safe (bool): Whether cells of a table are read and written by `tables.safe_cell`.
     """
 
     path: Path
@@ -98,6 +99,7 @@ class Source:
     drop: frozenset[str] = frozenset()
     others: list[str] = field(default_factory=list)
     size: int = 0
+    spreadsheet_safe: bool = False
     raw: BinaryIO | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:

@@ -42,14 +42,12 @@ _NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 
 @dataclass(slots=True)
 class CsvSource(Source):
-    """A table. header (list[str]): All columns. delimiter, line_end (str), quote_all (bool): As in the file. spreadsheet_safe (bool):
-    Whether it is read and written as `safe_cell` says."""
+    """A table. header (list[str]): All columns. delimiter, line_end (str), quote_all (bool): As in the file."""
 
     header: list[str] = field(default_factory=list)
     delimiter: str = ","
     line_end: str = "\n"
     quote_all: bool = False
-    spreadsheet_safe: bool = False
 
     def __iter__(self) -> Iterator[Record | Skip]:
         with open_binary(self.path) as self.raw, open_text(self.raw, encoding=self.encoding, bom=self.bom) as stream:

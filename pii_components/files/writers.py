@@ -233,9 +233,9 @@ class CsvRows:
 class CsvWriter(Writer):
     """A table with the delimiter, line ends and quoting of its source. safe (bool): Whether `safe_cell` is applied."""
 
-    def __init__(self, source: CsvSource, out: Path) -> None:
+    def __init__(self, source: CsvSource, out: Path, *, safe: bool) -> None:
         super().__init__(source, out)
-        self.safe = source.spreadsheet_safe
+        self.safe = safe
         self._keep = [i for i, name in enumerate(source.header) if name not in source.drop]
         self._header = source.header
         self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
@@ -322,8 +322,11 @@ class FolderWriter(Writer):
             os.rmdir(folder)
 
 
-def open_writer(source: Source, out: Path) -> Writer:
-    """The writer for the form of a source, not started yet. RAISES (PiiError): E511, if OUTPUT's name is of another form."""
+def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
+    """The writer for the form of a source, not started yet. safe (bool): Whether cells are written by `tables.safe_cell`.
+
+    RAISES (PiiError): E511, if OUTPUT's name is of another form.
+    """
     if source.kind == "folder":
         if out.exists() and not out.is_dir():
             raise PiiError(Errors.E511, expected="a folder", got=out)
@@ -334,7 +337,7 @@ def open_writer(source: Source, out: Path) -> Writer:
     if out.suffix.lower() != suffix and source.path.name != "-":
         raise PiiError(Errors.E511, expected=f"a {suffix} file", got=out.name)
     if isinstance(source, CsvSource):
-        return CsvWriter(source, out)
+        return CsvWriter(source, out, safe=safe)
     if isinstance(source, JsonSource):
         return JsonWriter(source, out) if source.kind == "json" else JsonlWriter(source, out)
     return TextWriter(source, out)

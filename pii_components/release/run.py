@@ -293,7 +293,8 @@ class SweepLog(GrowingFile):
             surnames.pairs.update(row.get("p", ()))
         swept.surnames = len(surnames)
         if len(surnames):
-            again = open_source(self.out, text_field=source.text_field, more=source.more, encoding=source.encoding)
+            columns: dict[str, Any] = {"text_field": source.text_field, "more": source.more}
+            again = open_source(self.out, **columns, encoding=source.encoding, spreadsheet_safe=source.spreadsheet_safe)
             try:
                 self._look(again, surnames, swept)
             finally:

@@ -16,6 +16,7 @@ from pii_components.files.json_text import scan_object, splice
 from pii_components.files.labelled import read_labelled
 from pii_components.files.record import Record, Skip, detect_encoding, show_fields
 from pii_components.files.sources import open_source
+from pii_components.files.tables import plain_cell, safe_cell
 from pii_components.files.writers import open_writer, partial_path
 
 
@@ -264,6 +265,20 @@ def test_csv_round_trip(tmp_path, rows, delimiter, line_end):
     assert copy(minimal, tmp_path / "out2.csv") == []
     with open(tmp_path / "out2.csv", encoding="utf-8", newline="") as file:
         assert list(csv.reader(file, delimiter=delimiter))[1:] == [list(row) for row in rows]
+
+
+@pytest.mark.parametrize(("cell", "written"), [
+    ("=1+2", "'=1+2"), ("@SUM(A1)", "'@SUM(A1)"), ("- a point", "'- a point"), ("+48 555 0100", "'+48 555 0100"), ("\tI am", "'\tI am"),
+    ("\rI am", "'\rI am"), ("--", "'--"), ("-1-2", "'-1-2"), ("'=1", "''=1"), ("-3.5", "-3.5"), ("+1", "+1"),
+    ("-1,5e-3", "-1,5e-3"), ("-4%", "-4%"), ("-", "-"), ("", ""), ("'tis", "'tis"), ("a=b", "a=b"), (" =1", " =1"),
+])
+def test_what_a_spreadsheet_would_run_has_an_apostrophe_and_is_read_without(cell, written):
+    assert (safe_cell(cell), plain_cell(written)) == (written, cell)
+
+
+@given(cell=CELL | st.tuples(st.sampled_from(["'", "''", "=", "-", "'@", "\t"]), CELL).map("".join))
+def test_every_cell_comes_back(cell):
+    assert plain_cell(safe_cell(cell)) == cell and safe_cell(plain_cell(safe_cell(cell))) == safe_cell(cell)
 
 
 JSON = st.recursive(
