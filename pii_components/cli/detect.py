@@ -86,7 +86,7 @@ def _each(
             if strict:
                 common.say(PiiError(Errors.E532, skip=error))
                 return common.STOPPED
-            common.say(error)
+            common.say(error if item.id in ("", str(item.number)) else f"{error} ({item.id})")
             n_skips += 1
             continue
         n_done += 1

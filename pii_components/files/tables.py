@@ -57,7 +57,8 @@ class CsvSource(Source):
         text_at = [self.header.index(name) for name in self.text_fields]
         id_at = self.header.index(self.id_field) if self.id_field else -1
         watched = [i for i, name in enumerate(self.header) if name in self.others]
-        seen: dict[int, set[Shape]] = {i: set() for i in range(len(self.header)) if i not in text_at}
+        known: dict[int, set[Shape]] = {i: set() for i in range(len(self.header)) if i not in text_at}
+        shapes: dict[int, Shape] = {}
         doubtful = False
         lines = Lines(stream)
         next(row for row in csv.reader(lines, delimiter=self.delimiter, strict=True) if row)
@@ -73,13 +74,15 @@ class CsvSource(Source):
             elif any(map(is_no_text, row)):
                 ident = row[id_at] if self.id_field and not is_no_text(row[id_at]) else ""
                 yield Skip.of(Errors.E520, number=number, line=line, id=ident, encoding=self.encoding)
-            elif doubtful and not all(is_like(row[i], known) for i, known in seen.items()):
-                yield Skip.of(Errors.E553, number=number, line=line)
             else:
+                before, shapes = shapes, {i: shape_of(row[i]) for i in known}
+                if doubtful and not all(is_like(shapes[i], known[i], before.get(i)) for i in known):
+                    yield Skip.of(Errors.E553, number=number, line=line)
+                    continue
+                for i, some in known.items():
+                    if not doubtful and len(some) < MOST_SHAPES:
+                        some.add(shapes[i])
                 doubtful = False
-                for i, known in seen.items():
-                    if len(known) < MOST_SHAPES:
-                        known.add(shape_of(row[i]))
                 others = tuple((self.header[i], row[i]) for i in watched)
                 text = JOINT.join(row[i] for i in text_at)
                 yield Record(number, row[id_at] if self.id_field else str(number), text, body=row, others=others)
@@ -105,9 +108,9 @@ def shape_of(cell: str) -> Shape:
     return tuple(frozenset(map(unicodedata.category, word)) for word in cell.split(maxsplit=8)[:8])
 
 
-def is_like(cell: str, known: set[Shape]) -> bool:
-    """Whether a cell is empty or has a known shape; where none is known, whether it is one word."""
-    return not cell or (shape_of(cell) in known if known else len(cell.split()) == 1)
+def is_like(shape: Shape, known: set[Shape], before: Shape | None) -> bool:
+    """Whether a cell is empty or has a known shape; where none is known, whether it is one word, or as in the row before."""
+    return not shape or (shape in known if known else len(shape) == 1 or shape == before)
 
 
 class Lines:
