@@ -26,7 +26,8 @@ class Errors(metaclass=_Codes):
     E006 = "The span [{start}, {end}) in the group has no label; give it one."
     E005 = '{package} is needed for {what}; install it with: pip install "en_pii_edu[{extra}]"'
     E010 = "The packaged pipeline has {size} bytes; at most {most} may ship."
-    E011 = "{path} holds no packaged pipeline; write one with: weasel run assemble"
+    E011 = "The text has {length} characters, and {limit} are read at once (nlp.max_length); split it."
+    E012 = "{path} holds no packaged pipeline; write one with: weasel run assemble"
     # 1 pii_ner
     E101 = "Threshold for '{label}' is {value}; use a number from 0 to 1."
     E102 = 'pii_ner has no labels; call nlp.initialize() with examples that hold spans in doc.spans["{key}"], or give it labels.'
@@ -117,12 +118,12 @@ class Errors(metaclass=_Codes):
     E517 = "Model '{model}' could not be loaded ({reason}); install the spaCy that it was made for, or give another --model."
     E518 = "Model '{model}' has no component '{factory}', so it cannot {what}; use --model en_pii_edu."
     E519 = "'{value}' is no {what}; use {allowed}."
-    E520 = "Record {number} cannot be read as {encoding}; save it as UTF-8, or use --encoding (often cp1252)."
+    E520 = "Record {number} cannot be read as {encoding}; if it is plain text, save it as UTF-8, or use --encoding (often cp1252)."
     E521 = "Record {number} is no JSON object (line {line}); repair it."
     E522 = "Record {number} has no field '{name}', or has it twice."
     E523 = "The text of record {number} is of type {type}; it must be a string."
-    E524 = "Record {number} is no CSV row (lines {start} to {line}: {reason}); check its quotes."
-    E525 = "Record {number} has {got} cells where the header has {expected}; a text may have run over. Check its quotes."
+    E524 = "Record {number}, which begins on line {line}, is no CSV row ({reason}); check its quotes."
+    E525 = "Record {number}, on line {line}, has {got} cells where the header has {expected}; a text may have run over. Check its quotes."
     E526 = "The pipeline failed on record {number} ({type})."
     E527 = "The pipeline gave no de-identified text for record {number}."
     E528 = "The text of record {number} has {length} characters, more than the {limit} that are read at once; split it."
@@ -146,6 +147,10 @@ class Errors(metaclass=_Codes):
     )
     E544 = "Record {number} holds {what} in column '{column}', which looked harmless before; use --text-column, --drop or --keep for it."
     E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them."
+    E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or use --encoding (often cp1252)."
+    E551 = "Record {number} is a file of a kind that is not read in a folder; save it as {allowed}."
+    E552 = "None of the {n} records could be used (the first: {code}); nothing was written."
+    E553 = "Record {number}, on line {line}, comes after a broken one and is unlike those before: it may be a part of a text. Check the quotes."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."

@@ -76,9 +76,14 @@ class CleanRun:
         return partial_path(self.out)
 
     def go(self, *, resume: bool = False, overwrite: bool = False) -> None:
-        """Do it all. RAISES (PiiError): E509, E510, E512 to E514; E540; E653; E005."""
+        """Do it all. RAISES (PiiError): E509, E510, E512 to E514; E540; E552; E653; E005."""
         self._check_places(resume=resume, overwrite=overwrite)
         self._read(load_state(state_path(self.out)) if resume else None)
+        codes = [code for (_, _, code), _ in self._rows()]
+        if codes and all(code and step_of(code) == "text" for code in codes):
+            self.partial.unlink()
+            state_path(self.out).unlink()
+            raise PiiError(Errors.E552, n=len(codes), code=codes[0])
         self.whole = check_corpus((text for _, text in self._kept()), self.options)
         kept = [head for head, _ in self._rows() if not head[2]]
         self.removed = [Removed(number, name, step_of(code), code) for (number, name, code), _ in self._rows() if code]
@@ -198,7 +203,7 @@ class CleanRun:
         return {
             "program": "pii-edu corpus clean",
             "versions": {"pii-edu": __version__, **{name: _version(name) for name in _LIBRARIES}},
-            "input": {"kind": self.source.kind, "other_files": getattr(self.source, "n_others", 0)},
+            "input": {"kind": self.source.kind, "hidden_files_passed_over": getattr(self.source, "hidden", 0)},
             "settings": {**asdict(self.options), **{f"{name}_column": v for name, v in self.columns.items() if v}},
             "steps": [asdict(step) for step in count_steps(self.total, self.removed, self.options)],
             "notes": [self.whole.note] if self.whole.note else [],
@@ -275,8 +280,7 @@ def clean(
             common.console(stderr=True).print(common.table_of(rows, *names, right=names[1:]))
             if run.whole.note:
                 common.say(run.whole.note)
-            if others := getattr(run.source, "n_others", 0):
-                common.say(f"{others} files that are neither .pdf nor .txt were not read")
+            common.tell_hidden(run.source)
             common.say(f"wrote '{run.out}' and '{run.report_path}'")
         unreadable = any(item.step == "text" for item in run.removed)
     raise typer.Exit(common.DONE_WITH_SKIPS if unreadable else common.DONE)

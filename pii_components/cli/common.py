@@ -17,7 +17,7 @@ from rich.text import Text
 from typer import Option
 
 from ..errors import Errors, PiiError, PiiWarning
-from ..files.record import Skip, reason_of
+from ..files.record import Skip, Source, reason_of
 from ..files.writers import writing
 from ..labels import DETAIL_LABELS, NAME_CHARACTER, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
 from ..release.run import key_fingerprint
@@ -46,8 +46,15 @@ TextsOpt = Annotated[
     Option("--text-column", "--text-field", help="Column or field of the text [found where it has a usual name]; may be repeated."),
 ]
 IdOpt = Annotated[str, Option("--id-column", "--id-field", help="Column or field that names a document.")]
-EncodingOpt = Annotated[str, Option("--encoding", help="Encoding of the input; a byte order mark is seen without it.")]
+EncodingOpt = Annotated[str, Option("--encoding", help="Encoding of what is not in Unicode, which is seen without it.")]
 KeepOpt = Annotated[list[str] | None, Option("--keep", help="Release this column or field as it is; may be repeated.")]
+SpreadsheetOpt = Annotated[
+    bool,
+    Option(
+        "--spreadsheet-safe/--no-spreadsheet-safe",
+        help="In a table, an apostrophe stands before what a spreadsheet would run: = + - @, tab.",
+    ),
+]
 BatchOpt = Annotated[int, Option("--batch-size", min=1, help="Texts that are processed together.")]
 StrictOpt = Annotated[bool, Option("--strict", help="Stop at the first record that cannot be processed.")]
 DropOpt = Annotated[list[str] | None, Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated.")]
@@ -273,6 +280,12 @@ def locked(out: Path) -> Iterator[None]:
         for folder in made:
             with suppress(OSError):
                 folder.rmdir()  # nothing was written there
+
+
+def tell_hidden(source: Source) -> None:
+    """Say how many files of a folder were passed over."""
+    if n := getattr(source, "hidden", 0):
+        say(f"passed over: {n} files that no user wrote (hidden ones, ~$ locks, Thumbs.db, our report.json)")
 
 
 def check_free(*places: Path) -> None:

@@ -20,7 +20,7 @@ from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.labelled import FORMS
 from ..files.record import Record, Skip, Source, safe_name
-from ..files.sources import FolderSource, open_source
+from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine
@@ -51,6 +51,7 @@ def deidentify(
     drop: common.DropOpt = None,
     keep: common.KeepOpt = None,
     encoding: common.EncodingOpt = "utf-8",
+    spreadsheet_safe: common.SpreadsheetOpt = True,
     profile: str = Option("crapii", help=PROFILE_HELP),
     scope: str = Option("", help="Same value, same surrogate: in a document, or in the corpus [profile]."),
     key_file: str = Option("", help="Secret key (see keygen): same key, same surrogates [environment variable PII_EDU_KEY]."),
@@ -100,6 +101,7 @@ def deidentify(
             for place in filter(None, (target, labels_path)):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
+        reading["spreadsheet_safe"] = spreadsheet_safe
         reading["data"] = sys.stdin.buffer.read() if source == "-" else None
 
         def secret() -> VaultKey | None:
@@ -125,7 +127,7 @@ def deidentify(
         _check_needed(ids == PSEUDONYM and opened.kind not in ("folder", "txt"), "--ids pseudonym", opened.id_field, "--id-column")
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
         columns.check(open_source(path, **reading))
-        writer = open_writer(opened, target)
+        writer = open_writer(opened, target, safe=spreadsheet_safe)
         if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
             _check_free(target, labels_path)
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
@@ -155,6 +157,9 @@ def deidentify(
         run.prepare, run.safe_id = (lambda item: columns.watch(naming(item))), naming.safe
         run.sweep = SweepLog(target, key.secret) if sweep != OFF and source != "-" else None
         _go(run, resume=resume, quiet=quiet)
+        if counts.refused:
+            common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
+            raise typer.Exit(common.REFUSED)
         head = {
             "program": "pii-edu",
             "version": __version__,
@@ -165,8 +170,6 @@ def deidentify(
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
-        if counts.n_skipped and not counts.documents:
-            raise typer.Exit(common.REFUSED)
     raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
 
 
@@ -247,8 +250,8 @@ def _report_path(out: Path, wanted: str, source: Source, *, overwrite: bool, res
             raise PiiError(Errors.E510, what=f"'{path}'")
         return path
     if source.kind == "folder":
-        return out / "report.json"
-    plain, named = out.with_name("report.json"), out.with_name(out.name + ".report.json")
+        return out / REPORT_NAME
+    plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
     return named if named.exists() or plain.exists() and not overwrite else plain
 
 
@@ -261,6 +264,7 @@ def _settings(source: Source, engine: Engine) -> dict[str, str]:
         "text column": " ".join(source.text_fields),
         "list of dropped columns": " ".join(sorted(source.drop)),
         "encoding": source.encoding,
+        "--spreadsheet-safe": str(source.spreadsheet_safe),
         "model": engine.name,
         "version of pii-edu": __version__,
         "profile": f"{profile.name} {content}",
@@ -280,7 +284,10 @@ def _go(run: Run, *, resume: bool, quiet: bool) -> None:
             raise typer.Exit(common.INTERRUPTED) from None
         except PiiError as err:
             tell(str(err))
-            raise typer.Exit(common.STOPPED if run.state.items else common.REFUSED) from None
+            if run.state.items:
+                raise typer.Exit(common.STOPPED) from None
+            run.discard()
+            raise typer.Exit(common.REFUSED) from None
         finally:
             source.close()
 
@@ -311,8 +318,7 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 def _tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
     if source.text_field:
         common.say(f"text: {', '.join(source.text_fields)}; unchanged: {', '.join(source.others) or 'nothing else'}")
-    if isinstance(source, FolderSource) and source.hidden:
-        common.say(f"passed over: {source.hidden} files that no user wrote (hidden ones, ~$ locks, Thumbs.db)")
+    common.tell_hidden(source)
     if not key.kept:
         common.say(key.note, "dim")
     if old is not None:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 from rich.table import Table
@@ -15,7 +15,7 @@ from typer import Argument, Option
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
-from ..files.writers import partial_path, writing
+from ..files.writers import GrowingFile, Output
 from ..release.engine import Engine, Found, Result, load_engine
 from ..release.run import batches
 from . import common
@@ -51,13 +51,17 @@ def detect(
         pairs = _pairs(opened, load_engine(model, replace=False, debug=debug), batch_size)
         if target is None:
             raise typer.Exit(_each(pairs, strict=strict, show_text=show_text))
-        with writing(target):
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with open(partial_path(target), "w", encoding="utf-8", newline="\n") as file:
-                code = _each(pairs, strict=strict, show_text=show_text, file=file)
+        output = Output(target)
+        output.start()
+        try:
+            code = _each(pairs, strict=strict, show_text=show_text, file=output.file)
             if code in (common.DONE, common.DONE_WITH_SKIPS):
-                partial_path(target).replace(target)
+                output.finish()
                 common.say(f"wrote '{target}'")
+        finally:
+            output.file.stop()
+        if code == common.REFUSED:
+            output.discard()
     raise typer.Exit(code)
 
 
@@ -71,7 +75,7 @@ def _pairs(source: Source, engine: Engine, size: int) -> Iterator[tuple[Record |
 
 
 def _each(
-    pairs: Iterable[tuple[Record | Skip, Result | Skip]], *, strict: bool, show_text: bool, file: TextIO | None = None
+    pairs: Iterable[tuple[Record | Skip, Result | Skip]], *, strict: bool, show_text: bool, file: GrowingFile | None = None
 ) -> int:
     """Show each result, or write it. RETURNS (int): Exit code."""
     n_skips = n_done = 0
@@ -82,12 +86,12 @@ def _each(
             if strict:
                 common.say(PiiError(Errors.E532, skip=error))
                 return common.STOPPED
-            common.say(error)
+            common.say(error if item.id in ("", str(item.number)) else f"{error} ({item.id})")
             n_skips += 1
             continue
         n_done += 1
         if file is not None:
-            file.writelines(_rows(item, result, show_text))
+            file.write("".join(_rows(item, result, show_text)).encode("utf-8"))
         elif result.spans:
             screen.print(spans_table(item.id, result.spans, item.text if show_text else None))
         else:

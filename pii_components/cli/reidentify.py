@@ -36,6 +36,7 @@ def reidentify(
     id_field: str = Option("", "--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify."),
     drop: common.DropOpt = None,
     encoding: common.EncodingOpt = "utf-8",
+    spreadsheet_safe: common.SpreadsheetOpt = True,
     overwrite: common.OverwriteOpt = False,
     quiet: common.QuietOpt = False,
     debug: common.DebugOpt = False,
@@ -52,9 +53,8 @@ def reidentify(
             if not overwrite:
                 common.check_free(target, partial_path(target))
         data = sys.stdin.buffer.read() if source == "-" else None
-        opened = open_source(
-            Path(source), **common.texts(text_fields), id_field=id_field, encoding=encoding, drop=drop or (), data=data
-        )
+        reading = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
+        opened = open_source(Path(source), **reading, data=data, spreadsheet_safe=spreadsheet_safe)
         key = common.vault_key(place, key_file=key_file, ask=passphrase)
         try:
             with Vault.open(place, key) as book:

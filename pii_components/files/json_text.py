@@ -23,6 +23,7 @@ from .record import (
     check_fields,
     choose_text_field,
     has_half_pair,
+    is_no_text,
     open_binary,
     open_decoded,
     open_text,
@@ -174,7 +175,7 @@ def scanned(found: Iterator[tuple[int, str]], encoding: str) -> Iterator[tuple[i
     number = 0
     try:
         for number, (line, element) in enumerate(found, 1):
-            if has_half_pair(element):
+            if is_no_text(element):
                 yield Skip.of(Errors.E520, number=number, encoding=encoding)
                 continue
             try:

@@ -25,7 +25,13 @@ USUAL_TEXT_FIELDS = ("full_text", "text", "essay", "essay_text", "content", "bod
 JOINT = "\n\n\u241e\n\n"
 _JOINED = re.compile("\n{0,2}\u241e\n{0,2}")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
-_BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+# UTF-32 first: its mark begins as that of UTF-16 does.
+_WIDE = {
+    "utf-32-le": codecs.BOM_UTF32_LE,
+    "utf-32-be": codecs.BOM_UTF32_BE,
+    "utf-16-le": codecs.BOM_UTF16_LE,
+    "utf-16-be": codecs.BOM_UTF16_BE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +56,13 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A record that was left out, and why; no text. `last`: nothing can be read after it. `id`: As of a `Record`, where it is known."""
+    """A record that was left out, and why; no text. `last`: nothing can be read after it. line (int): Where it begins; id (str): As of
+    a `Record`; where they are known."""
 
     number: int
     error: PiiError
     last: bool = False
+    line: int = 0
     id: str = ""
 
     @property
@@ -63,9 +71,9 @@ class Skip:
         return self.error.code
 
     @classmethod
-    def of(cls, template: str, *, number: int, last: bool = False, id: str = "", **values: object) -> "Skip":
+    def of(cls, template: str, *, number: int, last: bool = False, line: int = 0, id: str = "", **values: object) -> "Skip":
         """With the message of one of `Errors`, filled with the number and the values."""
-        return cls(number=number, error=PiiError(template, number=number, **values), last=last, id=id)
+        return cls(number, PiiError(template, number=number, line=line, **values), last, line, id)
 
 
 @dataclass(slots=True)
@@ -78,6 +86,7 @@ class Source:
     drop (frozenset[str]): Columns or fields that are left out of the output.
     others (list[str]): Columns or fields that pass through unchanged, as far as they are known.
     size (int): Bytes, or files of a folder: the length of a progress bar. raw (BinaryIO | None): The open file.
+    spreadsheet_safe (bool): Whether cells of a table are read and written by `tables.safe_cell`.
     """
 
     path: Path
@@ -90,6 +99,7 @@ class Source:
     drop: frozenset[str] = frozenset()
     others: list[str] = field(default_factory=list)
     size: int = 0
+    spreadsheet_safe: bool = False
     raw: BinaryIO | None = None
 
     def __iter__(self) -> Iterator[Record | Skip]:
@@ -130,11 +140,13 @@ def has_half_pair(text: str) -> bool:
     return _HALF_PAIR.search(text) is not None
 
 
-def detect_encoding(head: bytes, encoding: str = "utf-8") -> tuple[str, bytes]:
-    """The encoding of a file that begins with `head` (3 bytes or more), without its byte order mark; and the mark.
+def is_no_text(text: str) -> bool:
+    """Whether what was decoded is binary, or was in another encoding: bytes that could not be decoded, or NUL."""
+    return "\0" in text or has_half_pair(text)
 
-    A mark tells more than utf-8, the default of the option, does. RAISES (PiiError): E508, if there is no such text encoding.
-    """
+
+def check_encoding(encoding: str) -> str:
+    """Python's name of a text encoding. RAISES (PiiError): E508, if there is none of that name."""
     try:
         info = codecs.lookup(encoding)
         "a".encode(encoding)
@@ -142,12 +154,43 @@ def detect_encoding(head: bytes, encoding: str = "utf-8") -> tuple[str, bytes]:
         raise PiiError(Errors.E508, encoding=encoding) from err
     if not getattr(info, "_is_text_encoding", True):
         raise PiiError(Errors.E508, encoding=encoding)
-    if info.name in ("utf-8", "utf-8-sig", "utf-16"):
-        for bom, name in _BOMS:
-            if head.startswith(bom) and not (info.name == "utf-16" and name == "utf-8"):
-                return name, bom
-        return {"utf-8-sig": "utf-8", "utf-16": "utf-16-le"}.get(info.name, info.name), b""
-    return info.name, b""
+    return info.name.removesuffix("-sig")
+
+
+def detect_encoding(file: BinaryIO, encoding: str = "utf-8") -> tuple[str, bytes]:
+    """The encoding of a file, without its byte order mark; and the mark.
+
+    Nothing is guessed: a name that is read in a wrong encoding is not found. A file that is in Unicode shows it: by its mark, by
+    the zero bytes of UTF-16 and UTF-32, or since all of it is UTF-8, which nothing else looks like. Only others are in `encoding`.
+    RAISES (PiiError): E508, if there is no such text encoding.
+    """
+    given, head = check_encoding(encoding), file.read(4096)
+    for codec, bom in {"utf-8": codecs.BOM_UTF8, **_WIDE}.items():
+        if head.startswith(bom):
+            return codec, bom
+    for codec in _WIDE if b"\0" in head else ():
+        text = head.decode(codec, "replace")
+        if "\0" not in text and 2 * sum(map(str.isascii, text)) > len(text):
+            return codec, b""
+    if given == "utf-8":
+        return given, b""
+    is_wide = given.startswith(("utf-16", "utf-32"))
+    if _is_utf8(head, file, ascii_too=is_wide):
+        return "utf-8", b""
+    return given + "-le" if given in ("utf-16", "utf-32") else given, b""
+
+
+def _is_utf8(head: bytes, file: BinaryIO, *, ascii_too: bool) -> bool:
+    decoder, chunk = codecs.getincrementaldecoder("utf-8")(), head
+    found = ascii_too
+    try:
+        while chunk:
+            found = not decoder.decode(chunk).isascii() or found
+            chunk = file.read(1 << 20)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return found
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -169,7 +212,7 @@ def open_text(raw: BinaryIO, *, encoding: str, bom: bytes, newline: str = "") ->
 def open_decoded(path: Path, encoding: str, newline: str = "") -> Iterator[tuple[TextIOWrapper, str, bytes]]:
     """YIELDS (tuple): A file as text, its encoding and its byte order mark. RAISES (PiiError): E501, E508."""
     with open_binary(path) as raw:
-        codec, bom = detect_encoding(raw.read(4), encoding)
+        codec, bom = detect_encoding(raw, encoding)
         with open_text(raw, encoding=codec, bom=bom, newline=newline) as stream:
             yield stream, codec, bom
 

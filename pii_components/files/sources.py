@@ -5,8 +5,9 @@
     source = open_submissions(Path("downloads"), max_pages=5)   # .pdf and .txt as students hand them in
 
 The suffix decides: .txt, .csv, .tsv, .jsonl, .json; a folder means its .txt files, those in folders below it too, in the
-order of their paths. PDF becomes text by PyMuPDF, as for CRAPII: the pages in order, joined by a line break. PyMuPDF is under
-the AGPL; it is imported here alone, comes with the extra `corpus` only, and no other input needs it.
+order of their paths, and a skipped record for each file of another kind. PDF becomes text by PyMuPDF, as for CRAPII: the pages
+in order, joined by a line break. PyMuPDF is under the AGPL; it is imported here alone, comes with the extra `corpus` only, and
+no other input needs it.
 """
 
 import errno
@@ -14,16 +15,33 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, PiiError
 from .json_text import open_json
-from .record import Record, Skip, Source, cause_of, detect_encoding, has_half_pair, open_binary, read_bytes, reason_of
+from .record import (
+    Record,
+    Skip,
+    Source,
+    cause_of,
+    check_encoding,
+    detect_encoding,
+    has_half_pair,
+    is_no_text,
+    open_binary,
+    read_bytes,
+    reason_of,
+)
 from .tables import open_csv
 
 TABLE_SUFFIXES = (".csv", ".tsv")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
+# What a run says of itself lies in the folder that it wrote.
+REPORT_NAME = "report.json"
+# Forms that hold no zero bytes, saved or renamed as .txt: PDF and RTF.
+_OTHER_FORMS = ("%PDF-", "{\\rtf")
 
 
 @dataclass(slots=True)
@@ -42,9 +60,11 @@ class TextSource(Source):
 
 @dataclass(slots=True)
 class FolderSource(Source):
-    """A folder of plain texts; `encoding` is the one that was asked for. files (list[str]): Their paths in it, sorted.
-    done (int): Files read; those up to it are passed over. hidden (int): Files that no user wrote, never read."""
+    """A folder of plain texts; `encoding` is the one that was asked for. files (list[str]): Paths of all files in it, sorted; those
+    that do not end in one of `suffixes` are skipped. done (int): Files read; those up to it are passed over. hidden (int): Files that
+    no user wrote, never read."""
 
+    suffixes: tuple[str, ...] = (".txt",)
     files: list[str] = field(default_factory=list)
     done: int = 0
     hidden: int = 0
@@ -52,8 +72,13 @@ class FolderSource(Source):
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
             self.done, name = number, self.files[number - 1]
-            item = self.read(number, name)
+            allowed = " or ".join(self.suffixes)
+            item = self.read(number, name) if self.reads(name) else Skip.of(Errors.E551, number=number, allowed=allowed)
             yield item if isinstance(item, Record) else replace(item, id=name)
+
+    def reads(self, name: str) -> bool:
+        """Whether a file is of a kind that is read. A folder that could not be looked into is: the reason is told."""
+        return name.lower().endswith(self.suffixes) or (self.path / name).is_dir()
 
     def read(self, number: int, name: str) -> Record | Skip:
         """One file; its id is its path in the folder."""
@@ -81,10 +106,10 @@ class FolderSource(Source):
 
 @dataclass(slots=True)
 class SubmissionSource(FolderSource):
-    """A folder of .pdf and .txt. n_others (int): Files of other kinds, not read. max_bytes, max_pages (int): A larger file is
-    never opened, no page of a longer one is parsed; 0 is no limit."""
+    """A folder of .pdf and .txt. max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is
+    no limit."""
 
-    n_others: int = 0
+    suffixes: tuple[str, ...] = (".pdf", ".txt")
     max_bytes: int = 0
     max_pages: int = 0
 
@@ -104,12 +129,12 @@ class SubmissionSource(FolderSource):
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:
     """Decode one plain text. Its line ends stay, its byte order mark is kept aside: `body` is name and (encoding, mark)."""
-    codec, bom = detect_encoding(data[:4], encoding)
+    codec, bom = detect_encoding(BytesIO(data), encoding)
     try:
-        text = data[len(bom) :].decode(codec)
+        text: str | None = data[len(bom) :].decode(codec)
     except (UnicodeError, ValueError):
-        return Skip.of(Errors.E520, number=number, encoding=codec)
-    if has_half_pair(text):
+        text = None
+    if text is None or is_no_text(text) or text.startswith(_OTHER_FORMS):
         return Skip.of(Errors.E520, number=number, encoding=codec)
     return Record(number, name, text, body=(name, (codec, bom)), others=(("(file name)", name),))
 
@@ -123,12 +148,14 @@ def open_source(
     encoding: str = "utf-8",
     drop: Iterable[str] = (),
     data: bytes | None = None,
+    spreadsheet_safe: bool = False,
 ) -> Source:
     """Open an input.
 
     path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. more (Iterable[str]):
     Columns of further texts, which are read as one with the first. encoding (str): Of the file. drop (Iterable[str]): Columns or
     fields that are left out. data (bytes | None): The text, from standard input.
+    spreadsheet_safe (bool): Whether cells of a table are read and written by `tables.safe_cell`.
     RETURNS (Source): To be iterated over, once.
     RAISES (PiiError): E501 to E508, E521, if there is nothing to read.
     """
@@ -141,44 +168,46 @@ def open_source(
     if not exists:
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
     if is_folder:
-        return _open_folder(path, encoding)
+        source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
+        return _look_into(source, Errors.E504)
     suffix = path.suffix.lower()
-    if suffix in (*TABLE_SUFFIXES, *JSON_SUFFIXES):
-        opener = open_csv if suffix in TABLE_SUFFIXES else open_json
-        columns = {"text_field": text_field, "id_field": id_field, "encoding": encoding}
-        return opener(path, **columns, more=tuple(more), drop=frozenset(drop))
+    options: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "more": tuple(more), "drop": frozenset(drop)}
+    if suffix in TABLE_SUFFIXES:
+        return open_csv(path, **options, encoding=encoding, spreadsheet_safe=spreadsheet_safe)
+    if suffix in JSON_SUFFIXES:
+        return open_json(path, **options, encoding=encoding)
     if suffix != ".txt":
         raise PiiError(Errors.E502, suffix=suffix or path.name)
-    with open_binary(path) as file:
-        return _open_text(path, file.read(4), encoding)
+    return _open_text(path, None, encoding)
 
 
-def _open_text(path: Path, head: bytes, encoding: str) -> TextSource:
-    codec, bom = detect_encoding(head[:4], encoding)
-    stdin = str(path) == "-"
-    if len(head) == len(bom) or (stdin and not head.decode(codec, "replace").strip()):
+def _open_text(path: Path, data: bytes | None, encoding: str) -> TextSource:
+    with open_binary(path) if data is None else BytesIO(data) as file:
+        codec, bom = detect_encoding(file, encoding)
+        file.seek(len(bom))
+        head = file.read(1 if data is None else -1)
+    if not (head if data is None else head.decode(codec, "replace").strip()):
         raise PiiError(Errors.E503)
-    return TextSource(path=path, kind="txt", encoding=encoding, bom=bom, size=1, data=head if stdin else None)
+    return TextSource(path=path, kind="txt", encoding=encoding, bom=bom, size=1, data=data)
 
 
-def _open_folder(path: Path, encoding: str) -> FolderSource:
-    detect_encoding(b"", encoding)
-    names, problems = files_below(path)
+def _look_into(source: FolderSource, nothing: str) -> FolderSource:
+    """List the files of a folder. RAISES (PiiError): E501, E508; `nothing`, if there are none of a kind that is read."""
+    check_encoding(source.encoding)
+    names, problems = files_below(source.path)
     shown = [name for name in names if not is_hidden(name)]
-    files = sorted(name for name in shown if name.lower().endswith(".txt"))
-    if not files:
-        raise _unreadable(problems) if problems else PiiError(Errors.E504)
+    if not any(map(source.reads, shown)):
+        raise PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0])) if problems else PiiError(nothing)
     # A folder that cannot be looked into is skipped as a file that cannot be read is: counted and named.
-    files = sorted([*files, *(os.path.relpath(problem.filename, path) for problem in problems)])
-    source = FolderSource(path=path, kind="folder", encoding=encoding, files=files, others=["(file name)"], size=len(files))
-    source.hidden = len(names) - len(shown)
+    source.files = sorted([*shown, *(os.path.relpath(problem.filename, source.path) for problem in problems)])
+    source.size, source.hidden = len(source.files), len(names) - len(shown)
     return source
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is one that programs leave beside those of a user: .DS_Store, ~$essay.docx, Thumbs.db, all in .git."""
+    """Whether a file is one that programs leave beside those of a user: .DS_Store, ~$essay.docx, Thumbs.db, all in .git, our report."""
     parts = Path(name).parts
-    return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in ("thumbs.db", "desktop.ini")
+    return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in ("thumbs.db", "desktop.ini", REPORT_NAME)
 
 
 def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8") -> SubmissionSource:
@@ -187,20 +216,13 @@ def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, enco
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
     RAISES (PiiError): E501, E508, E665.
     """
-    detect_encoding(b"", encoding)
+    source = SubmissionSource(path=path, kind="submissions", encoding=encoding, max_bytes=max_bytes, max_pages=max_pages)
     if path.is_dir():
-        names, problems = files_below(path)
-        if problems:
-            raise _unreadable(problems)
+        _look_into(source, Errors.E665)
     elif path.exists():
-        path, names = path.parent, [path.name]
+        source.path, source.files, source.size = path.parent, [path.name], 1
     else:
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
-    files = sorted(name for name in names if name.lower().endswith((".pdf", ".txt")))
-    if not files:
-        raise PiiError(Errors.E665)
-    source = SubmissionSource(path=path, kind="submissions", encoding=encoding, files=files, size=len(files))
-    source.n_others, source.max_bytes, source.max_pages = len(names) - len(files), max_bytes, max_pages
     return source
 
 
@@ -213,10 +235,6 @@ def files_below(path: Path) -> tuple[list[str], list[OSError]]:
         links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
         problems.extend(OSError(errno.ELOOP, "a link to a folder is not followed", link) for link in links)
     return found, problems
-
-
-def _unreadable(problems: list[OSError]) -> PiiError:
-    return PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0]))
 
 
 def read_pdf(data: bytes, number: int, name: str, *, max_pages: int = 0) -> Record | Skip:

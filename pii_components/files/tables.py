@@ -3,15 +3,19 @@
     source = open_csv(Path("essays.csv"), text_field="essay")
 
 The delimiter is found in the header, a byte order mark and the line ends are kept, cells may hold line breaks. Quotes are
-read strictly: a row whose quotes do not close is skipped and counted; read loosely, it would swallow the records after it, or
-let a text run over into columns that pass through in clear.
+read strictly: a row whose quotes do not close is skipped and counted, and reading goes on at the line after its first. What
+stands there may be the rest of its text, which must not run over into columns that pass through in clear: behind a broken row
+only a row counts whose other cells look like those of the rows before.
 """
 
 import csv
-from collections.abc import Iterator
+import re
+import unicodedata
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Self, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
@@ -21,16 +25,19 @@ from .record import (
     Source,
     check_fields,
     choose_text_field,
-    has_half_pair,
+    is_no_text,
     open_binary,
     open_decoded,
     open_text,
     reason_of,
 )
 
+Shape = tuple[frozenset[str], ...]
 DELIMITERS = (",", ";", "\t", "|")
 # Ten times what spaCy takes as one text; the module's own limit, 131,072, is less than a long thread of a forum.
 FIELD_LIMIT = 10_000_000
+MOST_SHAPES = 1000
+_NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 
 
 @dataclass(slots=True)
@@ -50,41 +57,109 @@ class CsvSource(Source):
         text_at = [self.header.index(name) for name in self.text_fields]
         id_at = self.header.index(self.id_field) if self.id_field else -1
         watched = [i for i, name in enumerate(self.header) if name in self.others]
-        rows = csv.reader(stream, delimiter=self.delimiter, strict=True)
-        next(row for row in rows if row)
-        for number, row in numbered_rows(rows):
+        known: dict[int, set[Shape]] = {i: set() for i in range(len(self.header)) if i not in text_at}
+        shapes: dict[int, Shape] = {}
+        doubtful = False
+        lines = Lines(stream)
+        next(row for row in csv.reader(lines, delimiter=self.delimiter, strict=True) if row)
+        for number, line, row in numbered_rows(lines, self.delimiter):
+            if self.spreadsheet_safe and not isinstance(row, Skip):
+                row = list(map(plain_cell, row))
             if isinstance(row, Skip):
+                doubtful = True
                 yield row
             elif len(row) != len(self.header):
-                yield Skip.of(Errors.E525, number=number, got=len(row), expected=len(self.header))
-            elif any(map(has_half_pair, row)):
-                ident = row[id_at] if self.id_field and not has_half_pair(row[id_at]) else ""
-                yield Skip.of(Errors.E520, number=number, id=ident, encoding=self.encoding)
+                doubtful = True
+                yield Skip.of(Errors.E525, number=number, line=line, got=len(row), expected=len(self.header))
+            elif any(map(is_no_text, row)):
+                ident = row[id_at] if self.id_field and not is_no_text(row[id_at]) else ""
+                yield Skip.of(Errors.E520, number=number, line=line, id=ident, encoding=self.encoding)
             else:
+                before, shapes = shapes, {i: shape_of(row[i]) for i in known}
+                if doubtful and not all(is_like(shapes[i], known[i], before.get(i)) for i in known):
+                    yield Skip.of(Errors.E553, number=number, line=line)
+                    continue
+                for i, some in known.items():
+                    if not doubtful and len(some) < MOST_SHAPES:
+                        some.add(shapes[i])
+                doubtful = False
                 others = tuple((self.header[i], row[i]) for i in watched)
                 text = JOINT.join(row[i] for i in text_at)
                 yield Record(number, row[id_at] if self.id_field else str(number), text, body=row, others=others)
 
 
-def numbered_rows(rows: Any) -> Iterator[tuple[int, list[str] | Skip]]:
-    """YIELDS (tuple[int, list[str] | Skip]): Each row that is not empty, with its number from 1; E524 or, at the end, E531."""
+def _is_formula(cell: str) -> bool:
+    bare = cell.lstrip("'")
+    return bare.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(bare)
+
+
+def safe_cell(cell: str) -> str:
+    """What is written so that no spreadsheet runs it: an apostrophe before =, +, -, @, tab or carriage return, unless it is a number."""
+    return "'" + cell if _is_formula(cell) else cell
+
+
+def plain_cell(cell: str) -> str:
+    """The cell that `safe_cell` was given."""
+    return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
+
+
+def shape_of(cell: str) -> Shape:
+    """Kinds of characters (capitals, small letters, digits, ...) of each word, up to the eighth."""
+    return tuple(frozenset(map(unicodedata.category, word)) for word in cell.split(maxsplit=8)[:8])
+
+
+def is_like(shape: Shape, known: set[Shape], before: Shape | None) -> bool:
+    """Whether a cell is empty or has a known shape; where none is known, whether it is one word, or as in the row before."""
+    return not shape or (shape in known if known else len(shape) == 1 or shape == before)
+
+
+class Lines:
+    """Lines of a stream for Python's reader. number (int): Of the one that was read last, from 1."""
+
+    def __init__(self, stream: Iterable[str]) -> None:
+        self.number = 0
+        self._stream, self._row, self._again = iter(stream), deque[str](), deque[str]()
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> str:
+        line = self._again.popleft() if self._again else next(self._stream)
+        self._row.append(line)
+        self.number += 1
+        return line
+
+    def start_row(self) -> int:
+        """RETURNS (int): The line that a row begins on."""
+        self._row.clear()
+        return self.number + 1
+
+    def leave_row(self) -> None:
+        """Go back to the second line of the row."""
+        self.number -= len(self._row) - 1
+        self._again.extendleft(reversed([*self._row][1:]))
+
+
+def numbered_rows(lines: Lines, delimiter: str = ",") -> Iterator[tuple[int, int, list[str] | Skip]]:
+    """YIELDS (tuple[int, int, list[str] | Skip]): Number from 1 and first line of each row that is not empty, and the row; E524 or, at
+    the end, E531."""
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
     number = 1
     while True:
-        start = rows.line_num + 1
+        line = lines.start_row()
         try:
-            row = next(rows)
+            row: list[str] | Skip = next(rows)
         except StopIteration:
             return
         except csv.Error as err:
-            yield number, Skip.of(Errors.E524, number=number, start=start, line=rows.line_num, reason=str(err))
+            lines.leave_row()
+            row = Skip.of(Errors.E524, number=number, line=line, reason=str(err))
         except (OSError, UnicodeError) as err:
-            yield number, Skip.of(Errors.E531, number=number - 1, reason=reason_of(err), last=True)
+            yield number, line, Skip.of(Errors.E531, number=number - 1, reason=reason_of(err), last=True)
             return
-        else:
-            if not row:
-                continue
-            yield number, row
-        number += 1
+        if row:
+            yield number, line, row
+            number += 1
 
 
 def open_csv(
@@ -95,13 +170,15 @@ def open_csv(
     id_field: str = "",
     encoding: str = "utf-8",
     drop: frozenset[str] = frozenset(),
+    spreadsheet_safe: bool = False,
 ) -> CsvSource:
     """Read the header of a table and find its text.
 
     text_field (str): Its text column; empty to find one with a usual name. more (tuple[str, ...]): Further ones.
     id_field (str): Its id column or "".
     encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Columns that do not go to the output.
-    RAISES (PiiError): E501 to E508.
+    spreadsheet_safe (bool): See `safe_cell`.
+    RAISES (PiiError): E501 to E508, E550.
     """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
     try:
@@ -111,7 +188,10 @@ def open_csv(
         raise PiiError(Errors.E501, what="the header", reason=reason_of(err)) from err
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
+    if is_no_text("".join(lines)):
+        raise PiiError(Errors.E550, encoding=codec)
     delimiter, header = _sniff(lines, text_field, path.suffix.lower())
+    header = list(map(plain_cell, header)) if spreadsheet_safe else header
     chosen = [choose_text_field(header, name) for name in (text_field, *more)]
     check_fields(header, id_field, *drop)
     last = lines[-1]
@@ -130,6 +210,7 @@ def open_csv(
         delimiter=delimiter,
         line_end="\r\n" if last.endswith("\r\n") else "\r" if last.endswith("\r") else "\n",
         quote_all="".join(lines).count('"') == 2 * len(header),
+        spreadsheet_safe=spreadsheet_safe,
     )
 
 

@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 from ..errors import Errors, PiiError
 from .json_text import JsonBody, JsonSource, scan_object, splice
 from .record import Record, Source, reason_of, show_fields, split_texts
-from .tables import CsvSource
+from .tables import CsvSource, safe_cell
 
 # Between the parts of an object that was written over several lines; in its strings a line break is an escape.
 _BREAKS = re.compile(r"[\r\n]+[ \t]*")
@@ -231,10 +231,11 @@ class CsvRows:
 
 
 class CsvWriter(Writer):
-    """A table with the delimiter, line ends and quoting of its source."""
+    """A table with the delimiter, line ends and quoting of its source. safe (bool): Whether `safe_cell` is applied."""
 
-    def __init__(self, source: CsvSource, out: Path) -> None:
+    def __init__(self, source: CsvSource, out: Path, *, safe: bool) -> None:
         super().__init__(source, out)
+        self.safe = safe
         self._keep = [i for i, name in enumerate(source.header) if name not in source.drop]
         self._header = source.header
         self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
@@ -249,7 +250,8 @@ class CsvWriter(Writer):
         return self._line(row)
 
     def _line(self, cells: list[str]) -> str:
-        return self._rows.line([cells[i] for i in self._keep])
+        kept = [cells[i] for i in self._keep]
+        return self._rows.line(list(map(safe_cell, kept)) if self.safe else kept)
 
 
 class JsonlWriter(Writer):
@@ -320,8 +322,11 @@ class FolderWriter(Writer):
             os.rmdir(folder)
 
 
-def open_writer(source: Source, out: Path) -> Writer:
-    """The writer for the form of a source, not started yet. RAISES (PiiError): E511, if OUTPUT's name is of another form."""
+def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
+    """The writer for the form of a source, not started yet. safe (bool): Whether cells are written by `tables.safe_cell`.
+
+    RAISES (PiiError): E511, if OUTPUT's name is of another form.
+    """
     if source.kind == "folder":
         if out.exists() and not out.is_dir():
             raise PiiError(Errors.E511, expected="a folder", got=out)
@@ -332,7 +337,7 @@ def open_writer(source: Source, out: Path) -> Writer:
     if out.suffix.lower() != suffix and source.path.name != "-":
         raise PiiError(Errors.E511, expected=f"a {suffix} file", got=out.name)
     if isinstance(source, CsvSource):
-        return CsvWriter(source, out)
+        return CsvWriter(source, out, safe=safe)
     if isinstance(source, JsonSource):
         return JsonWriter(source, out) if source.kind == "json" else JsonlWriter(source, out)
     return TextWriter(source, out)

@@ -26,6 +26,7 @@ from spacy.tokens import Doc, Span
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS, NAME_LABELS
+from ..ruler.tokenizer import checked_text
 from ..spans import PROTECT_AT, SPANS_KEY, read_spans, write_spans
 from .settings import PRESIDIO, Naming, presidio_needed, refuse_unknown, score_of
 
@@ -146,17 +147,6 @@ def found_labels(source: Source) -> tuple[str, ...]:
 def name_of(source: Source) -> str:
     """The name of a pipeline, without the folders above it."""
     return f"{source.lang}_{source.meta['name']}" if isinstance(source, Language) else Path(source).name
-
-
-def checked_text(text: Any) -> str:
-    """RETURNS (str): The same. RAISES (PiiError): E808 for what is no text, E809 for half of a surrogate pair."""
-    if not isinstance(text, str):
-        raise PiiError(Errors.E808, type=type(text).__name__)
-    try:
-        text.encode("utf8")
-    except UnicodeEncodeError as err:
-        raise PiiError(Errors.E809, offset=err.start) from None
-    return text
 
 
 def cut(text: str, most: int) -> list[str]:

@@ -83,8 +83,8 @@ class Report:
     """`report.json`: what a run did, in numbers. No text of anybody.
 
     documents, changed, empty, words (int): Documents written; those that differ from their original; those without text; words.
-    spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str, str]]): Number, code and ID or file of a record;
-    no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
+    spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
+    record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
     """
@@ -97,7 +97,7 @@ class Report:
     n_skipped: int = 0
     n_left_over: int = 0
     spans: Counter[str] = field(default_factory=Counter)
-    skipped: list[tuple[int, str, str]] = field(default_factory=list)
+    skipped: list[tuple[int, str, int, str]] = field(default_factory=list)
     renamed: int = 0
     left_over: list[int] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
@@ -121,15 +121,20 @@ class Report:
     def skip(self, skip: Skip) -> None:
         """Count a record that was left out."""
         self.n_skipped += 1
-        self.skipped.append((skip.number, skip.code, skip.id))
+        self.skipped.append((skip.number, skip.code, skip.line, skip.id))
         del self.skipped[_MOST_LISTED:]
+
+    @property
+    def refused(self) -> bool:
+        """Whether there were records, and none of them could be used."""
+        return self.n_skipped > 0 and not self.documents
 
     @classmethod
     def load(cls, data: Mapping[str, Any]) -> "Report":
         """The counts that a state holds."""
         report = cls(**data)
         report.spans, report.notes, report.in_fields = Counter(report.spans), Counter(report.notes), Counter(report.in_fields)
-        report.skipped = [(int(number), str(code), str(ident)) for number, code, ident in report.skipped]
+        report.skipped = [(int(number), str(code), int(line), str(ident)) for number, code, line, ident in report.skipped]
         return report
 
     def as_json(self, head: Mapping[str, Any], others: list[str]) -> dict[str, Any]:
@@ -150,7 +155,10 @@ class Report:
             "ids_replaced": self.renamed,
             "skipped": {
                 "count": self.n_skipped,
-                "records": [{"record": n, "code": code} | ({name: ident} if ident else {}) for n, code, ident in self.skipped],
+                "records": [
+                    {"record": n, "code": code} | ({"line": line} if line else {}) | ({name: ident} if ident else {})
+                    for n, code, line, ident in self.skipped
+                ],
             },
             "to_review": {
                 "replaced_value_stands_elsewhere_in_text": {"count": self.n_left_over, "records": self.left_over},
@@ -285,7 +293,8 @@ class SweepLog(GrowingFile):
             surnames.pairs.update(row.get("p", ()))
         swept.surnames = len(surnames)
         if len(surnames):
-            again = open_source(self.out, text_field=source.text_field, more=source.more, encoding=source.encoding)
+            columns: dict[str, Any] = {"text_field": source.text_field, "more": source.more}
+            again = open_source(self.out, **columns, encoding=source.encoding, spreadsheet_safe=source.spreadsheet_safe)
             try:
                 self._look(again, surnames, swept)
             finally:
@@ -372,7 +381,7 @@ class Run:
     _reading: bool = False
 
     def go(self, *, resume: bool = False) -> None:
-        """Process the input to its end, and put OUTPUT in its place.
+        """Process the input to its end, and put OUTPUT in its place; there is none if no record could be used.
 
         resume (bool): Whether `state` and `report` come from an earlier run.
         RAISES (PiiError): E512, if writing fails; E532, if a record was skipped under `strict`. What was done stays, and can
@@ -401,6 +410,9 @@ class Run:
         self._checkpoint()
         if self.vault is not None:
             self.vault.close()
+        if self.report.refused:
+            self.discard()
+            return
         if self.labels is not None:
             self.labels.finish()
         self.writer.finish()
@@ -413,6 +425,17 @@ class Run:
         self._asked_to_stop = True
         if self._reading:
             raise KeyboardInterrupt
+
+    def discard(self) -> None:
+        """Remove what a run wrote that is refused."""
+        with suppress(OSError):
+            self.writer.discard()
+            state_path(self.writer.out).unlink(missing_ok=True)
+            for rows in (self.labels, self.sweep):
+                if rows is not None:
+                    rows.clear()
+            if self.vault is not None and not self.vault.documents:
+                self.vault.path.unlink()
 
     def _process(self, batch: list[Record | Skip]) -> None:
         records = [item for item in batch if isinstance(item, Record)]

@@ -13,21 +13,25 @@ The rule behind the rules: a span can cover several tokens but never half of one
 addresses, web addresses and @handles stay whole, also in the middle of a string: the infix expression takes them first.
 
 It also sets how SHAPE is computed for its vocabulary: of what shows, so that a zero-width space in a name does not make it a word without
-a known shape.
+a known shape; and the class of the pipeline, so that what is no text is refused with a code.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 from spacy.attrs import ORTH, SHAPE
 from spacy.lang.char_classes import ALPHA, ALPHA_LOWER, ALPHA_UPPER
+from spacy.lang.en import English
 from spacy.lang.lex_attrs import word_shape
 from spacy.language import Language
 from spacy.tokenizer import Tokenizer
+from spacy.tokens import Doc
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, registry
 
+from ..errors import Errors, PiiError
 from ..names.normalize import INVISIBLE, is_invisible
 from . import table, word_list
 
@@ -111,8 +115,39 @@ def visible_shape(text: str) -> str:
 _ADDRESS = re.compile(rf"(?:{EMAIL_SHAPE}|{URL_SHAPE}|{HANDLE_SHAPE})\Z")
 
 
+def checked_text(text: Any) -> str:
+    """RETURNS (str): The same. RAISES (PiiError): E808 for what is no text, E809 for half of a surrogate pair."""
+    if not isinstance(text, str):
+        raise PiiError(Errors.E808, type=type(text).__name__)
+    try:
+        text.encode("utf8")
+    except UnicodeEncodeError as err:
+        raise PiiError(Errors.E809, offset=err.start) from None
+    return text
+
+
+class StudentEnglish(English):
+    """English whose `nlp(text)` and `nlp.pipe(texts)` refuse with a code what they cannot read; see `checked_text`, and E011 for a text
+    over `nlp.max_length`. It takes a Doc and `Doc.to_bytes()`, as spaCy does."""
+
+    def make_doc(self, text: str) -> Doc:
+        if len(checked_text(text)) > self.max_length:
+            raise PiiError(Errors.E011, length=len(text), limit=self.max_length)
+        return super().make_doc(text)
+
+    def _ensure_doc(self, doc_like: Any) -> Doc:
+        if isinstance(doc_like, str | Doc):
+            return super()._ensure_doc(doc_like)
+        try:
+            return super()._ensure_doc(doc_like)
+        except Exception as err:
+            raise PiiError(Errors.E808, type=type(doc_like).__name__) from err
+
+
 def make_student_tokenizer(nlp: Language) -> Tokenizer:
     """RETURNS (Tokenizer): A plain spaCy Tokenizer. nlp (Language): Gives vocabulary, exceptions and the rules that ours stand before."""
+    if type(nlp) is English:  # no config can name a class: spaCy's before_creation must return the one that it got
+        nlp.__class__ = StudentEnglish
     defaults = nlp.Defaults
     rules = {orth: spec for orth, spec in (defaults.tokenizer_exceptions or {}).items() if orth not in NOT_EXCEPTIONS}
     rules |= {word: [{ORTH: word}] for word in CAMEL_WORDS}

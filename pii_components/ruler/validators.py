@@ -348,11 +348,17 @@ def _spread(hit: Hit, context: Context) -> Hit | None:
 _NO_USERNAME = word_list("ruler/words", "no_username")
 
 
+def _is_of_formula(hit: Hit) -> bool:
+    """Whether a spreadsheet's formula has the piece: @SUM(A1:A9), =@AB12."""
+    around = hit.before(1) + hit.text[hit.start : hit.end + 1]
+    return not hit.cue and re.search(r"@[A-Z][A-Z\d]*\(\Z|\A=@[A-Z]{1,3}\d+\b", around) is not None
+
+
 def _username(hit: Hit, _: Context) -> Hit | None:
     value = hit.value.rstrip(".-,;:!?")
     hit = hit.cut(0, len(value))
     bare = value.lstrip("@").lower()
-    if len(bare) < 2 or hit.text[hit.end : hit.end + 1] == "@" or bare in _NO_USERNAME:
+    if len(bare) < 2 or hit.text[hit.end : hit.end + 1] == "@" or bare in _NO_USERNAME or _is_of_formula(hit):
         return None
     if value.startswith("@"):
         return hit
@@ -365,7 +371,7 @@ def _name_handle(hit: Hit, _: Context) -> Hit | None:
     """An "@" before a given name, as threads and forums call somebody; with an initial or a surname behind it."""
     first, *rest = hit.value.lstrip("@").split(" ")
     second = "".join(rest)
-    if not name_table().is_given(re.split(r"[._]", first)[0]):
+    if _is_of_formula(hit) or not name_table().is_given(re.split(r"[._]", first)[0]):
         return None
     named = len(second) == 1 or (name_table().is_surname(second) and not words().is_common(second))
     return hit if not second or named else hit.cut(0, len(hit.value) - len(second) - 1)

@@ -141,11 +141,11 @@ def ship(packaged: Path, out: Path) -> Path:
     """Put a pipeline that `package` wrote in the place of the one that ships.
 
     packaged (Path): The folder that was written. out (Path): That of the import package. RETURNS (Path): The pipeline's folder there.
-    RAISES (PiiError): E011, if nothing was written.
+    RAISES (PiiError): E012, if nothing was written.
     """
     for folder in packaged.glob("en_pii_edu-*"):
         return _put(shutil.copytree(folder, _new(out)), out / folder.name)
-    raise PiiError(Errors.E011, path=packaged)
+    raise PiiError(Errors.E012, path=packaged)
 
 
 def _new(out: Path) -> Path:

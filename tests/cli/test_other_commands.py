@@ -61,6 +61,14 @@ def test_detect_refuses_with_a_code(essays, pii_edu, args, code):
     assert (essays / "essay.txt").read_text() == ESSAY
 
 
+def test_a_refused_run_leaves_nothing(essays, pii_edu):
+    (essays / "bad.txt").write_bytes(b"Ina \xff")
+    before = sorted(essays.iterdir())
+    for args in (["detect"], ["deidentify", "--vault", "x.vault", "--labels-out", "x.spacy"], ["deidentify", "--strict"]):
+        run = pii_edu(*args, "bad.txt", "--out", "out.txt")
+        assert run.exit_code == 2 and "[E520]" in run.stderr and "wrote" not in run.output and sorted(essays.iterdir()) == before
+
+
 def test_detect_strict_stops(essays, pii_edu):
     run = pii_edu("detect", "essays.jsonl", "--out", "spans.jsonl", "--strict")
     assert run.exit_code == 3 and "[E532]" in run.stderr and not (essays / "spans.jsonl").exists()

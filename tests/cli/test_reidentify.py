@@ -54,6 +54,26 @@ def test_every_form_comes_back_byte_for_byte(folder, pii_edu, name):
     assert back.read_bytes() == source.read_bytes()
 
 
+FORMULAS = "\"=id\",essay,note,mark\r\n=1,=SUM(A1) Ina Sorel,@x,-3.5\r\n2,- I am Ina Sorel,'t,+1\r\n3,\tInk,=1,-\r\n"
+
+
+@pytest.mark.parametrize("safe", ["--spreadsheet-safe", "--no-spreadsheet-safe"])
+def test_no_cell_of_a_release_is_a_formula_and_the_original_comes_back(folder, pii_edu, safe):
+    put(folder / "in.csv", FORMULAS)
+    names = ["--id-column", "=id", "--ids", "keep", "--keep", "note", "--keep", "mark", safe, "--vault", "x.vault", "--sweep", "hide"]
+    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", *names).exit_code == 0
+    with open(folder / "clean.csv", encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    mark = "'" if safe == "--spreadsheet-safe" else ""
+    assert head == [mark + "=id", "essay", "note", "mark"] and [row[3] for row in rows] == ["-3.5", "+1", "-"]
+    assert [row[1].split()[0] for row in rows] == [mark + "=SUM(A1)", mark + "-", (mark + "\tInk").split()[0]]
+    assert [row[2] for row in rows] == [mark + "@x", "'t", mark + "=1"] and "Sorel" not in str(rows)
+    again = pii_edu("reidentify", "clean.csv", "--vault", "x.vault", "--out", "back.csv", safe)
+    assert again.exit_code == 0, again.output
+    with open(folder / "back.csv", encoding="utf-8", newline="") as back, open(folder / "in.csv", encoding="utf-8", newline="") as old:
+        assert list(csv.reader(back)) == list(csv.reader(old))
+
+
 def test_a_folder_comes_back(folder, pii_edu):
     for name in ("a.txt", "week 1/b.txt"):
         put(folder / "in" / name, ESSAY + name)

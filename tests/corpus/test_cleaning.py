@@ -229,7 +229,14 @@ def test_pdfs_that_are_left_out(tmp_path):
     codes = [item.code if isinstance(item, Skip) else item.id for item in source]
     assert codes[:8] == ["1_fine.pdf", "E655", "E656", "E658", *codes[4:7], "E654"]
     assert set(codes[4:7]) <= {"E657", "E658"} and codes[8] in ("E657", "E658")
-    assert codes[9:] == ["sub/a.txt", "E530", "E520"] and source.n_others == 1
+    assert codes[9:] == ["E551", "sub/a.txt", "E530", "E520"]
+
+
+def test_nothing_is_written_where_nothing_could_be_read(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"text\nIlse \xff\n")
+    result = run(tmp_path / "a.csv", "--out", tmp_path / "clean.jsonl")
+    assert result.exit_code == 2 and "[E552]" in result.output and "wrote" not in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
 def test_inputs_that_hold_nothing(tmp_path):

@@ -16,6 +16,7 @@ from pii_components.files.json_text import scan_object, splice
 from pii_components.files.labelled import read_labelled
 from pii_components.files.record import Record, Skip, detect_encoding, show_fields
 from pii_components.files.sources import open_source
+from pii_components.files.tables import plain_cell, safe_cell
 from pii_components.files.writers import open_writer, partial_path
 
 
@@ -126,9 +127,12 @@ def test_folder_skips_files_that_are_empty_or_broken(tmp_path):
     put(tmp_path / "in/b.txt", "")
     put(tmp_path / "in/c/d.txt", b"ze\xffbra")
     put(tmp_path / "in/c/e.TXT", "fine")
-    put(tmp_path / "in/f.md", "not read")
+    put(tmp_path / "in/c/f.docx", "no text")
+    put(tmp_path / "in/report.json", "{}")
     items = list(open_source(tmp_path / "in"))
-    assert [(item.number, getattr(item, "code", "")) for item in items] == [(1, ""), (2, "E530"), (3, "E520"), (4, "")]
+    assert [(item.number, getattr(item, "code", "")) for item in items] == [
+        (1, ""), (2, "E530"), (3, "E520"), (4, ""), (5, "E551"),
+    ]
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -150,11 +154,17 @@ def test_tsv_with_commas_in_its_header(tmp_path):
     (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)), (b"id", "utf-8-sig", ("utf-8", b"")),
     (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
     (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
-    (b"\xff\xfei", "cp1252", ("cp1252", b"")),
+    (codecs.BOM_UTF32_LE + b"i\0\0\0", "utf-8", ("utf-32-le", codecs.BOM_UTF32_LE)),
+    (codecs.BOM_UTF8 + b"i", "cp1252", ("utf-8", codecs.BOM_UTF8)),
+    *[("“Ilse Okoro”".encode(codec), given, (codec, b""))
+      for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8") for given in ("utf-8", "cp1252", "utf-16")],
+    (b"Ilse \0 Okoro", "utf-8", ("utf-8", b"")), (b"i\0l\0\0\0", "utf-8", ("utf-8", b"")),
+    (b"Ilse", "utf-16", ("utf-8", b"")), ("奥科罗".encode("utf-16-le"), "utf-16", ("utf-16-le", b"")),
+    (b"Jos\xe9", "cp1252", ("cp1252", b"")), (b"x" * 5000 + "José".encode(), "cp1252", ("utf-8", b"")),
     (b"id", "LATIN1", ("iso8859-1", b"")),
 ])
 def test_encoding_and_mark(head, given_encoding, expected):
-    assert detect_encoding(head, given_encoding) == expected
+    assert detect_encoding(io.BytesIO(head), given_encoding) == expected
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
@@ -203,11 +213,38 @@ def test_huge_cell_is_read(tmp_path):
     assert [len(item.text) for item in open_source(path)] == [len(text), 4]
 
 
-def test_unclosed_quote_does_not_swallow_the_file(tmp_path):
-    rows = "".join(f"{i},fine\n" for i in range(3, 50_000))
-    items = list(open_source(put(tmp_path / "in.csv", f'id,text\n1,fine\n2,"open\n{rows}x,"fine"\n60000,fine\n')))
-    assert [item.code for item in items if isinstance(item, Skip)] == ["E524"]
-    assert items[-1].text == "fine"
+# The rows behind "id,text", and what is read: "id" of a record, code and line of a skip.
+BROKEN = {
+    "unclosed": ('1,fine\n2,"open\n3,fine\n4,"fine"\n5,fine\n', "1 E524:3 3 4 5"),
+    "unclosed to the end": ('1,fine\n2,"open\n3,fine\n4,fine\n', "1 E524:3 3 4"),
+    "unclosed at first": ('1,"open\n2,fine\n3,fine\n', "E524:2 2 3"),
+    "unclosed at last": ('1,fine\n2,"open', "1 E524:3"),
+    "unclosed over lines": ('1,fine\n2,"open\nmy aunt, Ilse\nand three\n3,"fi\nne"\n4,fine\n', "1 E524:3 E553:4 E525:5 3 4"),
+    "stray": ('1,fine\n2,"in"side"\n3,fine\n', "1 E524:3 3"),
+    "stray before a comma": ('1,fine\n2,"a "b", c"\n3,fine\n', "1 E524:3 3"),
+    "stray at an end": ('1,fine\n2,"a ",b"\n3,fine\n', "1 E525:3 3"),
+    "stray over lines": ('1,fine\n2,"say "hi" to\nmy aunt, Ilse\nand go, now"\n3,fine\n', "1 E524:3 E553:4 E553:5 3"),
+    "stray, beside names": ('Ode Vance,fine\nIlse Okoro,"a "b" c\nthen she, too\nIlse Okoro,fine\n', "Ode_Vance E524:3 E553:4 Ilse_Okoro"),
+    "all quoted": ('"1","fine"\n"2","open\n"3","fine"\n"4","fine"\n', "1 E524:3 3 4"),
+    "more than one": ('1,"open\n2,fine\n3,"in"side"\n4,fine\n5,"open\n6,fine\n', "E524:2 2 E524:4 4 E524:6 6"),
+    "unquoted over lines": ("1,fine\n2\nmy aunt, Ilse\n3,fine\n", "1 E525:3 E553:4 3"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_row_takes_no_other_along_and_puts_no_text_into_other_columns(tmp_path, case):
+    rows, expected = BROKEN[case]
+    items = list(open_source(put(tmp_path / "in.csv", "id,text\n" + rows)))
+    found = [f"{i.code}:{i.line}" if isinstance(i, Skip) else i.body[0].replace(" ", "_") for i in items]
+    assert " ".join(found) == expected
+    assert [item.number for item in items] == list(range(1, len(items) + 1))
+    assert all("Ilse" not in str(item.error) and f"line {item.line}" in str(item.error) for item in items if isinstance(item, Skip))
+
+
+def test_many_broken_rows_are_read_in_linear_time(tmp_path):
+    rows = "".join(f'{i},"open\n' if i % 2 else f'{i},""\n' for i in range(1, 60_001))
+    items = list(open_source(put(tmp_path / "in.csv", f"id,text\n{rows}")))
+    assert sum(isinstance(item, Record) for item in items) == sum(isinstance(item, Skip) for item in items) == 30_000
 
 
 CELL = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
@@ -228,6 +265,20 @@ def test_csv_round_trip(tmp_path, rows, delimiter, line_end):
     assert copy(minimal, tmp_path / "out2.csv") == []
     with open(tmp_path / "out2.csv", encoding="utf-8", newline="") as file:
         assert list(csv.reader(file, delimiter=delimiter))[1:] == [list(row) for row in rows]
+
+
+@pytest.mark.parametrize(("cell", "written"), [
+    ("=1+2", "'=1+2"), ("@SUM(A1)", "'@SUM(A1)"), ("- a point", "'- a point"), ("+48 555 0100", "'+48 555 0100"), ("\tI am", "'\tI am"),
+    ("\rI am", "'\rI am"), ("--", "'--"), ("-1-2", "'-1-2"), ("'=1", "''=1"), ("-3.5", "-3.5"), ("+1", "+1"),
+    ("-1,5e-3", "-1,5e-3"), ("-4%", "-4%"), ("-", "-"), ("", ""), ("'tis", "'tis"), ("a=b", "a=b"), (" =1", " =1"),
+])
+def test_what_a_spreadsheet_would_run_has_an_apostrophe_and_is_read_without(cell, written):
+    assert (safe_cell(cell), plain_cell(written)) == (written, cell)
+
+
+@given(cell=CELL | st.tuples(st.sampled_from(["'", "''", "=", "-", "'@", "\t"]), CELL).map("".join))
+def test_every_cell_comes_back(cell):
+    assert plain_cell(safe_cell(cell)) == cell and safe_cell(plain_cell(safe_cell(cell))) == safe_cell(cell)
 
 
 JSON = st.recursive(

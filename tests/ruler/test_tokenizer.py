@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from spacy.tokenizer import Tokenizer
 
+from pii_components.errors import PiiError
 from pii_components.ruler.tokenizer import create_student_tokenizer, visible_shape
 
 from ..tiny import TOKENIZER
@@ -61,6 +62,22 @@ def test_hostile_text_is_quick(nlp, unit):
     start = time.process_time()
     nlp((unit * 4000)[:4000])
     assert time.process_time() - start < 2
+
+
+@pytest.mark.parametrize(("text", "code"), [
+    (b"Ilse Okoro", "E808"), (b"A", "E808"), ("Jos\xe9".encode("latin-1"), "E808"), (None, "E808"), (7, "E808"),
+    ("Ilse \ud83d Okoro", "E809"), ("x " * 500_001, "E011"),
+])
+def test_what_is_no_text_is_refused_with_a_code(nlp, text, code):
+    for call in (nlp, lambda text: list(nlp.pipe(["Ilse", text])), lambda text: list(nlp.pipe([(text, 1)], as_tuples=True))):
+        with pytest.raises(PiiError) as error:
+            call(text)
+        assert error.value.code == code and "Ilse" not in str(error.value)
+
+
+def test_a_doc_and_its_bytes_are_taken(nlp):
+    doc = nlp("Ilse\0 Okoro")
+    assert nlp(doc) is doc and nlp(doc.to_bytes()).text == doc.text
 
 
 def test_bytes_and_saved_shapes(nlp, tmp_path):

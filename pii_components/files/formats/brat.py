@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from ...errors import Errors, PiiError
 from ..record import Skip, read_bytes, reason_of
-from ..sources import decode_text, files_below
+from ..sources import decode_text, files_below, is_hidden
 from .base import (
     MASKED_LABEL,
     TEXT,
@@ -52,8 +52,12 @@ def read_brat(path: Path, options: ReadOptions) -> Items:
     stems: dict[str, set[str]] = {}
     for name in files_below(path)[0]:
         stem, suffix = os.path.splitext(name)
-        if suffix in SUFFIXES and not os.path.basename(stem).startswith("."):
+        if is_hidden(name):
+            continue
+        if suffix in SUFFIXES:
             stems.setdefault(stem, set()).add(suffix)
+        else:
+            options.tally.notes["other files not read"] += 1
     if not stems:
         raise PiiError(Errors.E504)
 

@@ -19,9 +19,9 @@ from typing import Any
 
 from ...errors import Errors, PiiError
 from ..json_text import JsonSource
-from ..record import Record, Skip, has_half_pair, open_decoded
+from ..record import Record, Skip, is_no_text, open_decoded
 from ..sources import FolderSource, open_source
-from ..tables import numbered_rows
+from ..tables import Lines, numbered_rows
 from .base import (
     TEXT,
     USUAL_ID_FIELDS,
@@ -64,17 +64,17 @@ def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow 
     RAISES (PiiError): E501, E503, E625.
     """
     with open_decoded(path, encoding) as (stream, codec, _):
-        rows = csv.reader(stream, strict=True)
+        lines = Lines(stream)
         try:
-            header = next((row for row in rows if row), [])
+            header = next((row for row in csv.reader(lines, strict=True) if row), [])
         except csv.Error as err:
-            raise PiiError(Errors.E524, number=0, start=1, line=rows.line_num, reason=str(err)) from err
+            raise PiiError(Errors.E524, number=0, line=1, reason=str(err)) from err
         if not header:
             raise PiiError(Errors.E503)
         for name in COLUMNS:
             if header.count(name) != 1:
                 raise PiiError(Errors.E625, what=path.name, name=name, needed=", ".join(COLUMNS))
-        for number, row in numbered_rows(rows):
+        for number, _, row in numbered_rows(lines):
             if isinstance(row, Skip):
                 yield row
             else:
@@ -82,7 +82,7 @@ def read_entities(path: Path, *, encoding: str = "utf-8") -> Iterator[EntityRow 
 
 
 def _row(number: int, cells: Mapping[str, str], codec: str, *, whole: bool) -> EntityRow | Skip:
-    if any(map(has_half_pair, cells.values())):
+    if any(map(is_no_text, cells.values())):
         return Skip.of(Errors.E520, number=number, encoding=codec)
     at = _POSITIONS.fullmatch(cells.get("positions", "").strip())
     if not whole or at is None or not cells["file_idx"].strip() or not cells["entity_text"] or not is_label(cells["type"]):
