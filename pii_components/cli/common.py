@@ -43,7 +43,9 @@ TextOpt = Annotated[
 ]
 TextsOpt = Annotated[
     list[str] | None,
-    Option("--text-column", "--text-field", help="Column or field of the text [found where it has a usual name]; may be repeated."),
+    Option(
+        "--text-column", "--text-field", help="Column or field of the text [found where it has a usual name]; may be repeated."
+    ),
 ]
 IdOpt = Annotated[str, Option("--id-column", "--id-field", help="Column or field that names a document.")]
 EncodingOpt = Annotated[str, Option("--encoding", help="Encoding of what is not in Unicode, which is seen without it.")]

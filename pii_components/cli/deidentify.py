@@ -82,7 +82,11 @@ def deidentify(
     with --keep. A record that is skipped is not in OUTPUT.
     """
     with common.guard(debug), ExitStack() as locks:
-        for value, what, allowed in ((scope or SCOPES[0], "scope", SCOPES), (sweep, "sweep", SWEEPS), (ids or KEEP_IDS, "ids", IDS)):
+        for value, what, allowed in (
+            (scope or SCOPES[0], "scope", SCOPES),
+            (sweep, "sweep", SWEEPS),
+            (ids or KEEP_IDS, "ids", IDS),
+        ):
             if value not in allowed:
                 raise PiiError(Errors.E519, value=value, what=what, allowed=", ".join(allowed))
         key = common.load_key(key_file)
@@ -119,12 +123,19 @@ def deidentify(
                 common.say(key.note, "dim")
             raise typer.Exit(common.DONE)
         opened = open_source(path, **reading)
-        spoken_of = {"--text-column": text_fields, "--id-column": [id_field] if id_field else None, "--keep": keep, "--drop": drop}
+        spoken_of = {
+            "--text-column": text_fields,
+            "--id-column": [id_field] if id_field else None,
+            "--keep": keep,
+            "--drop": drop,
+        }
         for option, name in ((option, name) for option, names in spoken_of.items() for name in names or ()):
             if opened.kind not in ("json", "jsonl"):  # there, a field may come later
                 check_column(opened, name, option)
         naming = Ids(opened, key.secret, ids)
-        _check_needed(ids == PSEUDONYM and opened.kind not in ("folder", "txt"), "--ids pseudonym", opened.id_field, "--id-column")
+        _check_needed(
+            ids == PSEUDONYM and opened.kind not in ("folder", "txt"), "--ids pseudonym", opened.id_field, "--id-column"
+        )
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
         columns.check(open_source(path, **reading))
         writer = open_writer(opened, target, safe=spreadsheet_safe)

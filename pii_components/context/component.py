@@ -26,7 +26,7 @@ from spacy.util import minibatch
 from ..config import Configured
 from ..labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
 from ..names.edges import write_whole
-from ..names.memo import forget
+from ..names.letters import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
 from ..ner.scorer import score_ents
 from ..spans import (

@@ -13,8 +13,7 @@ from dataclasses import replace
 from rapidfuzz.distance import OSA
 
 from ..labels import is_name
-from ..names.letters import fold
-from ..names.memo import per_batch
+from ..names.letters import fold, per_batch
 from ..names.obfuscated import Obfuscated
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_initial, is_word, words

@@ -25,7 +25,7 @@ from itertools import accumulate, islice, takewhile
 from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
-from ..names.memo import per_batch
+from ..names.letters import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
 from ..names.obfuscated import Obfuscated, find_obfuscated, native_runs, read_leet
 from ..spans import Candidate

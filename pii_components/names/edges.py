@@ -1,7 +1,7 @@
 """Names of which a span has only a part, because the tokens are not those that our components are made for.
 
-    "Chidi", "Okafor_2048"          an ID number that holds a surname: what stands before it is the given name
-    "Essay-Chidi", "Okafor"         a surname alone: the given name sticks to another word
+"Chidi", "Okafor_2048"          an ID number that holds a surname: what stands before it is the given name
+"Essay-Chidi", "Okafor"         a surname alone: the given name sticks to another word
 """
 
 import re
@@ -56,7 +56,11 @@ def _are_one(word: str, gap: str, other: str) -> bool:
     if gap in ("", "'", "’"):
         return True
     table, lists, style = name_table(), words(), case_style(word)
-    if style != case_style(other) or lists.is_common(word) or (lists.is_common(other) if style == "lower" else lists.is_heading(other)):
+    if (
+        style != case_style(other)
+        or lists.is_common(word)
+        or (lists.is_common(other) if style == "lower" else lists.is_heading(other))
+    ):
         return False
     if gap.startswith(","):
         return table.is_surname(word) and table.is_given(other) and (gap == "," or table.leaning(word) == "surname")

@@ -20,8 +20,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import OSA
 
 from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, ROLES, STUDENT
-from .letters import norm
-from .memo import per_batch
+from .letters import norm, per_batch
 from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
 from .table import name_table
 from .wordlists import in_table

@@ -15,7 +15,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 
-from .memo import per_batch
+from .letters import per_batch
 
 # Quotes and dashes that differ only in looks.
 _SIGNS = {

@@ -16,8 +16,7 @@ from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from .letters import is_letter, norm
-from .memo import per_batch
+from .letters import is_letter, norm, per_batch
 from .obfuscated import rejoin
 from .table import name_table
 

@@ -11,7 +11,7 @@ from itertools import combinations
 
 from rapidfuzz.distance import OSA
 
-from .memo import per_batch
+from .letters import per_batch
 from .parse import Form
 from .table import name_table
 from .wordlists import in_table

@@ -23,7 +23,7 @@ from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
 from ..names.edges import write_whole
-from ..names.memo import forget
+from ..names.letters import forget
 from ..spans import SPANS_KEY, mark_given, with_given, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
 from .layers import encoded_data

@@ -61,7 +61,9 @@ def score_pii(
 
     labels (Collection[str]): The labels that count, for gold that holds more than a model was made for; empty for all.
     """
-    return _score(examples, "pii", lambda doc: doc.spans.get(spans_key, ()), spans_key, lambda label: not labels or label in labels)
+    return _score(
+        examples, "pii", lambda doc: doc.spans.get(spans_key, ()), spans_key, lambda label: not labels or label in labels
+    )
 
 
 def score_ents(examples: Iterable[Example], is_kept: Callable[[str], bool], *, spans_key: str = SPANS_KEY) -> dict[str, Any]:

@@ -92,7 +92,7 @@ class PresidioSource(Configured, Pipe):
     @cached_property
     def engine(self) -> "AnalyzerEngine":
         """Presidio's engine with the recognizers of the settings. RAISES (PiiError): E002, E005, E840 to E844."""
-        from .source_engine import make_engine
+        from .engine import make_engine
 
         for label in self.cfg["labels"].values():
             if label not in LABELS:

@@ -28,7 +28,7 @@ from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
 from ..names.edges import write_whole
-from ..names.memo import forget
+from ..names.letters import forget
 from ..names.normalize import NormalizedView
 from ..spans import SPANS_KEY, Candidate, read_spans, with_given, write_spans
 from .addresses import addresses

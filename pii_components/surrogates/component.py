@@ -31,7 +31,7 @@ from spacy.training import Example
 from ..config import Configured
 from ..errors import Errors, PiiError, PiiWarning, Warnings
 from ..labels import EDUCATION, EMPLOYER, LOCATION, is_name
-from ..names.memo import forget as forget_batch
+from ..names.letters import forget as forget_batch
 from ..ner.scorer import score_ents
 from ..offsets import OffsetMap, Replacement, apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles

@@ -14,8 +14,7 @@ from datetime import date, timedelta
 from functools import cache
 from typing import NamedTuple
 
-from ..names.letters import like
-from ..names.memo import per_batch
+from ..names.letters import like, per_batch
 from .keys import Chance, pick
 from .style import in_case, ordinal, other_char, other_chars, resource, rewrite, word_list, words
 from .values import AgeShift, Context, DateShift, canonical

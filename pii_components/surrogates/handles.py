@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from .. import keep_offline
-from ..names.letters import fold, has_sign, plain
+from ..names.letters import fold, has_sign, per_batch, plain
 from ..names.link import nicknames_of
-from ..names.memo import per_batch
 from ..names.table import Source
 from .keys import pick
 from .numbers import other_number

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..names.memo import per_batch
+from ..names.letters import per_batch
 from ..names.table import NameTable
 from .keys import Chance
 from .person_names import Named

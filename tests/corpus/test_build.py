@@ -9,10 +9,10 @@ import spacy
 from spacy.tokens import DocBin
 
 from pii_components.corpus.build import SPLITS, Filled, Recipe, build_corpus, crapii_split, from_essays, split_of, to_doc
-from pii_components.corpus.reader import make_essay_corpus
 from pii_components.corpus.split import CRAPII_DOCUMENTS, paper_split
 from pii_components.corpus.templates import read_fragments, read_templates
 from pii_components.errors import PiiError
+from pii_components.factories import make_essay_corpus
 from pii_components.labels import LABELS, ROLES
 from pii_components.names.table import name_table
 

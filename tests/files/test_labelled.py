@@ -283,7 +283,7 @@ def test_docbin_is_read_by_spacy_in_a_fresh_process(tmp_path):
 
 
 def test_training_reads_what_is_written(tmp_path):
-    from pii_components.corpus.reader import make_essay_corpus
+    from pii_components.factories import make_essay_corpus
 
     write_corpus([ESSAY, LabelledText("8", "Clean.")], tmp_path / "a.spacy")
     nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})

@@ -19,8 +19,8 @@ from spacy.tokens import Doc
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS
 from pii_components.presidio import PiiEduAnonymizer
+from pii_components.presidio.engine import known_recognizers, make_recognizer
 from pii_components.presidio.source import PresidioSource
-from pii_components.presidio.source_engine import known_recognizers, make_recognizer
 from pii_components.spans import Candidate, merge_found, resolve_overlaps, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.numbers import scheme_of
@@ -253,7 +253,7 @@ import spacy
 from pii_components.errors import PiiError
 names = ("presidio_analyzer", "presidio_anonymizer")
 sys.modules.update(dict.fromkeys(names))  # as if it were not installed
-for module in ("engine", "operators", "recognizer", "source_engine"):
+for module in ("engine", "operators", "recognizer"):
     try:
         __import__("pii_components.presidio." + module)
     except PiiError as err:
