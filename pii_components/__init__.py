@@ -7,19 +7,28 @@
 Entry points register the components (factories.py). This module stays light: every `spacy.blank()` in the environment imports it.
 """
 
+import os
 import sys
+from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from typing import Any
 
 __version__ = "0.9.6"
-__all__ = ["__version__"]
+__all__ = ["__version__", "keep_offline"]
+
+
+def keep_offline() -> None:
+    """Call before onnxruntime, tldextract or Presidio is imported: from 1.29 on the import of onnxruntime alone writes a device ID below the
+    user's cache folder and looks up its maker's host; tldextract, which Presidio's recognizer of e-mail addresses uses, fetches its list when
+    it is first used and stores it there. What the user has set is left alone."""
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+    os.environ.setdefault("TLDEXTRACT_CACHE", "")
 
 
 def _install() -> None:
-    from .spans import install_extensions
-
-    install_extensions()
+    import_module(f"{__name__}.spans")  # it may be what is being imported
 
 
 class _WhenDocIsImported(MetaPathFinder):

@@ -139,6 +139,13 @@ class Errors(metaclass=_Codes):
     E539 = "--resume needs the key of the interrupted run; give --key-file or the environment variable that you used."
     E540 = "Use one of --overwrite and --resume, not both."
     E541 = "'{path}' exists already; choose another name, or see whether the command has --overwrite."
+    E542 = "'{path}' is being written by another run; wait until that one has ended, or give another --out."
+    E543 = (
+        "These columns would be released in clear: {columns}. Name each of them with --text-column (to have it de-identified), --drop "
+        "(to leave it out) or --keep (to release it as it is); the one of --id-column goes with --ids pseudonym, too."
+    )
+    E544 = "Record {number} holds {what} in column '{column}', which looked harmless before; use --text-column, --drop or --keep for it."
+    E545 = "The texts of record {number} cannot be told apart: one of them holds the sign \u241e, which is put between them."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."
@@ -294,7 +301,7 @@ class Errors(metaclass=_Codes):
     E850 = "{name} of the server is {value}; use {allowed}."
     E851 = "The body is no JSON object that can be read; send one, with Content-Type application/json."
     E852 = "The text is not valid Unicode: half of a surrogate pair at character {offset}. Send it anew, as UTF-8."
-    E853 = "Presidio would download a pipeline: give --nlp-conf-file too ('nlp' is the one that ships), or nlp_configuration in the analyzer's file."
+    E853 = "Presidio would download a pipeline: give --nlp-conf-file too, or nlp_configuration in the analyzer's file ('analyzer' ships)."
     E854 = "The body has more than {limit} bytes; send less at once, or start the server with a higher --max-bytes."
     E855 = "There was no answer within {seconds} seconds; send fewer or shorter texts, or start the server with a higher --time-limit."
     E856 = "{waiting} requests are waiting already; try again later."

@@ -25,6 +25,8 @@ SPANS_KEY = "pii"
 PROPAGATION = "propagation"
 # Keys of the group's attributes: spans of others, [start, end, label] in tokens; and those of ours that are in doc.ents.
 GIVEN, ENTS = "given", "ents"
+# And the probability of being private, 0 to 1, from which a name is hidden.
+PROTECT_AT = "protect_at"
 BEGIN, OUTSIDE = 3, 2  # spaCy's numbers of B and O
 
 
@@ -67,18 +69,6 @@ class Candidate:
         return replace(self, label=label, reason=reason or self.reason, likely="")
 
 
-def install_extensions() -> None:
-    """Install the custom attributes of Doc and Span. Safe to call again; worker processes need it too."""
-    for name, default in {"pii_source": "", "pii_role": "", "pii_reason": "", "pii_person": None}.items():
-        if not Span.has_extension(name):
-            Span.set_extension(name, default=default)
-    if not Doc.has_extension("surrogate_spans"):
-        Doc.set_extension("deidentified", default=None)
-        Doc.set_extension("pii_scope", default=None)
-        Doc.set_extension("pii_offsets", getter=_get_offsets, setter=_set_offsets)
-        Doc.set_extension("surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans)
-
-
 # Both are kept as plain data, so that Doc.to_bytes and worker processes can carry them.
 def _get_offsets(doc: Doc) -> OffsetMap | None:
     data = doc.user_data.get("pii_offsets")
@@ -100,7 +90,6 @@ def _set_surrogate_spans(doc: Doc, records: list[dict[str, Any]]) -> None:
 
 def read_spans(doc: Doc, key: str = SPANS_KEY) -> list[Candidate]:
     """RETURNS (list[Candidate]): The records behind `doc.spans[key]`, sorted by position; a missing group reads as empty."""
-    install_extensions()
     if key not in doc.spans:
         return []
     group = doc.spans[key]
@@ -120,7 +109,6 @@ def write_spans(doc: Doc, candidates: Iterable[Candidate], key: str = SPANS_KEY)
     candidates (Iterable[Candidate]): Without overlaps: see `resolve_overlaps`. Other attributes of the group stay.
     RAISES (PiiError): E001, if a span ends past the document.
     """
-    install_extensions()
     ordered = sorted(candidates, key=lambda c: (c.start, c.end))
     spans = []
     for cand in ordered:
@@ -243,3 +231,17 @@ def write_ents(doc: Doc, own: Sequence[Span], ents_filter: EntsFilter, key: str 
 def free_of(candidates: Sequence[Candidate], start: int, end: int) -> bool:
     """RETURNS (bool): Whether no candidate overlaps tokens start to end (exclusive)."""
     return all(c.end <= start or c.start >= end for c in candidates)
+
+
+def _install_extensions() -> None:
+    for name, default in {"pii_source": "", "pii_role": "", "pii_reason": "", "pii_person": None}.items():
+        if not Span.has_extension(name):
+            Span.set_extension(name, default=default)
+    if not Doc.has_extension("surrogate_spans"):
+        Doc.set_extension("deidentified", default=None)
+        Doc.set_extension("pii_scope", default=None)
+        Doc.set_extension("pii_offsets", getter=_get_offsets, setter=_set_offsets)
+        Doc.set_extension("surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans)
+
+
+_install_extensions()  # to import this module is enough; `import pii_components` does

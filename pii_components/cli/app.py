@@ -24,7 +24,7 @@ from .evaluate import compare, evaluate_app
 from .reidentify import EPILOG as REIDENTIFY_EPILOG
 from .reidentify import reidentify, vault_app
 from .serve import EPILOG as SERVE_EPILOG
-from .serve import serve
+from .serve import presidio_app, serve
 
 # Everyone may know what the people in our own essay become.
 DEMO_KEY = b"everyone may know this key"
@@ -42,6 +42,7 @@ app.add_typer(vault_app, name="vault")
 app.command("reidentify", epilog=REIDENTIFY_EPILOG)(reidentify)
 app.add_typer(evaluate_app, name="evaluate")
 app.command("compare", epilog=COMPARE_EPILOG)(compare)
+app.add_typer(presidio_app, name="presidio")
 app.command("serve", epilog=SERVE_EPILOG)(serve)
 app.command("deidentify", epilog=EPILOG)(deidentify)
 app.command("detect", epilog=EPILOG)(detect)

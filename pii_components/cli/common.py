@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from typer import Option
 
 from ..errors import Errors, PiiError, PiiWarning
 from ..files.record import Skip, reason_of
+from ..files.writers import writing
 from ..labels import DETAIL_LABELS, NAME_CHARACTER, NAME_CITED, NAME_CONNECTED, NAME_INSTRUCTOR, NAME_STUDENT
 from ..release.run import key_fingerprint
 from ..surrogates.keys import KEY_ENV, random_key
@@ -40,8 +41,13 @@ ModelOpt = Annotated[str, Option("--model", help="Name or path of the pipeline."
 TextOpt = Annotated[
     str, Option("--text-column", "--text-field", help="Column or field of the text [found where it has a usual name].")
 ]
+TextsOpt = Annotated[
+    list[str] | None,
+    Option("--text-column", "--text-field", help="Column or field of the text [found where it has a usual name]; may be repeated."),
+]
 IdOpt = Annotated[str, Option("--id-column", "--id-field", help="Column or field that names a document.")]
 EncodingOpt = Annotated[str, Option("--encoding", help="Encoding of the input; a byte order mark is seen without it.")]
+KeepOpt = Annotated[list[str] | None, Option("--keep", help="Release this column or field as it is; may be repeated.")]
 BatchOpt = Annotated[int, Option("--batch-size", min=1, help="Texts that are processed together.")]
 StrictOpt = Annotated[bool, Option("--strict", help="Stop at the first record that cannot be processed.")]
 DropOpt = Annotated[list[str] | None, Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated.")]
@@ -94,18 +100,18 @@ def table_of(
 
 
 class Skips(list[Skip]):
-    """Records that were left out; each is told to the user until there are too many."""
+    """Records that were left out; each is told to the user until there are too many. named (bool): With their IDs."""
 
-    def __init__(self, tell: Callable[[str], None], *, strict: bool = False) -> None:
+    def __init__(self, tell: Callable[[str], None], *, strict: bool = False, named: bool = False) -> None:
         super().__init__()
-        self.tell, self.strict = tell, strict
+        self.tell, self.strict, self.named = tell, strict, named
 
     def __call__(self, skip: Skip) -> None:
         if self.strict:
             raise PiiError(Errors.E532, skip=skip.error)
         self.append(skip)
         if len(self) <= _SKIPS_SHOWN:
-            self.tell(str(skip.error))
+            self.tell(f"{skip.error} ({skip.id})" if self.named and skip.id else str(skip.error))
         elif len(self) == _SKIPS_SHOWN + 1:
             self.tell("further skipped records are listed in the report")
 
@@ -156,6 +162,11 @@ class Key:
             "and the run cannot be taken up if it stops. "
             f"For that, use --key-file (see pii-edu keygen) or the environment variable {KEY_ENV}."
         )
+
+
+def texts(names: list[str] | None) -> dict[str, Any]:
+    """For `open_source`: the columns of text that the user named."""
+    return {"text_field": names[0] if names else "", "more": (names or [])[1:]}
 
 
 def load_key(key_file: str = "") -> Key:
@@ -236,6 +247,32 @@ def check_apart(what: str, path: Path, **others: Path | None) -> None:
         same = place is not None and target.exists() and place.exists() and target.samefile(place)
         if place is not None and (same or target == place or place in target.parents or target in place.parents):
             raise PiiError(Errors.E472, what=what, other=name.upper())
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep every other run off OUT. A lock that a killed run has left is taken over, and told. RAISES (PiiError): E512, E542."""
+    from filelock import FileLock, Timeout
+
+    path = out.resolve().with_name(out.resolve().name + ".lock")
+    left, made = path.exists(), [folder for folder in path.parents if not folder.exists()]
+    lock = FileLock(path)
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout as err:
+            raise PiiError(Errors.E542, path=out) from err
+    if left:
+        say(f"taken over: the lock of a run that was killed, '{path.name}'")
+    try:
+        yield
+    finally:
+        path.unlink(missing_ok=True)  # while it is held: whoever waits for it sees that the file is gone
+        lock.release()
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()  # nothing was written there
 
 
 def check_free(*places: Path) -> None:

@@ -1,10 +1,11 @@
 """`pii-edu deidentify`: from the options to a finished OUTPUT and its report."""
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
@@ -19,8 +20,9 @@ from .. import __version__
 from ..errors import Errors, PiiError
 from ..files.labelled import FORMS
 from ..files.record import Record, Skip, Source, safe_name
-from ..files.sources import open_source
-from ..files.writers import open_writer, partial_path, writing
+from ..files.sources import FolderSource, open_source
+from ..files.writers import check_column, open_writer, partial_path, writing
+from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
 from ..vault.keys import VaultKey
@@ -35,6 +37,7 @@ PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict
 SCOPES = ("document", "corpus")
 # What happens to surnames that were hidden somewhere and stand in clear somewhere else.
 SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
+IDS = (KEEP_IDS, PSEUDONYM)
 _LABEL_FORMS = ", ".join(form.name for form in FORMS.values() if form.writer)
 
 
@@ -42,9 +45,11 @@ def deidentify(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
     out: str = Option("", "--out", "-o", help="OUTPUT, in the form of INPUT [./<INPUT>.deidentified; stdout for -]."),
-    text_field: common.TextOpt = "",
+    text_fields: common.TextsOpt = None,
     id_field: common.IdOpt = "",
+    ids: str = Option("", help="File names and IDs in OUTPUT: keep, or pseudonym [pseudonym where they hold names]."),
     drop: common.DropOpt = None,
+    keep: common.KeepOpt = None,
     encoding: common.EncodingOpt = "utf-8",
     profile: str = Option("crapii", help=PROFILE_HELP),
     scope: str = Option("", help="Same value, same surrogate: in a document, or in the corpus [profile]."),
@@ -72,11 +77,11 @@ def deidentify(
 ) -> None:
     """Replace personal information in INPUT; write OUTPUT and report.json.
 
-    Other columns and fields pass through unchanged: leave out with --drop those that name people. A record that is skipped is
-    not in OUTPUT.
+    Other columns and fields pass through unchanged; those that hold prose or look like names, e-mail addresses or ID numbers only
+    with --keep. A record that is skipped is not in OUTPUT.
     """
-    with common.guard(debug):
-        for value, what, allowed in ((scope or SCOPES[0], "scope", SCOPES), (sweep, "sweep", SWEEPS)):
+    with common.guard(debug), ExitStack() as locks:
+        for value, what, allowed in ((scope or SCOPES[0], "scope", SCOPES), (sweep, "sweep", SWEEPS), (ids or KEEP_IDS, "ids", IDS)):
             if value not in allowed:
                 raise PiiError(Errors.E519, value=value, what=what, allowed=", ".join(allowed))
         key = common.load_key(key_file)
@@ -88,9 +93,14 @@ def deidentify(
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
-        reading: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "encoding": encoding}
+        path, vault_path, labels_path = Path(source), *(Path(name) if name else None for name in (vault, labels_out))
+        target = Path(out or _own_name(path, key, ids))
+        if not to_stdout:
+            _check_places(path, target, vault_path, labels_path)
+            for place in filter(None, (target, labels_path)):
+                locks.enter_context(common.locked(place))
+        reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
         reading["data"] = sys.stdin.buffer.read() if source == "-" else None
-        path, vault_path = Path(source), Path(vault) if vault else None
 
         def secret() -> VaultKey | None:
             if vault_path is None:
@@ -106,11 +116,18 @@ def deidentify(
             if not (quiet or key.kept):
                 common.say(key.note, "dim")
             raise typer.Exit(common.DONE)
-        opened = open_source(path, drop=drop or (), **reading)
-        target = Path(out or path.resolve().stem + ".deidentified" + ("" if path.is_dir() else path.suffix))
+        opened = open_source(path, **reading)
+        spoken_of = {"--text-column": text_fields, "--id-column": [id_field] if id_field else None, "--keep": keep, "--drop": drop}
+        for option, name in ((option, name) for option, names in spoken_of.items() for name in names or ()):
+            if opened.kind not in ("json", "jsonl"):  # there, a field may come later
+                check_column(opened, name, option)
+        naming = Ids(opened, key.secret, ids)
+        _check_needed(ids == PSEUDONYM and opened.kind not in ("folder", "txt"), "--ids pseudonym", opened.id_field, "--id-column")
+        columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
+        columns.check(open_source(path, **reading))
         writer = open_writer(opened, target)
-        labels_path = Path(labels_out) if labels_out else None
-        _check_places(opened, target, vault_path, labels_path, overwrite=overwrite, resume=resume)
+        if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
+            _check_free(target, labels_path)
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
         vault_secret = secret()
         old = load_state(state_path(target)) if resume else None
@@ -123,6 +140,8 @@ def deidentify(
             "vault": book.vault_id if book else "",
             "--labels-out": f"{labels.form} {labels.out}" if labels else "",
             "--sweep": sweep,
+            "--ids": naming.how,
+            "list of kept columns": " ".join(sorted(keep or ())),
         }
         state, counts = RunState(settings, key.fingerprint, replace=overwrite), Report()
         if old is not None:
@@ -133,6 +152,7 @@ def deidentify(
         if not quiet:
             _tell_start(opened, key, old)
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
+        run.prepare, run.safe_id = (lambda item: columns.watch(naming(item))), naming.safe
         run.sweep = SweepLog(target, key.secret) if sweep != OFF and source != "-" else None
         _go(run, resume=resume, quiet=quiet)
         head = {
@@ -141,13 +161,21 @@ def deidentify(
             "model": loaded.name,
             "profile": settings["profile"].split(" ")[0],
         }
-        head |= {"scope": settings["scope"], "key": key.origin}
+        head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
         if counts.n_skipped and not counts.documents:
             raise typer.Exit(common.REFUSED)
     raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
+
+
+def _own_name(path: Path, key: common.Key, ids: str) -> str:
+    """A name for OUTPUT where the user gives none."""
+    stem = path.resolve().stem
+    if ids != KEEP_IDS:
+        stem = Ids(Source(path), key.secret).safe(stem)
+    return stem + ".deidentified" + ("" if os.path.isdir(path) else path.suffix)
 
 
 def _check_needed(given: str | bool, option: str, other: str, needed: str) -> None:
@@ -185,28 +213,30 @@ def _learn(engine: Engine, first: Source, batch_size: int) -> None:
         first.close()
 
 
-def _check_places(source: Source, out: Path, vault: Path | None, labels: Path | None, *, overwrite: bool, resume: bool) -> None:
-    """Refuse to write on, in or around INPUT, and over what exists. RAISES (PiiError): E472, E509, E510."""
+def _check_places(source: Path, out: Path, vault: Path | None, labels: Path | None) -> None:
+    """Refuse to write on, in or around INPUT. RAISES (PiiError): E472, E509."""
     target = out.resolve()
-    given = None if str(source.path) == "-" else source.path
+    given = None if str(source) == "-" else source
     if given is not None:
         origin = given.resolve()
         places = [target, partial_path(target), state_path(target)]
         same = any(place.exists() and place.samefile(origin) for place in places) or origin in places
-        if same or (source.kind == "folder" and (origin in target.parents or target in origin.parents)):
+        if same or (os.path.isdir(source) and (origin in target.parents or target in origin.parents)):
             raise PiiError(Errors.E509)
     if vault is not None:
         common.check_apart("vault", vault, input=given, output=out, labels=labels)
     if labels is not None:
         common.check_apart("file of labels", labels, input=given, output=out)
-        if labels.exists() and not (overwrite or resume):
-            raise PiiError(Errors.E510, what=f"'{labels}'")
-    if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
-        common.check_free(out)
-        if state_path(target).exists():
-            raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
-        if partial_path(target).exists():
-            raise PiiError(Errors.E510, what=f"'{partial_path(out)}'")
+
+
+def _check_free(out: Path, labels: Path | None) -> None:
+    """Refuse to write over what exists. RAISES (PiiError): E510."""
+    if labels is not None and labels.exists():
+        raise PiiError(Errors.E510, what=f"'{labels}'")
+    common.check_free(out)
+    if state_path(out).exists():
+        raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
+    common.check_free(partial_path(out))
 
 
 def _report_path(out: Path, wanted: str, source: Source, *, overwrite: bool, resume: bool) -> Path:
@@ -228,7 +258,7 @@ def _settings(source: Source, engine: Engine) -> dict[str, str]:
     content = sha256(json.dumps(profile.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
     return {
         "input": source.fingerprint(),
-        "text column": source.text_field,
+        "text column": " ".join(source.text_fields),
         "list of dropped columns": " ".join(sorted(source.drop)),
         "encoding": source.encoding,
         "model": engine.name,
@@ -242,7 +272,7 @@ def _go(run: Run, *, resume: bool, quiet: bool) -> None:
     """The run with its progress bar; leaves with an exit code if it ends early."""
     source = run.source
     with _progress(common.console(stderr=True), source, quiet=quiet) as (run.on_progress, tell), _signals(run):
-        run.on_skip = common.Skips(tell)
+        run.on_skip = common.Skips(tell, named=True)
         try:
             run.go(resume=resume)
         except KeyboardInterrupt:
@@ -257,6 +287,8 @@ def _go(run: Run, *, resume: bool, quiet: bool) -> None:
 
 def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Swept | None:
     head |= {"format": run.source.kind, "encoding": run.source.encoding}
+    if isinstance(run.source, FolderSource):
+        head["hidden_files_passed_over"] = run.source.hidden
     if run.vault is not None:
         head["vault"] = {"id": run.vault.vault_id, "documents": run.vault.documents, "head": run.vault.head}
     if run.labels is not None:
@@ -278,7 +310,9 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 def _tell_start(source: Source, key: common.Key, old: RunState | None) -> None:
     if source.text_field:
-        common.say(f"text: '{source.text_field}'; unchanged: {', '.join(source.others) or 'nothing else'}")
+        common.say(f"text: {', '.join(source.text_fields)}; unchanged: {', '.join(source.others) or 'nothing else'}")
+    if isinstance(source, FolderSource) and source.hidden:
+        common.say(f"passed over: {source.hidden} files that no user wrote (hidden ones, ~$ locks, Thumbs.db)")
     if not key.kept:
         common.say(key.note, "dim")
     if old is not None:
@@ -292,6 +326,9 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
         common.console(stderr=True).print(common.table_of(rows, "label", "role", "action", "spans", right=["spans"]))
     speed = f", {report.words / report.seconds:.0f} words per second" if report.seconds else ""
     common.say(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words{speed}")
+    if report.renamed:
+        what = "file name" if run.source.kind in ("folder", "txt") else "ID"
+        common.say(f"{report.renamed} documents have a pseudonym for their {what}; --ids keep leaves it as it is")
     if report.n_left_over:
         n = report.n_left_over
         common.say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
@@ -310,11 +347,11 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
 
 @contextmanager
 def _signals(run: Run) -> Iterator[None]:
-    """Ctrl-C and a polite kill stop the run after the batch at hand; a second one stops it at once."""
+    """Ctrl-C and a polite kill stop the run when what is read is written; a second one stops it at once."""
 
     def handler(number: int, frame: FrameType | None) -> None:
-        run.stop()
         signal.signal(number, signal.default_int_handler)
+        run.stop()
 
     before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

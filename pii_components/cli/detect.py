@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -36,10 +37,12 @@ def detect(
     debug: common.DebugOpt = False,
 ) -> None:
     """Show or write what is found in INPUT: offsets (characters, end exclusive), label, role, score, source, reason."""
-    with common.guard(debug):
+    with common.guard(debug), ExitStack() as locks:
+        target = Path(out) if out else None
+        if target is not None:
+            locks.enter_context(common.locked(target))
         data = sys.stdin.buffer.read() if source == "-" else None
         opened = open_source(Path(source), text_field=text_field, id_field=id_field, encoding=encoding, data=data)
-        target = Path(out) if out else None
         if target is not None and target.exists():
             if data is None and target.samefile(source):
                 raise PiiError(Errors.E509)

@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,9 +15,9 @@ from ..errors import Errors, PiiError
 from ..files.json_text import TOKEN_FIELDS, JsonBody
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
-from ..files.writers import Writer, open_writer, partial_path
+from ..files.writers import Writer, has_column, open_writer, partial_path, renamed
 from ..vault import maintenance as vault_tools
-from ..vault.vault import Vault, unpack_tokens
+from ..vault.vault import Entry, Vault, unpack_tokens
 from ..vault.vault import reidentify as restored
 from . import common
 from .deidentify import write_stdout
@@ -31,7 +32,7 @@ def reidentify(
     out: Annotated[str, Option("--out", "-o", help="OUTPUT, in the form of RELEASED [stdout for -].")] = "",
     key_file: common.VaultKeyOpt = "",
     passphrase: common.PassphraseOpt = False,
-    text_field: common.TextOpt = "",
+    text_fields: common.TextsOpt = None,
     id_field: str = Option("", "--id-column", "--id-field", help="Tells equal texts apart; as it was for deidentify."),
     drop: common.DropOpt = None,
     encoding: common.EncodingOpt = "utf-8",
@@ -40,23 +41,25 @@ def reidentify(
     debug: common.DebugOpt = False,
 ) -> None:
     """Put the originals back into RELEASED. One text that is not the released one, letter by letter, and nothing is written."""
-    with common.guard(debug):
-        place = Path(vault)
-        data = sys.stdin.buffer.read() if source == "-" else None
+    with common.guard(debug), ExitStack() as locks:
         to_stdout = source == "-" and out in ("", "-")
         if not (out or to_stdout):
             raise PiiError(Errors.E473, option="reidentify", needed="--out")
-        opened = open_source(
-            Path(source), text_field=text_field, id_field=id_field, encoding=encoding, drop=drop or (), data=data
-        )
-        target = Path(out)
+        place, target = Path(vault), Path(out)
         if not to_stdout:
-            common.check_apart("output", target, released=None if source == "-" else opened.path, vault=place)
+            common.check_apart("output", target, released=None if source == "-" else Path(source), vault=place)
+            locks.enter_context(common.locked(target))
             if not overwrite:
                 common.check_free(target, partial_path(target))
+        data = sys.stdin.buffer.read() if source == "-" else None
+        opened = open_source(
+            Path(source), **common.texts(text_fields), id_field=id_field, encoding=encoding, drop=drop or (), data=data
+        )
         key = common.vault_key(place, key_file=key_file, ask=passphrase)
         try:
             with Vault.open(place, key) as book:
+                if not opened.id_field and has_column(opened, book.id_field):
+                    opened.id_field = book.id_field
                 if to_stdout:
                     record, old, _ = next(originals(opened, book))
                     write_stdout(record, old)
@@ -78,17 +81,18 @@ def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[
         if isinstance(item, Skip):
             raise item.error
         old = restored(item.text, vault, id=item.id, number=item.number)
-        yield item, old, _fields(source, item, old, vault)
+        entry = vault.find(item.text, id=item.id, document=item.number)
+        fields = _fields(source, item, old, entry)
+        yield renamed(item, source, *entry.given) if entry.given else item, old, fields
 
 
-def _fields(source: Source, record: Record, old: str, vault: Vault) -> dict[str, Any]:
+def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str, Any]:
     has_tokens = isinstance(record.body, JsonBody) and not (set(TOKEN_FIELDS) & record.body.at.keys()) <= source.drop
     if not has_tokens or old == record.text:
         return {}
-    packed = vault.find(record.text, id=record.id, document=record.number).tokens
-    if packed is None:
+    if entry.tokens is None:
         raise PiiError(Errors.E529, number=record.number)
-    return unpack_tokens(old, packed)
+    return unpack_tokens(old, entry.tokens)
 
 
 def _write(source: Source, writer: Writer, vault: Vault) -> int:

@@ -1,19 +1,30 @@
-"""`pii-edu serve`: Presidio's REST API over our pipeline, for who has no container.
+"""`pii-edu serve`: Presidio's REST API over our pipeline, for who has no container. `pii-edu presidio config`: the file for who has one.
 
     pii-edu serve                                       # http://127.0.0.1:3000, this machine only
     pii-edu serve --service analyzer --port 5002
+    pii-edu presidio config > analyzer.yaml
 
 Nothing is imported before the options are read: FastAPI, uvicorn, Presidio and the pipeline are for this command alone.
 """
 
 from pathlib import Path
 
-from typer import Option
+from typer import Option, Typer
 
 from ..errors import Errors, PiiError
 from .common import MODEL, ModelOpt, guard, load_key, open_for_run, say, vault_key
 
 EPILOG = "Exit codes: 0 ended by a signal; 2 refused, nothing was served; 3 stopped by an error."
+
+presidio_app = Typer(help="For a deployment of Presidio.", no_args_is_help=True)
+
+
+@presidio_app.command()
+def config() -> None:
+    """Print the one YAML file with which Presidio's AnalyzerEngineProvider, or its container, runs our pipeline."""
+    from ..presidio.settings import config_path
+
+    print(config_path().read_text("utf8"), end="")
 
 
 def serve(
@@ -28,7 +39,7 @@ def serve(
     vault_key_file: str = Option("", help="Key file of the vault [PII_EDU_VAULT_KEY, --key-file]."),
     return_cited: bool = Option(False, "--return-cited", help="Return cited people too, as CITED_PERSON."),
     analyzer_conf_file: str = Option("", envvar="ANALYZER_CONF_FILE", help="Presidio's analyzer YAML, instead of --model."),
-    nlp_conf_file: str = Option("", envvar="NLP_CONF_FILE", help="Its NLP engine YAML."),
+    nlp_conf_file: str = Option("", envvar="NLP_CONF_FILE", help="Its NLP engine YAML, if that is not in it."),
     recognizers: str = Option(
         "", envvar="RECOGNIZER_REGISTRY_CONF_FILE", help="Presidio's list of recognizers, with or without."
     ),

@@ -31,10 +31,10 @@ from ..ner.decode import BALANCED, OPERATING_POINT
 from ..ner.scorer import score_ents
 from ..spans import (
     PROPAGATION,
+    PROTECT_AT,
     SPANS_KEY,
     Candidate,
     EntsFilter,
-    install_extensions,
     read_spans,
     with_given,
     write_ents,
@@ -75,7 +75,6 @@ class PiiContext(Configured, Pipe):
         roster: Sequence[str] | None = None,
         ents_filter: EntsFilter = prioritize_new_ents_filter,
     ) -> None:
-        install_extensions()
         self.name = name
         self.ents_filter = ents_filter
         given = [dict(cue) for cue in cues] if cues is not None else None
@@ -107,7 +106,6 @@ class PiiContext(Configured, Pipe):
 
     def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
         """Process a stream in batches, with the pipeline's error handler per batch."""
-        install_extensions()
         handle = self.get_error_handler()
         for batch in minibatch(stream, size=batch_size):
             docs = list(batch)
@@ -125,6 +123,8 @@ class PiiContext(Configured, Pipe):
             key = self.cfg["spans_key"]
             write = write_spans if self.has_our_tokens(doc) else write_whole
             write(doc, with_given(doc, cands, key), key)
+            if self.classifier is not None:
+                doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
             write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
@@ -165,6 +165,10 @@ class PiiContext(Configured, Pipe):
                 found[n] = rows
         return found
 
+    def _protect_at(self, doc: Doc) -> float:
+        group = doc.spans.get(self.cfg["spans_key"])  # none, if nothing before found anything
+        return self.settings.protect_at(BALANCED if group is None else group.attrs.get(OPERATING_POINT, BALANCED))
+
     def _by_evidence(self, seen: Examined) -> list[Candidate]:
         # CHARACTER only if anything tells of a story
         roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
@@ -177,8 +181,7 @@ class PiiContext(Configured, Pipe):
     def _by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
         if not seen.weighed:
             return []
-        attrs = getattr(doc.spans.get(self.cfg["spans_key"]), "attrs", {})
-        least = self.settings.protect_at(attrs.get(OPERATING_POINT, BALANCED))
+        least = self._protect_at(doc)
         rows = seen.rows(read)
         masked = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
         adjusted = [

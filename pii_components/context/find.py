@@ -29,8 +29,9 @@ FORM_SOURCES = frozenset(
 )
 _NEXT = re.compile(r"\s?(?:,|;|&|/|,? and)\s+(?=[^\W\d_])")
 _SMALL_WORD = re.compile(r"(?<![\w@/.-])[a-z]{4,}(?![\w@/])")  # tells that in this line a capital tells a name
+_CUE_LENGTH = 500  # characters before a name that a cue may be about
 _FILE_NAME = re.compile(
-    r"(?<![\w/.@-])[^\W_][\w-]*_[\w-]*(?:\.[\w-]+){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
+    r"(?<![\w/.@-])[^\W_](?=(?:[^\W_]|-)*+_)[\w-]*+(?:\.[\w-]++){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
     re.IGNORECASE,
 )
 Span = tuple[int, int]
@@ -166,7 +167,7 @@ def _ends_of(cue: Cue, lower: str) -> list[int]:
     # The pattern is anchored at its end; without the anchor it finds the places, with it they are checked.
     ends = [match.end() for match in _unanchored(cue.before.pattern).finditer(lower)]
     starts = [at for at in ends if at < len(lower) and lower[at].isalpha() and not lower[at - 1 : at].isalpha()]
-    return [at for at in starts if cue.before.search(lower[:at])]
+    return [at for at in starts if cue.before.search(lower, max(0, at - _CUE_LENGTH), at)]
 
 
 @cache

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, takewhile
+from itertools import accumulate, islice, takewhile
 
 from spacy.attrs import SPACY
 from spacy.tokens import Doc
@@ -104,7 +104,7 @@ def is_lowercase_line(line: str) -> bool:
     """RETURNS (bool): Whether a line is in lower case throughout, the label of a speaker left out."""
     label = _LABEL.match(line)
     rest = line[label.end() :] if label else line
-    return not any(c.isupper() for c in rest) and sum(c.islower() for c in rest) >= 12
+    return rest == rest.lower() and any(islice((c for c in rest if c.islower()), 11, None))
 
 
 def is_lead(before: str, after: str) -> bool:

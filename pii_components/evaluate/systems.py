@@ -36,7 +36,7 @@ from ..files.writers import writing
 from ..labels import EMAIL, ID_NUM, LABELS, NAME_STUDENT, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, is_name
 from ..presidio.settings import presidio_needed
 from ..profiles import Profile
-from ..spans import SPANS_KEY, install_extensions
+from ..spans import SPANS_KEY
 from .gold import Entity, GoldDocument, file_sha256, read_gold
 from .tables import split_list
 
@@ -123,7 +123,6 @@ class PipelineSystem:
         self.about = describe_pipeline(nlp)
 
     def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
-        install_extensions()
         for gold, doc in _pipe(self.nlp, documents):
             spans = doc.spans.get(SPANS_KEY, ())
             if self.keep_roles:

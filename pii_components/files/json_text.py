@@ -16,6 +16,7 @@ from typing import Any, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
+    JOINT,
     Record,
     Skip,
     Source,
@@ -203,8 +204,8 @@ class JsonSource(Source):
         for item in scanned(self.parts(), self.encoding):
             if isinstance(item, Skip):
                 yield item
-            elif self.text_field not in item[2] or self.text_field in item[3]:
-                yield Skip.of(Errors.E522, number=item[0], name=self.text_field)
+            elif wrong := [name for name in self.text_fields if name not in item[2] or name in item[3]]:
+                yield Skip.of(Errors.E522, number=item[0], id=self._id_of(item[2]), name=wrong[0])
             else:
                 yield item[:3]
 
@@ -217,25 +218,30 @@ class JsonSource(Source):
             yield from lines(stream) if self.kind == "jsonl" else elements(stream)
 
     def _record(self, number: int, body: JsonBody, values: dict[str, Any]) -> Record | Skip:
-        text = "" if values[self.text_field] is None else values[self.text_field]
-        if not isinstance(text, str):
-            return Skip.of(Errors.E523, number=number, type=type(text).__name__)
+        texts = ["" if values[name] is None else values[name] for name in self.text_fields]
+        ident = self._id_of(values)
+        if wrong := [type(text).__name__ for text in texts if not isinstance(text, str)]:
+            return Skip.of(Errors.E523, number=number, id=ident, type=wrong[0])
+        text = JOINT.join(texts)
         if has_half_pair(text):
-            return Skip.of(Errors.E520, number=number, encoding=HALF_ESCAPE)
+            return Skip.of(Errors.E520, number=number, id=ident, encoding=HALF_ESCAPE)
         has_tokens = "tokens" in values
         if has_tokens and "tokens" not in self.drop and not _tokens_fit(values, text):
-            return Skip.of(Errors.E529, number=number)
-        hidden = {self.text_field, *self.drop, *(TOKEN_FIELDS if has_tokens else ())}
+            return Skip.of(Errors.E529, number=number, id=ident)
+        hidden = {*self.text_fields, *self.drop, *(TOKEN_FIELDS if has_tokens else ())}
         self._seen.update(name for name in values if name not in hidden)
         if len(self._seen) > len(self.others):
             self.others[:] = sorted(self._seen)[:100]
         others = tuple(
             (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
             for name, value in values.items()
-            if name not in hidden and isinstance(value, str | list | dict)
+            if name not in hidden and value is not None and not isinstance(value, bool)
         )
+        return Record(number, ident or str(number), text, body=body, others=others)
+
+    def _id_of(self, values: dict[str, Any]) -> str:
         ident = values.get(self.id_field) if self.id_field else None
-        return Record(number, str(number if ident is None else ident), text, body=body, others=others)
+        return "" if ident is None else str(ident)
 
 
 def join_tokens(tokens: list[str], spaces: list[bool]) -> str:
@@ -253,12 +259,18 @@ def _tokens_fit(values: dict[str, Any], text: str) -> bool:
 
 
 def open_json(
-    path: Path, *, text_field: str = "", id_field: str = "", encoding: str = "utf-8", drop: frozenset[str] = frozenset()
+    path: Path,
+    *,
+    text_field: str = "",
+    more: tuple[str, ...] = (),
+    id_field: str = "",
+    encoding: str = "utf-8",
+    drop: frozenset[str] = frozenset(),
 ) -> JsonSource:
     """Look into a file of JSON objects: an array if it starts with a bracket, else one object per line.
 
-    text_field, id_field (str): Fields; empty to find a text with a usual name, and "document" for the id. encoding (str): A byte
-    order mark overrules utf-8. drop (frozenset[str]): Fields that do not go to the output.
+    text_field, id_field (str): Fields; empty to find a text with a usual name, and "document" for the id. more (tuple[str, ...]):
+    Further texts. encoding (str): A byte order mark overrules utf-8. drop (frozenset[str]): Fields that do not go to the output.
     RAISES (PiiError): E501 to E508, E521.
     """
     try:
@@ -273,16 +285,17 @@ def open_json(
     source = JsonSource(path=path, kind="json" if head == "[" else "jsonl", encoding=codec, bom=bom, drop=drop)
     source.size = path.stat().st_size
     fields = _first_fields(source)
-    source.text_field = choose_text_field(fields, text_field)
+    source.text_field, *further = [choose_text_field(fields, name) for name in (text_field, *more)]
+    source.more = tuple(further)
     check_fields(fields, id_field, *drop)
     source.id_field = id_field or ("document" if "document" in fields else "")
-    hidden = {source.text_field, *drop, *(TOKEN_FIELDS if "tokens" in fields else ())}
+    hidden = {*source.text_fields, *drop, *(TOKEN_FIELDS if "tokens" in fields else ())}
     source.others = [name for name in fields if name not in hidden]
     source._seen = set(source.others)
     return source
 
 
-def _first_fields(source: JsonSource, tries: int = 50) -> list[str]:
+def _first_fields(source: JsonSource, tries: int = 500) -> list[str]:
     """Names of the fields of the first objects, as far as they can be read, in order."""
     names: dict[str, None] = {}
     line = 0

@@ -21,6 +21,9 @@ from ..errors import Errors, PiiError, reason_of
 
 # Where the user names no column: the first of these that the file has.
 USUAL_TEXT_FIELDS = ("full_text", "text", "essay", "essay_text", "content", "body")
+# Between the texts of one record: a line of its own, which no name, address or header reaches over.
+JOINT = "\n\n\u241e\n\n"
+_JOINED = re.compile("\n{0,2}\u241e\n{0,2}")
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 
@@ -33,7 +36,8 @@ class Record:
     id (str): From the id column where there is one, else the number.
     text (str): As it stands in the input, decoded.
     body (Any): What the writer of the same format needs to put a new text in its place.
-    others (tuple[tuple[str, str], ...]): Name and content of the other fields that hold words; they stay as they are.
+    others (tuple[tuple[str, str], ...]): Name and content of the other fields that hold something; they stay as they are.
+    given (tuple[str, Any] | None): Where `id` is a pseudonym: the field that it stands in, and what stood there.
     """
 
     number: int
@@ -41,15 +45,17 @@ class Record:
     text: str
     body: Any = None
     others: tuple[tuple[str, str], ...] = ()
+    given: tuple[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Skip:
-    """A record that was left out, and why; no text. `last`: nothing can be read after it."""
+    """A record that was left out, and why; no text. `last`: nothing can be read after it. `id`: As of a `Record`, where it is known."""
 
     number: int
     error: PiiError
     last: bool = False
+    id: str = ""
 
     @property
     def code(self) -> str:
@@ -57,9 +63,9 @@ class Skip:
         return self.error.code
 
     @classmethod
-    def of(cls, template: str, *, number: int, last: bool = False, **values: object) -> "Skip":
+    def of(cls, template: str, *, number: int, last: bool = False, id: str = "", **values: object) -> "Skip":
         """With the message of one of `Errors`, filled with the number and the values."""
-        return cls(number=number, error=PiiError(template, number=number, **values), last=last)
+        return cls(number=number, error=PiiError(template, number=number, **values), last=last, id=id)
 
 
 @dataclass(slots=True)
@@ -68,7 +74,7 @@ class Source:
 
     path (Path): File or folder. kind (str): "txt", "folder", "submissions", "csv", "jsonl" or "json".
     encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
-    text_field, id_field (str): Columns or fields of text and id; empty if there are none.
+    text_field, id_field (str): Columns or fields of text and id; empty if there are none. more (tuple[str, ...]): Of further texts.
     drop (frozenset[str]): Columns or fields that are left out of the output.
     others (list[str]): Columns or fields that pass through unchanged, as far as they are known.
     size (int): Bytes, or files of a folder: the length of a progress bar. raw (BinaryIO | None): The open file.
@@ -79,6 +85,7 @@ class Source:
     encoding: str = "utf-8"
     bom: bytes = b""
     text_field: str = ""
+    more: tuple[str, ...] = ()
     id_field: str = ""
     drop: frozenset[str] = frozenset()
     others: list[str] = field(default_factory=list)
@@ -87,6 +94,11 @@ class Source:
 
     def __iter__(self) -> Iterator[Record | Skip]:
         raise NotImplementedError
+
+    @property
+    def text_fields(self) -> tuple[str, ...]:
+        """All columns or fields of texts; those of a record are read as one text, joined by `JOINT`."""
+        return (self.text_field, *self.more)
 
     def position(self) -> int:
         """How much of `size` has been read."""
@@ -101,6 +113,16 @@ class Source:
         """Changes when the input does (size and time of change); a run is only taken up on the same input."""
         stat = self.path.stat()
         return f"{self.kind}:{stat.st_size}:{stat.st_mtime_ns}"
+
+
+def split_texts(text: str, n: int, number: int) -> list[str]:
+    """The texts that `JOINT` joins; a header that was removed may have taken its line breaks along.
+
+    n (int): How many there must be. RAISES (PiiError): E545, if there are more or fewer."""
+    parts = _JOINED.split(text) if n > 1 else [text]
+    if len(parts) != n:
+        raise PiiError(Errors.E545, number=number)
+    return parts
 
 
 def has_half_pair(text: str) -> bool:

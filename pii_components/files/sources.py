@@ -9,9 +9,10 @@ order of their paths. PDF becomes text by PyMuPDF, as for CRAPII: the pages in o
 the AGPL; it is imported here alone, comes with the extra `corpus` only, and no other input needs it.
 """
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -42,21 +43,23 @@ class TextSource(Source):
 @dataclass(slots=True)
 class FolderSource(Source):
     """A folder of plain texts; `encoding` is the one that was asked for. files (list[str]): Their paths in it, sorted.
-    done (int): Files read; those up to it are passed over."""
+    done (int): Files read; those up to it are passed over. hidden (int): Files that no user wrote, never read."""
 
     files: list[str] = field(default_factory=list)
     done: int = 0
+    hidden: int = 0
 
     def __iter__(self) -> Iterator[Record | Skip]:
         for number in range(self.done + 1, len(self.files) + 1):
-            self.done = number
-            yield self.read(number, self.files[number - 1])
+            self.done, name = number, self.files[number - 1]
+            item = self.read(number, name)
+            yield item if isinstance(item, Record) else replace(item, id=name)
 
     def read(self, number: int, name: str) -> Record | Skip:
         """One file; its id is its path in the folder."""
         try:
             data = read_bytes(self.path / name)
-        except PiiError as err:
+        except (OSError, PiiError) as err:
             return Skip.of(Errors.E501, number=number, what=f"record {number}", reason=cause_of(err))
         return self.decode(data, number, name)
 
@@ -70,7 +73,8 @@ class FolderSource(Source):
         return self.done
 
     def fingerprint(self) -> str:
-        stats = (os.stat(self.path / name) for name in self.files)
+        # A link that leads nowhere will be skipped; of itself it has a size and a time, too.
+        stats = (os.stat(path) if path.exists() else os.lstat(path) for path in (self.path / name for name in self.files))
         listing = "\n".join(f"{name}\t{s.st_size}\t{s.st_mtime_ns}" for name, s in zip(self.files, stats, strict=True))
         return f"{self.kind}:{sha256(listing.encode('utf-8', 'surrogateescape')).hexdigest()}"
 
@@ -114,6 +118,7 @@ def open_source(
     path: Path,
     *,
     text_field: str = "",
+    more: Iterable[str] = (),
     id_field: str = "",
     encoding: str = "utf-8",
     drop: Iterable[str] = (),
@@ -121,8 +126,9 @@ def open_source(
 ) -> Source:
     """Open an input.
 
-    path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. encoding (str): Of
-    the file. drop (Iterable[str]): Columns or fields that are left out. data (bytes | None): The text, from standard input.
+    path (Path): File or folder. text_field, id_field (str): Column or field; empty to find a usual one. more (Iterable[str]):
+    Columns of further texts, which are read as one with the first. encoding (str): Of the file. drop (Iterable[str]): Columns or
+    fields that are left out. data (bytes | None): The text, from standard input.
     RETURNS (Source): To be iterated over, once.
     RAISES (PiiError): E501 to E508, E521, if there is nothing to read.
     """
@@ -137,10 +143,10 @@ def open_source(
     if is_folder:
         return _open_folder(path, encoding)
     suffix = path.suffix.lower()
-    if suffix in TABLE_SUFFIXES:
-        return open_csv(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
-    if suffix in JSON_SUFFIXES:
-        return open_json(path, text_field=text_field, id_field=id_field, encoding=encoding, drop=frozenset(drop))
+    if suffix in (*TABLE_SUFFIXES, *JSON_SUFFIXES):
+        opener = open_csv if suffix in TABLE_SUFFIXES else open_json
+        columns = {"text_field": text_field, "id_field": id_field, "encoding": encoding}
+        return opener(path, **columns, more=tuple(more), drop=frozenset(drop))
     if suffix != ".txt":
         raise PiiError(Errors.E502, suffix=suffix or path.name)
     with open_binary(path) as file:
@@ -158,10 +164,21 @@ def _open_text(path: Path, head: bytes, encoding: str) -> TextSource:
 def _open_folder(path: Path, encoding: str) -> FolderSource:
     detect_encoding(b"", encoding)
     names, problems = files_below(path)
-    files = sorted(name for name in names if name.lower().endswith(".txt"))
+    shown = [name for name in names if not is_hidden(name)]
+    files = sorted(name for name in shown if name.lower().endswith(".txt"))
     if not files:
         raise _unreadable(problems) if problems else PiiError(Errors.E504)
-    return FolderSource(path=path, kind="folder", encoding=encoding, files=files, others=["(file name)"], size=len(files))
+    # A folder that cannot be looked into is skipped as a file that cannot be read is: counted and named.
+    files = sorted([*files, *(os.path.relpath(problem.filename, path) for problem in problems)])
+    source = FolderSource(path=path, kind="folder", encoding=encoding, files=files, others=["(file name)"], size=len(files))
+    source.hidden = len(names) - len(shown)
+    return source
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file is one that programs leave beside those of a user: .DS_Store, ~$essay.docx, Thumbs.db, all in .git."""
+    parts = Path(name).parts
+    return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in ("thumbs.db", "desktop.ini")
 
 
 def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8") -> SubmissionSource:
@@ -188,10 +205,14 @@ def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, enco
 
 
 def files_below(path: Path) -> tuple[list[str], list[OSError]]:
-    """Paths of all files in a folder, relative to it; and what could not be looked into."""
+    """Paths of all files in a folder, relative to it; and which folders below it could not be looked into, links to folders too."""
     problems: list[OSError] = []
-    walk = os.walk(path, onerror=problems.append)
-    return [os.path.relpath(os.path.join(folder, name), path) for folder, _, names in walk for name in names], problems
+    found: list[str] = []
+    for folder, below, names in os.walk(path, onerror=problems.append):
+        found.extend(os.path.relpath(os.path.join(folder, name), path) for name in names)
+        links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
+        problems.extend(OSError(errno.ELOOP, "a link to a folder is not followed", link) for link in links)
+    return found, problems
 
 
 def _unreadable(problems: list[OSError]) -> PiiError:

@@ -15,6 +15,7 @@ from typing import Any, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
+    JOINT,
     Record,
     Skip,
     Source,
@@ -46,7 +47,7 @@ class CsvSource(Source):
             yield from self._records(stream)
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
-        text_at = self.header.index(self.text_field)
+        text_at = [self.header.index(name) for name in self.text_fields]
         id_at = self.header.index(self.id_field) if self.id_field else -1
         watched = [i for i, name in enumerate(self.header) if name in self.others]
         rows = csv.reader(stream, delimiter=self.delimiter, strict=True)
@@ -57,10 +58,12 @@ class CsvSource(Source):
             elif len(row) != len(self.header):
                 yield Skip.of(Errors.E525, number=number, got=len(row), expected=len(self.header))
             elif any(map(has_half_pair, row)):
-                yield Skip.of(Errors.E520, number=number, encoding=self.encoding)
+                ident = row[id_at] if self.id_field and not has_half_pair(row[id_at]) else ""
+                yield Skip.of(Errors.E520, number=number, id=ident, encoding=self.encoding)
             else:
                 others = tuple((self.header[i], row[i]) for i in watched)
-                yield Record(number, row[id_at] if self.id_field else str(number), row[text_at], body=row, others=others)
+                text = JOINT.join(row[i] for i in text_at)
+                yield Record(number, row[id_at] if self.id_field else str(number), text, body=row, others=others)
 
 
 def numbered_rows(rows: Any) -> Iterator[tuple[int, list[str] | Skip]]:
@@ -85,11 +88,18 @@ def numbered_rows(rows: Any) -> Iterator[tuple[int, list[str] | Skip]]:
 
 
 def open_csv(
-    path: Path, *, text_field: str = "", id_field: str = "", encoding: str = "utf-8", drop: frozenset[str] = frozenset()
+    path: Path,
+    *,
+    text_field: str = "",
+    more: tuple[str, ...] = (),
+    id_field: str = "",
+    encoding: str = "utf-8",
+    drop: frozenset[str] = frozenset(),
 ) -> CsvSource:
     """Read the header of a table and find its text.
 
-    text_field (str): Its text column; empty to find one with a usual name. id_field (str): Its id column or "".
+    text_field (str): Its text column; empty to find one with a usual name. more (tuple[str, ...]): Further ones.
+    id_field (str): Its id column or "".
     encoding (str): A byte order mark in the file overrules utf-8. drop (frozenset[str]): Columns that do not go to the output.
     RAISES (PiiError): E501 to E508.
     """
@@ -102,7 +112,7 @@ def open_csv(
     if not "".join(lines).strip():
         raise PiiError(Errors.E503)
     delimiter, header = _sniff(lines, text_field, path.suffix.lower())
-    chosen = choose_text_field(header, text_field)
+    chosen = [choose_text_field(header, name) for name in (text_field, *more)]
     check_fields(header, id_field, *drop)
     last = lines[-1]
     return CsvSource(
@@ -110,10 +120,11 @@ def open_csv(
         kind="csv",
         encoding=codec,
         bom=bom,
-        text_field=chosen,
+        text_field=chosen[0],
+        more=tuple(chosen[1:]),
         id_field=id_field,
         drop=drop,
-        others=[name for name in header if name not in drop and name != chosen],
+        others=[name for name in header if name not in drop and name not in chosen],
         size=path.stat().st_size,
         header=header,
         delimiter=delimiter,

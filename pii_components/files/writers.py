@@ -18,12 +18,13 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import Errors, PiiError
-from .json_text import JsonBody, JsonSource, splice
-from .record import Record, Source, reason_of, show_fields
+from .json_text import JsonBody, JsonSource, scan_object, splice
+from .record import Record, Source, reason_of, show_fields, split_texts
 from .tables import CsvSource
 
 # Between the parts of an object that was written over several lines; in its strings a line break is an escape.
@@ -163,10 +164,17 @@ class Writer(Output):
         """The record with its new text."""
         return text
 
+    def texts(self, record: Record, text: str) -> dict[str, str]:
+        """The new text of each column whose text has changed. RAISES (PiiError): E545."""
+        names = self.source.text_fields
+        both = zip(*(split_texts(whole, len(names), record.number) for whole in (record.text, text)), strict=True)
+        return {name: new for name, (old, new) in zip(names, both, strict=True) if new != old}
+
     def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None) -> None:
         """Add a record with its new text, and new values of other fields (tokens, labels).
 
-        RAISES (PiiError): E538, if the encoding has no such characters; nothing is written then. E512, if the disk refuses.
+        RAISES (PiiError): E538, if the encoding has no such characters, E545, if texts cannot be told apart; nothing is written
+        then. E512, if the disk refuses.
         """
         try:
             data = self.form(record, text, fields or {}).encode(self.encoding_of(record))
@@ -228,7 +236,6 @@ class CsvWriter(Writer):
     def __init__(self, source: CsvSource, out: Path) -> None:
         super().__init__(source, out)
         self._keep = [i for i, name in enumerate(source.header) if name not in source.drop]
-        self._text_at = source.header.index(source.text_field)
         self._header = source.header
         self._rows = CsvRows(source.delimiter, source.line_end, quote_all=source.quote_all)
 
@@ -237,7 +244,8 @@ class CsvWriter(Writer):
 
     def form(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         row = list(record.body)
-        row[self._text_at] = text
+        for name, new in self.texts(record, text).items():
+            row[self._header.index(name)] = new
         return self._line(row)
 
     def _line(self, cells: list[str]) -> str:
@@ -252,8 +260,7 @@ class JsonlWriter(Writer):
 
     def object(self, record: Record, text: str, fields: Mapping[str, Any]) -> str:
         """JSON of the record."""
-        new = {self.source.text_field: text, **fields} if text != record.text else {}
-        return splice(record.body, new, self.source.drop)
+        return splice(record.body, {**self.texts(record, text), **fields}, self.source.drop)
 
 
 class JsonWriter(JsonlWriter):
@@ -348,11 +355,19 @@ def as_line(record: Record, source: Source) -> str:
 
 def check_column(source: Source, name: str, option: str) -> None:
     """Check that a source has a column. RAISES (PiiError): E651, if it has none at all; E652, if it has others."""
-    fields = source.header if isinstance(source, CsvSource) else [source.text_field, *source.others]
     if source.kind not in ("csv", "json", "jsonl"):
         raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind != "txt" else "a text")
-    if name not in fields:
-        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(fields))
+    if not has_column(source, name):
+        raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(_columns(source)))
+
+
+def has_column(source: Source, name: str) -> bool:
+    """Whether a source has a column or field, as far as they are known."""
+    return source.kind in ("csv", "json", "jsonl") and name in _columns(source)
+
+
+def _columns(source: Source) -> list[str]:
+    return source.header if isinstance(source, CsvSource) else [*source.text_fields, *source.others]
 
 
 def value_of(record: Record, source: Source, name: str) -> Any:
@@ -360,3 +375,20 @@ def value_of(record: Record, source: Source, name: str) -> Any:
     if isinstance(record.body, JsonBody):
         return record.body.value(name)
     return record.body[source.header.index(name)] if isinstance(source, CsvSource) else None
+
+
+def renamed(record: Record, source: Source, name: str, value: Any) -> Record:
+    """The record with another ID, which is the value of a column, or the name of its file ("(file name)"), in all that is written of
+    it; `given` is what it had. As it was, if a table has no such column."""
+    body = record.body
+    if isinstance(source, CsvSource) and name not in source.header:
+        return record
+    if isinstance(body, JsonBody):
+        old, body = body.value(name), scan_object(splice(body, {name: value}))[0]
+    elif isinstance(source, CsvSource):
+        at = source.header.index(name)
+        old, body = body[at], [*body[:at], value, *body[at + 1 :]]
+    else:
+        old, body = body[0], (value, *body[1:])
+    others = tuple((other, str(value) if other == name else content) for other, content in record.others)
+    return replace(record, id=str(value), body=body, others=others, given=(name, old))

@@ -30,6 +30,7 @@ from .wordlists import in_table
 Match = tuple[int, tuple[int, ...]]
 # Shorter words with one letter changed are other names: Ana and Ann, Lee and Leo.
 TYPO_LENGTH = 5
+_MOST_WORDS = 24
 
 
 @cache
@@ -61,6 +62,8 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     """full (tuple[str, ...]), full_kinds (tuple[str, ...]): A person's words and their kinds. RETURNS (tuple | None): A score,
     and the place in the person of each word; None if some word is not theirs."""
     norms, kinds, initials = form
+    if len(norms) > _MOST_WORDS:  # a list or noise: nobody's name, and each word would be looked for among all
+        return None
     # Most names are somebody else's: seen at one of their words.
     for word in norms:
         if word not in full and not _is_like_one_of(word, full):

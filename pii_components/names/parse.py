@@ -10,8 +10,10 @@ names and, the last one or the one before a comma, a surname, and most names are
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from .letters import is_letter, norm
@@ -265,19 +267,21 @@ def _words(text: str) -> tuple[list[Word], str, bool]:
     pieces = _pieces(text[:end])
     # nameparser reads spaces and commas; a view of the same length gives it those for "_", line breaks, digits.
     view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
-    roles = {(t.span.start, t.span.end): t.role.value for t in parse(view).tokens if t.span is not None}
+    roles = sorted((t.span.start, t.span.end, t.role.value) for t in parse(view).tokens if t.span is not None)
+    norms = [norm(text[start:stop]) for start, stop in pieces]
     words: list[Word] = []
     gender, titled = "", False
-    for start, stop in pieces:
-        word = norm(text[start:stop])
-        role = next((r for (a, b), r in roles.items() if a <= start < b), "middle")
+    for i, (start, stop) in enumerate(pieces):
+        word = norms[i]
+        at = bisect_right(roles, start, key=itemgetter(0)) - 1
+        role = roles[at][2] if at >= 0 and start < roles[at][1] else "middle"
         at_start = not words
         if word in TITLES and at_start and len(pieces) > 1:
             gender, titled = TITLES[word] or gender, True
             continue
         if role == "suffix" and word in SUFFIXES and not at_start:
             continue
-        if not word or _is_particle(text, (start, stop), pieces):
+        if not word or _is_particle(text, (start, stop), i, norms):
             continue
         words.append(_with_kind(Word(start, stop, text[start:stop], word, GIVEN), role))
     return words, gender, titled
@@ -318,10 +322,8 @@ def _merged(text: str, pieces: Iterable[tuple[int, int]]) -> list[tuple[int, int
     return merged
 
 
-def _is_particle(text: str, piece: tuple[int, int], pieces: Sequence[tuple[int, int]]) -> bool:
+def _is_particle(text: str, piece: tuple[int, int], i: int, words: Sequence[str]) -> bool:
     """RETURNS (bool): Whether a word is the "de la" of de la Cruz; not the "Van" of Nguyen Van Anh or of Van Tran."""
-    words = [norm(text[a:b]) for a, b in pieces]
-    i = list(pieces).index(piece)
     if words[i] not in PARTICLES or i == len(words) - 1:
         return False
     if piece[1] - piece[0] == 1 and text[piece[0]].isupper():

@@ -192,8 +192,12 @@ class NameTable:
 
     def leaning(self, name: str) -> str | None:
         """RETURNS (str | None): "given" or "surname", as which a name is more frequent; None if unknown or equal."""
-        given, surname = self._given.look_up(name).rarity, self._surnames.look_up(name).rarity
+        given, surname = self.rarity(name)
         return None if given == surname else "given" if given < surname else "surname"
+
+    def rarity(self, name: str) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): As a given name and as a surname, see `rarity_of_surname`."""
+        return self._given.look_up(name).rarity, self._surnames.look_up(name).rarity
 
     def rarity_of_surname(self, name: str) -> int:
         """RETURNS (int): 0 for the most frequent surnames, one more for every doubling of the rank, 10 if unknown."""

@@ -24,8 +24,9 @@ from ..errors import Errors, PiiError
 from ..labels import LABELS
 from ..names.edges import write_whole
 from ..names.memo import forget
-from ..spans import SPANS_KEY, install_extensions, mark_given, with_given, write_spans
+from ..spans import SPANS_KEY, mark_given, with_given, write_spans
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
+from .layers import encoded_data
 from .loss import targets, weighted_loss
 from .scorer import score_pii
 
@@ -70,7 +71,6 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         for label, value in (class_weights or {}).items():
             if value <= 0:
                 raise PiiError(Errors.E104, label=label, value=value)
-        install_extensions()
         self.vocab, self.model, self.name, self.scorer = vocab, model, name, scorer
         asked = {"thresholds": thresholds, "class_weights": class_weights, "spans_key": spans_key}
         self.configure(DEFAULTS, asked)
@@ -149,7 +149,11 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         try:
             for doc, probs in zip(docs, scores, strict=True):
                 mark_given(doc, key)
-                found = decode(doc, self.model.ops.to_numpy(probs), self.labels, thresholds)
+                probs = self.model.ops.to_numpy(probs)
+                if unread := encoded_data(doc):
+                    probs = probs.copy()
+                    probs[unread, 1:] = 0
+                found = decode(doc, probs, self.labels, thresholds)
                 write = write_spans if self.has_our_tokens(doc) else write_whole
                 write(doc, with_given(doc, found, key), key)
                 doc.spans[key].attrs[OPERATING_POINT] = self.operating_point

@@ -7,9 +7,11 @@
 Torch is imported when a config names an architecture of the curated transformers, not here.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import Any
 
 from spacy.attrs import ORTH
@@ -26,16 +28,9 @@ _ASCII = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 
 def split_punctuation(text: str) -> list[str]:
     """RETURNS (list[str]): Words, and each punctuation mark alone."""
-    parts: list[str] = []
-    in_word = False
-    for char in text:
-        mark = char in _ASCII or unicodedata.category(char).startswith("P")
-        if mark or not in_word:
-            parts.append(char)
-        else:
-            parts[-1] += char
-        in_word = not mark
-    return parts
+    marks = [char in _ASCII or unicodedata.category(char).startswith("P") for char in text]
+    starts = [i for i, mark in enumerate(marks) if i == 0 or mark or marks[i - 1]]
+    return [text[start:end] for start, end in pairwise([*starts, len(text)])]
 
 
 def strip_marks(text: str) -> str:
@@ -59,8 +54,31 @@ def _register_vocabulary() -> None:
 # Pieces that BERT's vocabularies keep free. One for a line break, one for a blank line, one for a run of spaces or a tab: a name that
 # stands alone on its line is told from a name in a sentence by these.
 LINE_PIECE, BLANK_LINE_PIECE, GAP_PIECE = "[unused1]", "[unused2]", "[unused3]"
+# Characters of a token, or of encoded data, that are read: what goes on is no language and would take its time.
+READ = 256
+_DATA, _DIGIT_IN = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{{READ}}}([A-Za-z0-9+/_-]+)"), 16
 # Stands for a token that shows nothing, a zero-width space beside a word: no encoder reads it.
 UNSEEN = -1
+
+
+@lru_cache(maxsize=8)
+def _piece_matcher(processor: Any) -> Callable[[str], list[int]]:
+    """As `processor.encode`, the longest piece first, -1 for a rest without one; in linear time, since no piece is longer than the longest."""
+    vocabulary = processor.to_list()
+    ids = {piece: i for i, piece in enumerate(vocabulary)}
+    longest = max(map(len, vocabulary), default=0)
+
+    def match(word: str) -> list[int]:
+        found, at = [], 0
+        while at < len(word):
+            prefix = "##" if at else ""
+            ends = range(min(len(word), at + longest), at, -1)
+            piece, end = next(((ids[key], end) for end in ends if (key := prefix + word[at:end]) in ids), (-1, len(word)))
+            found.append(piece)
+            at = end
+        return found
+
+    return match
 
 
 def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
@@ -83,19 +101,19 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
 def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> tuple[list[Ragged], Callable]:
     processor = model.attrs["wordpiece_processor"]
     lowercase, strip_accents = model.attrs["lowercase"], model.attrs["strip_accents"]
-    unk = processor.get_initial(model.attrs["unk_piece"])
+    unk, match = processor.get_initial(model.attrs["unk_piece"]), _piece_matcher(processor)
     cache: dict[int, list[int]] = {}
 
     def pieces_of(text: str) -> list[int]:
         if text.isspace():
             lines = text.count("\n") + text.count("\u2028") + text.count("\u2029") or (1 if "\r" in text else 0)
             return [processor.get_initial(LINE_PIECE if lines == 1 else BLANK_LINE_PIECE if lines else GAP_PIECE)]
-        clean = normalize_token(text)
+        clean = normalize_token(text[:READ])
         if not clean:
             return [UNSEEN]
         clean = clean.lower() if lowercase else clean
         clean = strip_marks(clean) if strip_accents else clean
-        ids = [unk if i == -1 else i for part in split_punctuation(clean) for i in processor.encode(part)[0]]
+        ids = [unk if i == -1 else i for part in split_punctuation(clean) for i in match(part)]
         return ids or [unk]
 
     first, last = (processor.get_initial(model.attrs[name]) for name in ("bos_piece", "eos_piece"))
@@ -108,9 +126,22 @@ def _layout_wordpiece_forward(model: Model, docs: list[Doc], is_train: bool) -> 
             if orth not in cache:
                 cache[orth] = pieces_of(strings[orth])
         pieces = [[first], *(cache[orth] for orth in orths), [last]]
+        for i in encoded_data(doc) if isinstance(doc, Doc) else ():
+            pieces[i + 1] = [unk]
         ids = [piece for token in pieces for piece in token]
         output.append(Ragged(model.ops.asarray1i(ids), model.ops.asarray1i([len(token) for token in pieces])))
     return output, lambda dY: []
+
+
+def encoded_data(doc: Doc) -> list[int]:
+    """RETURNS (list[int]): Tokens of base64 and the like behind its first `READ` characters: many digits among letters, and no space.
+    No name is read there; the encoder sees one piece for each."""
+    found: list[int] = []
+    for match in _DATA.finditer(doc.text):
+        span = doc.char_span(*match.span(1), alignment_mode="contract")
+        if span and sum(map(str.isdigit, match[0])) * _DIGIT_IN > len(match[0]):
+            found += range(span.start, span.end)
+    return found
 
 
 def window_starts(length: int, *, window: int, overlap: int) -> list[int]:

@@ -16,6 +16,7 @@ from spacy.tokens import Doc
 from thinc.api import Model, Ragged, Shim
 from thinc.types import Floats2d
 
+from .. import keep_offline
 from ..errors import Errors, PiiError
 
 
@@ -53,6 +54,7 @@ class OnnxShim(Shim):
         if self._session is None or self._process != os.getpid():
             if not self.graph:
                 raise PiiError(Errors.E109)
+            keep_offline()
             try:
                 import onnxruntime
             except ImportError as err:
@@ -75,8 +77,11 @@ class OnnxShim(Shim):
         threads = min(self.cfg["threads"] or threads_at_hand(), len(windows))
         if threads < 2:
             return [one(ids) for ids in windows]
-        with ThreadPoolExecutor(threads) as pool:
+        pool = ThreadPoolExecutor(threads)
+        try:
             return list(pool.map(one, windows))
+        finally:
+            pool.shutdown(cancel_futures=True)  # a signal does not wait for the windows that have not begun
 
     def to_bytes(self) -> bytes:
         return self.graph

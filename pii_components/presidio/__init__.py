@@ -4,8 +4,8 @@
     build_analyzer().analyze("My name is Ana Lopez.", language="en")
 
 Presidio is imported when a name is first asked for, because every `spacy.blank()` in the environment imports this module: the entry
-point `pii_edu_presidio` makes `StudentPiiRecognizer` known to a process that uses Presidio, so that YAML alone can name it. Presidio
-makes its pipeline before it reads its list of recognizers, and spaCy looks its entry points up whenever it makes one.
+point `pii_edu_presidio` makes `StudentPiiRecognizer` known to a process that uses Presidio, so that YAML alone can name it, and our labels to the
+engine that loads our pipeline. Presidio makes its pipeline before its recognizers, and spaCy looks its entry points up whenever it makes one.
 """
 
 import logging
@@ -40,6 +40,7 @@ def __getattr__(name: str) -> Any:
         if hasattr(sys.modules.get("presidio_analyzer"), "LocalRecognizer"):
             try:
                 import_module(".recognizer", __name__)
+                import_module(".engine", __name__).introduce()
             except (ImportError, AttributeError) as err:  # another Presidio: spaCy has to work all the same
                 logger.warning("StudentPiiRecognizer is not available with this version of Presidio (%s)", type(err).__name__)
         return lambda: None

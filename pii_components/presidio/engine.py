@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from threading import RLock
+from traceback import walk_stack
 from typing import Any
 
 import spacy
@@ -25,8 +26,8 @@ from spacy.tokens import Doc, Span
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS, NAME_LABELS
-from ..spans import read_spans, write_spans
-from .settings import PRESIDIO, Naming, presidio_needed, refuse_unknown
+from ..spans import PROTECT_AT, SPANS_KEY, read_spans, write_spans
+from .settings import PRESIDIO, Naming, presidio_needed, refuse_unknown, score_of
 
 presidio_needed("The Presidio recognizer")
 
@@ -37,6 +38,8 @@ DEFAULT_PIPELINE = "en_pii_edu"
 MAX_CHARS = 250_000
 # Makes surrogates, which Presidio's anonymizer is there for.
 _NOT_NEEDED = "hips_surrogate"
+# Writes `doc.ents`, which is what Presidio's own engine reads.
+_WRITES_ENTS = "pii_context"
 _OPTIONS = ("labels", "return_cited", "max_chars")
 _KEYS = ("lang_code", "model_name", *_OPTIONS)
 # An installed package, a folder, or a pipeline that is loaded.
@@ -185,7 +188,13 @@ def join(docs: list[Doc]) -> Doc:
     words = [token.text for doc in docs for token in doc]
     whole = Doc(docs[0].vocab, words=words, spaces=[bool(token.whitespace_) for doc in docs for token in doc])
     write_spans(whole, moved)
+    whole.spans[SPANS_KEY].attrs[PROTECT_AT] = protect_at(docs[0])
     return whole
+
+
+def protect_at(doc: Doc) -> float:
+    """The probability of being private from which a name of the document is hidden; .5 if nobody has said so."""
+    return float(doc.spans[SPANS_KEY].attrs.get(PROTECT_AT, 0.5)) if SPANS_KEY in doc.spans else 0.5
 
 
 def artifacts_of(doc: Doc, engine: Any, language: str, entities: list[Span], scores: list[float] | None = None) -> NlpArtifacts:
@@ -304,16 +313,26 @@ class PiiEduNlpEngine(SpacyNlpEngine):
     def _doc_to_nlp_artifact(self, doc: Doc, language: str) -> NlpArtifacts:
         cands = read_spans(doc)
         spans = [Span(doc, cand.start, cand.end, label=cand.label) for cand in cands]
-        return artifacts_of(doc, self, language, *self._get_updated_entities(spans, [cand.score for cand in cands]))
+        scores = [score_of(cand.label, cand.score, protect_at(doc)) for cand in cands]
+        return artifacts_of(doc, self, language, *self._get_updated_entities(spans, scores))
+
+
+def introduce() -> None:
+    """Tell an engine of Presidio's own that is loading a pipeline of ours what its labels are called there.
+
+    Presidio asks no pipeline: it takes the user's mapping or its own, and drops what is not in it, so `model_name: en_pii_edu` alone would find
+    nobody. It has no hook for that either, so this looks for the engine among its callers, and changes that one's configuration."""
+    engines = (frame.f_locals["self"] for frame, _ in walk_stack(None) if frame.f_code is SpacyNlpEngine.load.__code__)
+    engine = next(engines, None)
+    if engine is not None and any(_WRITES_ENTS in meta_of(model["model_name"]).get("pipeline", ()) for model in engine.models):
+        engine.ner_model_configuration = _configuration(Naming(), engine.ner_model_configuration)
 
 
 def _configuration(naming: Naming, given: NerModelConfiguration | None) -> NerModelConfiguration:
-    """RETURNS (NerModelConfiguration): Our names for our labels, and what the user said before them."""
-    names = {label: naming.entity(label) or label for label in LABELS}
-    ignored = {label for label in LABELS if not naming.entity(label)}
-    if given is None:
-        return NerModelConfiguration(model_to_presidio_entity_mapping=names, labels_to_ignore=sorted(ignored))
-    if "model_to_presidio_entity_mapping" in given.model_fields_set:
-        names |= given.model_to_presidio_entity_mapping or {}
-    ignored |= set(given.labels_to_ignore or ())
+    """RETURNS (NerModelConfiguration): Our names for our labels; what the user said goes before them, Presidio's defaults behind."""
+    given = given or NerModelConfiguration()
+    names, said = {label: naming.entity(label) for label in LABELS}, given.model_to_presidio_entity_mapping or {}
+    ignored = {label for label, name in names.items() if not name} | set(given.labels_to_ignore or ())
+    names = {label: name for label, name in names.items() if name}
+    names = names | said if "model_to_presidio_entity_mapping" in given.model_fields_set else said | names
     return given.model_copy(update={"model_to_presidio_entity_mapping": names, "labels_to_ignore": sorted(ignored)})

@@ -7,8 +7,8 @@
 or, in a list of recognizers, `- {name: StudentPiiRecognizer, type: predefined}`.
 
 The recognizer reads the Doc that the NLP engine made, when the engine runs our pipeline (PiiEduNlpEngine, or Presidio's own for spaCy
-with `model_name: en_pii_edu`), and else loads the pipeline at the first text. Scores are probabilities of spans; what we know beyond
-them is in the analysis explanation and in the recognition metadata. No text of a person is in either.
+with `model_name: en_pii_edu`), and else loads the pipeline at the first text. Scores are those of `settings.score_of`; probabilities and
+what else we know are in the analysis explanation and in the recognition metadata. No text of a person is in either.
 """
 
 from collections.abc import Sequence
@@ -16,19 +16,35 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, model_validator
 from spacy.tokens import Doc
 
 from .. import __version__
 from ..errors import Errors, PiiError
 from ..labels import ROLES
 from ..spans import SPANS_KEY, Candidate, read_spans
-from .engine import DEFAULT_PIPELINE, MAX_CHARS, PiiEduNlpEngine, Pipeline, Source, check_source, found_labels, name_of
-from .settings import PRESIDIO, Naming, presidio_needed, read_config, refuse_unknown
+from .engine import (
+    DEFAULT_PIPELINE,
+    MAX_CHARS,
+    PiiEduNlpEngine,
+    Pipeline,
+    Source,
+    check_source,
+    found_labels,
+    name_of,
+    protect_at,
+)
+from .settings import PRESIDIO, Naming, presidio_needed, read_config, refuse_unknown, score_of
 
 presidio_needed("The Presidio recognizer")
 
-from presidio_analyzer import AnalysisExplanation, AnalyzerEngine, LocalRecognizer, RecognizerResult  # noqa: E402
+from presidio_analyzer import (  # noqa: E402
+    AnalysisExplanation,
+    AnalyzerEngine,
+    LocalRecognizer,
+    PatternRecognizer,
+    RecognizerResult,
+)
 from presidio_analyzer.input_validation.yaml_recognizer_models import CONFIG_MODEL_MAP, PredefinedRecognizerConfig  # noqa: E402
 from presidio_analyzer.nlp_engine import NlpArtifacts  # noqa: E402
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider  # noqa: E402
@@ -109,23 +125,24 @@ class StudentPiiRecognizer(LocalRecognizer):
         return [self._result(cand, doc, entity) for entity, cand in named if entity and (everything or entity in wanted)]
 
     def _result(self, cand: Candidate, doc: Doc, entity: str) -> RecognizerResult:
-        span = doc[cand.start : cand.end]
+        span, score = doc[cand.start : cand.end], score_of(cand.label, cand.score, protect_at(doc))
         roles = dict(sorted(zip(ROLES, cand.roles, strict=False), key=lambda pair: -pair[1]))
         # One line for a data steward: the label, why, what found it, and how likely each role of a name is.
-        known = [f"source {cand.source}"] if cand.source else []
+        known = [f"probability {cand.score:.2f}", *([f"source {cand.source}"] if cand.source else [])]
         if roles:
             known.append("roles " + ", ".join(f"{role} {p:.2f}" for role, p in roles.items()))
-        told = cand.label + (f": {cand.reason}" if cand.reason else "") + (f" ({'; '.join(known)})" if known else "")
+        told = cand.label + (f": {cand.reason}" if cand.reason else "") + f" ({'; '.join(known)})"
         return RecognizerResult(
             entity,
             span.start_char,
             span.end_char,
-            cand.score,
-            AnalysisExplanation(recognizer=self.name, original_score=cand.score, textual_explanation=told),
+            score,
+            AnalysisExplanation(recognizer=self.name, original_score=score, textual_explanation=told),
             {
                 RecognizerResult.RECOGNIZER_NAME_KEY: self.name,
                 RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: self.id,
                 "pii_label": cand.label,
+                "pii_probability": cand.score,
                 "pii_role": cand.role,
                 "pii_roles": roles,
                 "pii_reason": cand.reason,
@@ -143,12 +160,21 @@ class StudentPiiRecognizer(LocalRecognizer):
 
 class StudentPiiRecognizerConfig(PredefinedRecognizerConfig):
     """Lets our options through: Presidio's own class for the entries of a list drops what it does not know, and the recognizer has to
-    see a wrong one to refuse it."""
+    see a wrong one to refuse it.
+
+    A list inside the analyzer's file is checked before any pipeline is loaded, that is, before Presidio can know of us: there the entry
+    says `class_name: PatternRecognizer`, which Presidio knows and cannot make without a pattern, and becomes ours when the list is read again."""
 
     model_config = ConfigDict(extra="allow")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _known_by_now(cls, entry: dict[str, Any]) -> dict[str, Any]:
+        ours = entry.get("class_name") == PatternRecognizer.__name__ and entry.get("name") == StudentPiiRecognizer.__name__
+        return {**entry, "class_name": StudentPiiRecognizer.__name__} if ours else entry
 
-CONFIG_MODEL_MAP[StudentPiiRecognizer.__name__] = StudentPiiRecognizerConfig
+
+CONFIG_MODEL_MAP |= dict.fromkeys((StudentPiiRecognizer.__name__, PatternRecognizer.__name__), StudentPiiRecognizerConfig)
 
 
 def build_analyzer(
@@ -163,8 +189,8 @@ def build_analyzer(
     """Make an AnalyzerEngine of our NLP engine, our recognizer and those of Presidio's that find what ours does not look for.
 
     pipeline (str | Path | Language), labels (str), return_cited (bool), max_chars (int): As for `StudentPiiRecognizer`.
-    recognizers (str | Path | None): A list of recognizers in Presidio's YAML; the one that ships if None. What it says of
-        StudentPiiRecognizer is kept, but for the pipeline and its language; if it has none, one is added.
+    recognizers (str | Path | None): A list of recognizers in Presidio's YAML, or an analyzer's file with one; that of the file that ships if
+        None. What it says of StudentPiiRecognizer is kept, but for the pipeline and its language; if it has none, one is added.
     default_score_threshold (float): As in Presidio.
     RETURNS (AnalyzerEngine): Loaded, for the pipeline's language. Nothing is downloaded.
     RAISES (PiiError): E801 to E807 for options and the pipeline, E811, E812 for the list.
@@ -172,7 +198,8 @@ def build_analyzer(
     engine = PiiEduNlpEngine(pipeline=pipeline, labels=labels, return_cited=return_cited, max_chars=max_chars)
     engine.load()
     (language,) = engine.get_supported_languages()
-    listed = read_config(recognizers or "recognizers")
+    listed = read_config(recognizers or "analyzer")
+    listed = listed.get("recognizer_registry", listed)
     name = StudentPiiRecognizer.__name__
     entries: list[dict[str, Any]] = [dict(entry) for entry in listed.get("recognizers") or () if isinstance(entry, dict)]
     if not any(name in (entry.get("name"), entry.get("class_name")) for entry in entries):

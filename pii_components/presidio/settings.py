@@ -1,4 +1,5 @@
-"""What Presidio is told, and what comes with the package for it: names of entities, options, YAML files. Nothing here imports Presidio.
+"""What Presidio is told, and what comes with the package for it: names of entities, scores, options, a YAML file. Nothing here imports
+Presidio.
 
     >>> from pii_components.presidio.settings import Naming
     >>> Naming().entity("NAME_STUDENT"), Naming(labels="ours").entity("NAME_STUDENT"), Naming().entity("NAME_CITED")
@@ -9,7 +10,6 @@
 Presidio drops keys of a YAML file that it does not know; here an unknown option is an error.
 """
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -19,10 +19,11 @@ from typing import Any
 
 import srsly
 
+from .. import keep_offline
 from ..errors import Errors, PiiError
-from ..labels import ID_NUM, LABELS, OTHER, PRESIDIO_ENTITIES
+from ..labels import ID_NUM, LABELS, OTHER, PRESIDIO_ENTITIES, is_name
 
-CONFIGS = ("analyzer", "nlp", "recognizers")
+CONFIGS = ("analyzer",)
 PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
 # People who are no private matter of the writer's: authors and public figures, and figures in a story.
 _PUBLIC = ("NAME_CITED", "NAME_CHARACTER")
@@ -39,8 +40,8 @@ LABEL_OF_ENTITY: dict[str, str] = {
 }  # fmt: skip
 
 
-def config_path(name: str) -> Path:
-    """A file for Presidio's providers: "analyzer", "nlp" or "recognizers". RAISES (PiiError): E811 for another name."""
+def config_path(name: str = "analyzer") -> Path:
+    """The file for Presidio's AnalyzerEngineProvider: all sections in one. RAISES (PiiError): E811 for another name."""
     if name not in CONFIGS:
         raise PiiError(Errors.E811, name=name, allowed=", ".join(CONFIGS))
     return Path(str(resources.files("pii_components") / "resources" / "presidio" / f"{name}.yaml"))
@@ -76,10 +77,20 @@ def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
     return LABEL_OF_ENTITY.get(entity) or (ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else OTHER)
 
 
-def keep_offline() -> None:
-    """Call before Presidio is imported: its recognizer of e-mail addresses brings tldextract, which fetches its list when it is first
-    used, unless this is set before its import. A list of one's own is left alone."""
-    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+def score_of(label: str, probability: float, protect_at: float) -> float:
+    """What Presidio is told for a probability: .5 is our operating point, so nothing that is protected has less.
+
+    protect_at (float): Probability, 0 to 1, from which a name is hidden; a name's odds are divided by the odds of that. Rules and the other
+        labels have their threshold at .5. People who are not hidden, cited ones and characters, keep the probability of their role.
+
+    >>> [round(score_of("NAME_STUDENT", p, 0.21), 2) for p in (0.21, 0.3, 0.5, 0.9, 1.0)]
+    [0.5, 0.62, 0.79, 0.97, 1.0]
+    """
+    if label in _PUBLIC:
+        return probability
+    least = protect_at if is_name(label) else 0.5
+    private, public = probability * (1 - least), (1 - probability) * least
+    return max(0.5, private / ((private + public) or 1.0))
 
 
 def presidio_needed(what: str, *, package: str = "presidio_analyzer") -> None:
@@ -112,7 +123,7 @@ class Naming:
         """What Presidio is told for a label of ours; the empty string if it is left out."""
         if label in _PUBLIC and not self.return_cited:
             return ""
-        return label if self.labels == OURS else PRESIDIO_ENTITIES[label]
+        return label if self.labels == OURS else PRESIDIO_ENTITIES.get(label, label)
 
     def entities(self, labels: Iterable[str] = LABELS) -> list[str]:
         """What Presidio is told for these labels: each once, in the order of the labels."""

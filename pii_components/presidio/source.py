@@ -24,7 +24,7 @@ from spacy.tokens import Doc
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
-from ..spans import SPANS_KEY, Candidate, install_extensions, merge_found, read_spans, write_spans
+from ..spans import SPANS_KEY, Candidate, merge_found, read_spans, write_spans
 from .settings import label_of
 
 if TYPE_CHECKING:
@@ -78,7 +78,6 @@ class PresidioSource(Configured, Pipe):
         language: str | None = None,
         spans_key: str = SPANS_KEY,
     ) -> None:
-        install_extensions()  # here too: with several processes it is workers that write spans, and this one that reads them
         self.vocab, self.name = nlp.vocab, name
         named = (
             [dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers] if recognizers is not None else None

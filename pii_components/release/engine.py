@@ -117,7 +117,7 @@ class Result:
         body = record.body
         has_tokens = self.fields and isinstance(body, JsonBody)
         tokens = pack_tokens(*(body.value(name) for name in TOKEN_FIELDS)) if has_tokens else None
-        return Release(record.id, record.text, self.text, self.hidden, scope, tokens)
+        return Release(record.id, record.text, self.text, self.hidden, scope, tokens, record.given)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -80,10 +80,11 @@ class LabelsOut(GrowingFile):
 
 @dataclass
 class Report:
-    """`report.json`: what a run did, in numbers. No text of anybody, no name of a file.
+    """`report.json`: what a run did, in numbers. No text of anybody.
 
     documents, changed, empty, words (int): Documents written; those that differ from their original; those without text; words.
-    spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str]]): Number of the record and code.
+    spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str, str]]): Number, code and ID or file of a record;
+    no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
     """
@@ -96,7 +97,8 @@ class Report:
     n_skipped: int = 0
     n_left_over: int = 0
     spans: Counter[str] = field(default_factory=Counter)
-    skipped: list[tuple[int, str]] = field(default_factory=list)
+    skipped: list[tuple[int, str, str]] = field(default_factory=list)
+    renamed: int = 0
     left_over: list[int] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     in_fields: Counter[str] = field(default_factory=Counter)
@@ -105,6 +107,7 @@ class Report:
         """Count a document that was written."""
         self.documents += 1
         self.changed += result.text != record.text
+        self.renamed += record.given is not None
         self.empty += not record.text.strip()
         self.words += result.words
         self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
@@ -118,7 +121,7 @@ class Report:
     def skip(self, skip: Skip) -> None:
         """Count a record that was left out."""
         self.n_skipped += 1
-        self.skipped.append((skip.number, skip.code))
+        self.skipped.append((skip.number, skip.code, skip.id))
         del self.skipped[_MOST_LISTED:]
 
     @classmethod
@@ -126,13 +129,14 @@ class Report:
         """The counts that a state holds."""
         report = cls(**data)
         report.spans, report.notes, report.in_fields = Counter(report.spans), Counter(report.notes), Counter(report.in_fields)
-        report.skipped = [(int(number), str(code)) for number, code in report.skipped]
+        report.skipped = [(int(number), str(code), str(ident)) for number, code, ident in report.skipped]
         return report
 
     def as_json(self, head: Mapping[str, Any], others: list[str]) -> dict[str, Any]:
         """The whole report. head: Version, profile, model, ... others (list[str]): Fields that passed through unchanged."""
         rows = [(*key.split("|"), count) for key, count in sorted(self.spans.items())]
         shown = {name: safe_name(name, i) for i, name in enumerate(others, 1)}
+        name = "file" if head.get("format") == "folder" else "id"
         return {
             **head,
             "documents": self.documents,
@@ -143,7 +147,11 @@ class Report:
             "words_per_second": round(self.words / self.seconds) if self.seconds else None,
             "spans": [{"label": label, "role": role, "action": action, "count": n} for label, role, action, n in rows],
             "notes": dict(sorted(self.notes.items())),
-            "skipped": {"count": self.n_skipped, "records": [{"record": n, "code": code} for n, code in self.skipped]},
+            "ids_replaced": self.renamed,
+            "skipped": {
+                "count": self.n_skipped,
+                "records": [{"record": n, "code": code} | ({name: ident} if ident else {}) for n, code, ident in self.skipped],
+            },
             "to_review": {
                 "replaced_value_stands_elsewhere_in_text": {"count": self.n_left_over, "records": self.left_over},
                 "replaced_value_stands_in_unchanged_field": {
@@ -277,7 +285,7 @@ class SweepLog(GrowingFile):
             surnames.pairs.update(row.get("p", ()))
         swept.surnames = len(surnames)
         if len(surnames):
-            again = open_source(self.out, text_field=source.text_field, encoding=source.encoding)
+            again = open_source(self.out, text_field=source.text_field, more=source.more, encoding=source.encoding)
             try:
                 self._look(again, surnames, swept)
             finally:
@@ -338,7 +346,8 @@ class Run:
     """One run over an input.
 
     batch_size (int): Records that are processed together. strict (bool): Whether the first skip ends the run.
-    on_progress, on_skip (Callable): Called with the position in the input, and with each skip.
+    on_progress, on_skip (Callable): Called with the position in the input, and with each skip. prepare (Callable): What is done to
+    an item before all else. safe_id (Callable): What a document is called beside OUTPUT: in the report, the state, the labels.
     vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
     sweep (SweepLog | None): Remembers which surnames were hidden.
     """
@@ -352,12 +361,15 @@ class Run:
     strict: bool = False
     on_progress: Callable[[int], None] = lambda position: None
     on_skip: Callable[[Skip], None] = lambda skip: None
+    prepare: Callable[[Record | Skip], Record | Skip] = lambda item: item
+    safe_id: Callable[[str], str] = lambda ident: ident
     vault: Vault | None = None
     labels: LabelsOut | None = None
     sweep: SweepLog | None = None
     _since: float = 0.0
     _halfway: bool = False
     _asked_to_stop: bool = False
+    _reading: bool = False
 
     def go(self, *, resume: bool = False) -> None:
         """Process the input to its end, and put OUTPUT in its place.
@@ -375,7 +387,7 @@ class Run:
         if not resume:
             self._checkpoint()
         try:
-            for batch in batches(islice(self.source, self.state.items, None), self.batch_size):
+            for batch in batches(map(self.prepare, islice(self.source, self.state.items, None)), self.batch_size):
                 self._process(batch)
                 self.on_progress(self.source.position())
                 if self._asked_to_stop:
@@ -397,12 +409,17 @@ class Run:
             self.labels.clear()
 
     def stop(self) -> None:
-        """Stop after the batch at hand; for a signal's handler."""
+        """For a signal's handler: stop at once while texts are read, since a batch can take minutes; else when the batch is written."""
         self._asked_to_stop = True
+        if self._reading:
+            raise KeyboardInterrupt
 
     def _process(self, batch: list[Record | Skip]) -> None:
         records = [item for item in batch if isinstance(item, Record)]
-        results = iter(self._into_vault(records, self.engine.results(records)))
+        self._reading = True
+        found = self.engine.results(records)
+        self._reading = False
+        results = iter(self._into_vault(records, found))
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)
             if isinstance(item, Record) and isinstance(result, Result):
@@ -412,6 +429,8 @@ class Run:
                 if self.strict:
                     self._halfway = False
                     raise PiiError(Errors.E532, skip=result.error)
+                ident = item.id if item.id != str(item.number) else ""
+                result = replace(result, id=self.safe_id(ident) if ident else "")
                 self.report.skip(result)
                 self.on_skip(result)
             elif isinstance(item, Record):
@@ -423,11 +442,11 @@ class Run:
         try:
             self.writer.write(record, result.text, result.fields)
         except PiiError as err:
-            if err.code != "E538":
+            if err.code not in ("E538", "E545"):
                 raise
             return Skip(number=record.number, error=err)
         if self.labels is not None:
-            self.labels.add(record.id, result.text, result.labels)
+            self.labels.add(self.safe_id(record.id), result.text, result.labels)
         if self.sweep is not None:
             self.sweep.add(record, result)
         return result

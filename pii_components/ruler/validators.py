@@ -11,7 +11,6 @@ are imported when first needed. Where a library does not know a thing but its sh
 protect. All offsets are end exclusive.
 """
 
-import os
 import re
 from calendar import monthrange
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
+from .. import keep_offline
 from ..names.table import name_table
 from ..names.wordlists import words
 from . import word_list
@@ -68,7 +68,7 @@ def count_digits(text: str) -> int:
 @cache
 def _suffixes() -> Callable[[str], Any]:
     """The list of public suffixes as tldextract ships it, and those of RFC 2606 that examples have: no network, no cache folder."""
-    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+    keep_offline()
     import tldextract
 
     return tldextract.TLDExtract(

@@ -35,7 +35,7 @@ from ..names.memo import forget as forget_batch
 from ..ner.scorer import score_ents
 from ..offsets import OffsetMap, Replacement, apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
-from ..spans import SPANS_KEY, EntsFilter, install_extensions, read_spans, resolve_overlaps, write_ents
+from ..spans import SPANS_KEY, EntsFilter, read_spans, resolve_overlaps, write_ents
 from .keys import KEY_ENV, Chance, Secret, load_key
 
 logger = logging.getLogger(__name__)
@@ -210,7 +210,6 @@ class HipsSurrogate(Configured, Pipe):
         self.profile = made
         self.scope, self.strategy = scope, strategy  # type: ignore[assignment]
         self._check_key_file()
-        install_extensions()
 
     def _check_key_file(self) -> None:
         if self.cfg["key_file"] is not None:

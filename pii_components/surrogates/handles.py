@@ -8,13 +8,13 @@ The same handle becomes the same surrogate wherever it stands, so that an addres
 that are no part of a known name are replaced by a name: they may be one that we do not know.
 """
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+from .. import keep_offline
 from ..names.letters import fold, has_sign, plain
 from ..names.link import nicknames_of
 from ..names.memo import per_batch
@@ -470,8 +470,7 @@ class _Parts(NamedTuple):
 
 @cache
 def _extractor() -> Any:
-    # The snapshot in the package; without this the library looks for a newer list on the network.
-    os.environ.setdefault("TLDEXTRACT_PUBLIC_SUFFIX_LIST_URLS", "")
+    keep_offline()
     import tldextract
 
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, fallback_to_snapshot=True)

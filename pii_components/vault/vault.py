@@ -48,8 +48,9 @@ class Hidden:
 class Release:
     """A document and what it became.
 
-    id (str): Its name in the corpus. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have equal
-    surrogates: "document", "corpus", "thread:…". tokens (Mapping[str, Any] | None): From `pack_tokens`.
+    id (str): Its name in the corpus as released. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have
+    equal surrogates: "document", "corpus", "thread:…". tokens (Mapping[str, Any] | None): From `pack_tokens`. given (tuple[str, Any]
+    | None): Where `id` is a pseudonym, the column that it stands in, and what stood there.
     """
 
     id: str
@@ -58,6 +59,7 @@ class Release:
     hidden: tuple[Hidden, ...] = ()
     scope: str = "document"
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
+    given: tuple[str, Any] | None = field(default=None, repr=False)
 
     @classmethod
     def of(cls, doc: "Doc", *, id: str, scope: str = "document") -> "Release":
@@ -79,17 +81,20 @@ class Entry:
     original: str
     hidden: tuple[Hidden, ...] = ()
     tokens: Mapping[str, Any] | None = field(default=None, repr=False)
+    given: tuple[str, Any] | None = field(default=None, repr=False)
 
     def to_bytes(self) -> bytes:
         """JSON; equal entries give equal bytes."""
         rows = [[h.start, h.end, h.label, h.new, h.old] for h in self.hidden]
         data = {"id": self.id, "scope": self.scope, "released": self.released, "original": self.original, "hidden": rows}
-        return json.dumps({"document": data | ({"tokens": self.tokens} if self.tokens else {})}, sort_keys=True).encode("ascii")
+        more = {name: value for name, value in (("tokens", self.tokens), ("given", self.given)) if value}
+        return json.dumps({"document": data | more}, sort_keys=True).encode("ascii")
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Entry":
         hidden = tuple(Hidden(*row) for row in data["hidden"])
-        return cls(data["id"], data["scope"], data["released"], data["original"], hidden, data.get("tokens"))
+        given = tuple(data["given"]) if "given" in data else None
+        return cls(data["id"], data["scope"], data["released"], data["original"], hidden, data.get("tokens"), given)
 
 
 def hide(old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]) -> tuple[Hidden, ...]:
@@ -143,7 +148,7 @@ class Place(NamedTuple):
 class Vault:
     """An open vault; see `create` and `open`. Not for several threads at a time.
 
-    path (Path): The file. writing (bool): Whether documents can be added.
+    path (Path): The file. writing (bool): Whether documents can be added. id_field (str): The column in which IDs became pseudonyms.
     """
 
     def __init__(self, path: Path, file: BinaryIO, header: Header, chain: Chain, *, writing: bool) -> None:
@@ -151,6 +156,7 @@ class Vault:
         self.key_id = str(header.lock["key_id"])
         self.vault_id = str(header.lock["salt"])[:16]
         self.documents = 0
+        self.id_field = ""
         self.seals: list[str] = []
         self.sealed = False
         self._file, self._chain, self._end = file, chain, chain.start
@@ -270,7 +276,7 @@ class Vault:
         if not proved:
             raise PiiError(Errors.E470, document=self.documents + 1)
         digests = self.digest("released", release.new), self.digest("original", release.old)
-        added = self.adopt(Entry(release.id, release.scope, *digests, release.hidden, release.tokens))
+        added = self.adopt(Entry(release.id, release.scope, *digests, release.hidden, release.tokens, release.given))
         if added and sync:
             self.sync()
         return added
@@ -381,6 +387,7 @@ class Vault:
     def _note(self, entry: Entry, place: Place) -> None:
         self._places.setdefault(entry.released, []).append(place)
         self._ids.add(entry.id)
+        self.id_field = entry.given[0] if entry.given else self.id_field
         self.documents += 1
         self.sealed = False
 

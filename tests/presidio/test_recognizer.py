@@ -17,19 +17,21 @@ import en_pii_edu
 pytest.importorskip("presidio_analyzer")
 
 import spacy
+from hypothesis import given
+from hypothesis import strategies as st
 from presidio_analyzer import AnalyzerEngine, AnalyzerEngineProvider, LocalRecognizer, RecognizerRegistry
-from presidio_analyzer.nlp_engine import NerModelConfiguration, SpacyNlpEngine
+from presidio_analyzer.input_validation.yaml_recognizer_models import CONFIG_MODEL_MAP
+from presidio_analyzer.nlp_engine import NerModelConfiguration, NlpEngineProvider, SpacyNlpEngine
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
 
 import pii_components.presidio as package
 from pii_components import __version__
 from pii_components.errors import PiiError
-from pii_components.labels import LABELS, PRESIDIO_ENTITIES
 from pii_components.presidio import build_analyzer
 from pii_components.presidio import settings as offline
 from pii_components.presidio.engine import PiiEduNlpEngine
 from pii_components.presidio.recognizer import StudentPiiRecognizer
-from pii_components.presidio.settings import config_path, read_config
+from pii_components.presidio.settings import read_config, score_of
 
 from .common import CASES, ESSAY, KNOWN, found, names_pipeline, small_pipeline
 
@@ -104,13 +106,15 @@ def test_scores_roles_and_reasons_are_told(nlp):
     explained = result.analysis_explanation
     assert (explained.recognizer, explained.original_score, explained.score) == ("Ours", 0.9375, 0.9375)
     assert explained.textual_explanation == (
-        "NAME_STUDENT: student: signs the essay (source model; roles STUDENT 0.90, CITED 0.05, INSTRUCTOR 0.02, CONNECTED 0.02, CHARACTER 0.01)"
+        "NAME_STUDENT: student: signs the essay (probability 0.94; source model; "
+        "roles STUDENT 0.90, CITED 0.05, INSTRUCTOR 0.02, CONNECTED 0.02, CHARACTER 0.01)"
     )
     meta = dict(result.recognition_metadata)
     assert meta.pop("recognizer_identifier") == recognizer.id
     assert meta == {
         "recognizer_name": "Ours",
         "pii_label": "NAME_STUDENT",
+        "pii_probability": 0.9375,
         "pii_role": "STUDENT",
         "pii_roles": {"STUDENT": 0.9, "CITED": 0.05, "INSTRUCTOR": 0.02, "CONNECTED": 0.02, "CHARACTER": 0.01},
         "pii_reason": "student: signs the essay",
@@ -241,16 +245,10 @@ def refuse(*args, **kwargs):
 socket.socket.connect = socket.getaddrinfo = refuse
 import spacy.cli
 spacy.cli.download = refuse
-from presidio_analyzer import AnalyzerEngineProvider
-from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider
-assert not any(name.startswith("pii_components.presidio") for name in sys.modules)
+from presidio_analyzer import AnalyzerEngine, AnalyzerEngineProvider
+assert not any(name.startswith("pii_components") for name in sys.modules)
 warnings.simplefilter("ignore")
-folder = sys.argv[1]
-engine = AnalyzerEngineProvider(
-    analyzer_engine_conf_file=folder + "/analyzer.yaml",
-    nlp_engine_conf_file=folder + "/nlp.yaml",
-    recognizer_registry_conf_file=folder + "/recognizers.yaml",
-).create_engine()
+engine = AnalyzerEngineProvider(analyzer_engine_conf_file=sys.argv[1]).create_engine()
 names = sorted(recognizer.name for recognizer in engine.registry.recognizers)
 assert names == ["CreditCardRecognizer", "CryptoRecognizer", "IbanRecognizer", "IpRecognizer", "StudentPiiRecognizer", "UsSsnRecognizer"], names
 text = "By Marisol Quintero\\n\\nAs Buzan (2006) says, a map helps. My friend Tobias drew it. Write to marisol.quintero@gmail.com"
@@ -262,8 +260,12 @@ assert len({r.score for r in results}) > 1 and not any(r.score == 0.85 for r in 
 assert results[0].analysis_explanation.textual_explanation.startswith("NAME_STUDENT: student: "), results[0]
 (ours,) = (r for r in engine.registry.recognizers if r.name == "StudentPiiRecognizer")
 assert ours._opened is None, "a second pipeline was loaded"
-registry = RecognizerRegistryProvider(conf_file=folder + "/recognizers.yaml").create_recognizer_registry()
-assert {"PERSON", "EMAIL_ADDRESS", "US_SSN"} <= set(registry.get_supported_entities())
+for short, name in [("John Smith drivers license is AC432223", "John Smith"), ("David Johnson lives in Maine", "David Johnson")]:
+    assert name in [short[r.start : r.end] for r in engine.analyze(short, "en", ["PERSON"], score_threshold=0.5)], short
+assert engine.nlp_engine.process_text(text, "en").tokens.spans["pii"].attrs["protect_at"] == 0.21
+# The NLP engine was given nothing but the pipeline's name; with Presidio's own recognizers it finds the same people.
+bare = AnalyzerEngine(nlp_engine=engine.nlp_engine)
+assert sorted(text[r.start : r.end] for r in bare.analyze(text, "en", ["PERSON"], score_threshold=0.5)) == ["Marisol Quintero", "Tobias"]
 print("fine")
 """
 
@@ -283,17 +285,84 @@ def recognizers(**options):
 
 
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
-def test_files_work_as_they_are_in_a_process_that_imports_nothing_of_ours():
-    out = subprocess.run([sys.executable, "-c", FRESH, str(config_path("nlp").parent)], capture_output=True, text=True, check=False, cwd="/")
+def test_one_file_is_enough_in_a_process_that_imports_nothing_of_ours(tmp_path):
+    with (tmp_path / "analyzer.yaml").open("w") as file:
+        subprocess.run([sys.executable, "-m", "pii_components.cli", "presidio", "config"], stdout=file, check=True)
+    out = subprocess.run([sys.executable, "-c", FRESH, tmp_path / "analyzer.yaml"], capture_output=True, text=True, check=False, cwd="/")
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.strip() == "fine"
 
 
-def test_file_for_the_engine_names_every_label():
-    said = read_config("nlp")["ner_model_configuration"]
-    assert said["model_to_presidio_entity_mapping"] == PRESIDIO_ENTITIES
-    assert list(said["model_to_presidio_entity_mapping"]) == list(LABELS)
-    assert said["labels_to_ignore"] == ["NAME_CITED", "NAME_CHARACTER"]
+@pytest.mark.parametrize(
+    ("said", "entities"),
+    [
+        ({}, ["PERSON", "EMAIL_ADDRESS", "PHONE_NUMBER"]),
+        ({"model_to_presidio_entity_mapping": {"NAME_STUDENT": "PUPIL"}}, ["PUPIL", "EMAIL_ADDRESS", "PHONE_NUMBER"]),
+        ({"labels_to_ignore": ["PHONE_NUM"]}, ["PERSON", "EMAIL_ADDRESS"]),
+    ],
+)
+def test_presidios_own_engine_is_told_what_our_labels_are_called(said, entities, tmp_path):
+    small_pipeline().to_disk(tmp_path)
+    models = [{"lang_code": "en", "model_name": str(tmp_path)}]
+    asked = {"nlp_engine_name": "spacy", "models": models, **({"ner_model_configuration": said} if said else {})}
+    engine = NlpEngineProvider(nlp_configuration=asked).create_engine()
+    assert [ent.label_ for ent in engine.process_text(ESSAY, "en").entities] == entities
+    assert set(entities) <= set(engine.get_supported_entities()) and "CITED_PERSON" not in engine.get_supported_entities()
+
+
+def test_engine_with_another_pipeline_is_left_alone(tmp_path):
+    spacy.blank("en").to_disk(tmp_path)
+    engine = SpacyNlpEngine([{"lang_code": "en", "model_name": str(tmp_path)}])
+    engine.load()
+    assert engine.ner_model_configuration == NerModelConfiguration()
+
+
+@pytest.mark.parametrize("options", [{}, {"supported_entities": ["PERSON"]}])
+def test_list_is_refused_not_left_to_others_where_nobody_knows_our_class(options, monkeypatch):
+    """`class_name` as in the file that ships, in a Presidio that no pipeline of ours was loaded in."""
+    monkeypatch.delitem(CONFIG_MODEL_MAP, "PatternRecognizer")
+    provider = RecognizerRegistryProvider(registry_configuration=recognizers(class_name="PatternRecognizer", **options))
+    with pytest.raises((TypeError, ValueError), match="supported_entity|patterns"):
+        provider.create_recognizer_registry()
+
+
+@pytest.mark.parametrize(
+    ("label", "probability", "protect_at", "score"),
+    [
+        ("NAME_STUDENT", 0.21, 0.21, 0.5),
+        ("NAME_CONNECTED", 0.3, 0.21, 0.617),
+        ("NAME_STUDENT", 0.05, 0.05, 0.5),
+        ("NAME_STUDENT", 0.1, 0.21, 0.5),
+        ("EMAIL", 0.9, 0.21, 0.9),
+        ("ID_NUM", 0.2, 0.21, 0.5),
+        ("NAME_CITED", 0.3, 0.21, 0.3),
+        ("NAME_STUDENT", 0.0, 0.0, 0.5),
+        ("NAME_STUDENT", 1.0, 1.0, 0.5),
+    ],
+)
+def test_score_is_half_where_protection_begins(label, probability, protect_at, score):
+    assert score_of(label, probability, protect_at) == pytest.approx(score, abs=0.001)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=2), st.floats(0, 1))
+def test_more_probable_is_never_scored_lower(two, protect_at):
+    low, high = (score_of("NAME_STUDENT", p, protect_at) for p in sorted(two))
+    assert 0.5 <= low <= high <= 1
+
+
+def test_operating_point_of_the_document_reaches_both_and_a_cut_text(nlp):
+    nlp.add_pipe("presidio_test_point", last=True)
+    text = "\n".join(["Zed said no", "Ana Lopez", "Ms. Roe", "x " * 600, "Ms. Roe"])
+    engine = PiiEduNlpEngine(pipeline=nlp, max_chars=1000)
+    artifacts = engine.process_text(text, "en")
+    results = StudentPiiRecognizer(pipeline=nlp).analyze(text, None, artifacts)
+    assert [round(r.score, 3) for r in results] == [round(score, 3) for score in artifacts.scores] == [0.983, 0.862, 0.862]
+    assert [r.recognition_metadata["pii_probability"] for r in results] == [0.9375, 0.625, 0.625]
+
+
+def test_label_of_the_users_own_is_an_entity(nlp):
+    nlp.add_pipe("span_ruler", config={"spans_key": "pii"}).add_patterns([{"label": "PET", "pattern": "Rex"}])
+    assert found(StudentPiiRecognizer(pipeline=nlp).analyze("Rex"), "Rex") == [("PET", "Rex")]
 
 
 @pytest.mark.parametrize(
@@ -396,7 +465,7 @@ def test_recognizer_is_known_whenever_a_pipeline_is_made(imported):
     pytest.importorskip("presidio_analyzer")
     for _ in range(2):
         assert callable(package.announce)
-    assert imported == [".recognizer"] * 2
+    assert imported == [".recognizer", ".engine"] * 2
 
 
 def test_another_presidio_does_not_harm_spacy(monkeypatch, caplog):

@@ -1,5 +1,5 @@
 """Presidio's REST API over our pipeline: `contract` answers, `app` is the web around it, `run` loads, listens and logs."""
 
-from ..settings import keep_offline
+from ... import keep_offline
 
 keep_offline()

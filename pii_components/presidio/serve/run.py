@@ -38,7 +38,7 @@ SILENT = ("decision_process", "uvicorn.access")
 
 
 class Configuration(NamedTuple):
-    """Presidio's three files, as its container takes them: paths, or "analyzer", "nlp", "recognizers" for those that ship; all empty for
+    """Presidio's files, as its container takes them: paths, or "analyzer" for the one that ships, which has all sections; all empty for
     our own analyzer."""
 
     analyzer: str = ""
