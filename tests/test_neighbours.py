@@ -89,6 +89,21 @@ def test_tokens_that_are_not_ours_are_told_once(make, codes):
     assert [str(warning.message)[1:5] for warning in seen] == codes
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:\\[W00[12]\\]")
+def test_shipped_components_in_another_pipeline_replace_whole_names():
+    shipped = spacy.load("en_pii_edu")
+    for lang, names in (("en", shipped.pipe_names[:2]), ("de", shipped.pipe_names[:2]), ("en", [])):
+        nlp = spacy.blank(lang)
+        for name in (*names, *RULES[1:]):
+            nlp.add_pipe(name, source=shipped)
+        nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
+        for text in ("By Chidi Okafor", "Essay-Chidi Okafor", "Essay by Priya Patel(2nd year)", "class-Okafor,Chidi", "Adaeze Obi3rd year"):
+            doc = nlp(text)
+            left = [name for name in ("Chidi", "Okafor", "Priya", "Patel", "Adaeze", "Obi") if name in doc._.deidentified]
+            assert not doc.ents or not left, (lang, text, left)
+
+
 @pytest.mark.filterwarnings("ignore:\\[W00[12]\\]")
 @pytest.mark.parametrize("lang", ["en", "de"])
 def test_half_a_name_is_never_replaced(lang):

@@ -166,7 +166,8 @@ class PiiContext(Configured, Pipe):
         return found
 
     def _protect_at(self, doc: Doc) -> float:
-        return self.settings.protect_at(doc.spans[self.cfg["spans_key"]].attrs.get(OPERATING_POINT, BALANCED))
+        group = doc.spans.get(self.cfg["spans_key"])  # none, if nothing before found anything
+        return self.settings.protect_at(BALANCED if group is None else group.attrs.get(OPERATING_POINT, BALANCED))
 
     def _by_evidence(self, seen: Examined) -> list[Candidate]:
         # CHARACTER only if anything tells of a story

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 import spacy
+import srsly
+from spacy.cli.info import info
 from typer.testing import CliRunner
 
 import en_pii_edu
 from pii_components import __version__
 from pii_components.training.encoder import extract, find_weights, make_encoder_loader
-from pii_components.training.package import HALF, INT8, TORCH, assemble, package
+from pii_components.training.package import HALF, INT8, TORCH, assemble, meta_of, package, ship
 from scripts.train import app
 from tests.tiny import TOKENIZER, gold, tiny_pipeline
 
@@ -119,6 +121,24 @@ def test_shipped_pipeline_is_at_most_50_mb_and_holds_no_words():
     strings = set(json.loads((SHIPPED / "vocab/strings.json").read_text("utf8")))
     extra = strings - set(spacy.blank("en").vocab.strings) - set(spacy.blank("en", config=TOKENIZER).vocab.strings)
     assert len(extra) < 60, sorted(extra)[:80]
+
+
+@needs_weights
+def test_spacy_info_says_who_made_what_ships_and_how_good_it_is():
+    said = srsly.read_json(SHIPPED.parent / "meta.json")
+    metrics = Path(__file__).parents[2] / "metrics/crossval.json"
+    expected = meta_of(metrics) if metrics.is_file() else {}
+    assert said == srsly.read_json(SHIPPED / "meta.json") == {**said, **expected}
+    assert said["author"] and said["performance"]["ents_f5"] > 0.9 and "F5" in info("en_pii_edu")["notes"]
+
+
+def test_what_ships_is_replaced_by_a_whole_pipeline_only(packaged, tmp_path):
+    _, target, out = packaged
+    assert CliRunner().invoke(app, ["ship", "--packaged", str(tmp_path), "--out", str(tmp_path / "none")]).exit_code == 2
+    old = tmp_path / "shipped/en_pii_edu-0.0.1"
+    old.mkdir(parents=True)
+    assert ship(out, tmp_path / "shipped").name == target.name and not old.exists()
+    assert (tmp_path / "shipped/meta.json").is_file() and out.is_dir()
 
 
 @needs_weights

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 import spacy
 import yaml
+from typer.testing import CliRunner
 
 from pii_components.training.encoder import extract
+from scripts.train import app as train_app
 from tests.tiny import tiny_pipeline
 
 pytest.importorskip("torch")
@@ -53,7 +55,7 @@ def project(tmp_path_factory):
 
 
 def test_run_all_trains_measures_and_packages(project):
-    settings = {"config": "tiny", "scale": 0.1, "max_steps": 2, "eval_frequency": 1, "package_dir": "packaged"}
+    settings = {"config": "tiny", "scale": 0.1, "max_steps": 2, "eval_frequency": 1}
     overrides = [part for key, value in settings.items() for part in (f"--vars.{key}", str(value))]
     out = subprocess.run(
         [sys.executable, "-m", "weasel", "run", "all", ".", *overrides],
@@ -68,7 +70,10 @@ def test_run_all_trains_measures_and_packages(project):
     assert stats["train"]["NAME_STUDENT"] > 0 and stats["train"]["documents"] > 50
     scores = json.loads((project / "metrics/test.json").read_text("utf8"))
     assert set(scores) >= {"pii_p", "pii_r", "pii_f5", "pii_per_type"}
-    (target,) = (project / "packaged").glob("en_pii_edu-*")
+    assert not (project / "en_pii_edu").exists()  # what ships is replaced by `ship` alone
+    shipped = CliRunner().invoke(train_app, ["ship", "--packaged", str(project / "training/en_pii_edu"), "--out", str(project / "en_pii_edu")])
+    assert shipped.exit_code == 0 and (project / "en_pii_edu/meta.json").is_file()
+    (target,) = (project / "en_pii_edu").glob("en_pii_edu-*")
     nlp = spacy.load(target)
     assert nlp.pipe_names == ["transformer", "pii_ner", "pii_ruler", "pii_context", "hips_surrogate", "pii_cleaner"]
     nlp.get_pipe("hips_surrogate").set_key(b"a key for tests, of no other use")
@@ -76,11 +81,13 @@ def test_run_all_trains_measures_and_packages(project):
     assert [s.label_ for s in doc.spans["pii"]] == ["EMAIL"]
 
 
-def test_commands_run_without_a_shell():
+def test_commands_run_without_a_shell_and_say_how_long_they_take():
     project = yaml.safe_load((ROOT / "project.yml").read_text("utf8"))
     names = {command["name"] for command in project["commands"]}
     assert all(set(steps) <= names for steps in project["workflows"].values())
+    assert not any("ship" in steps for steps in project["workflows"].values())
     for command in project["commands"]:
+        assert re.search(r"\b(second|minute|hour)s?\b", command["help"]), command["name"]
         for line in command["script"]:
             assert line.startswith(("python -m ", "pii-edu ")) and not set("|&;<>*`") & set(
                 re.sub(r"\$\{vars\.\w+\}", "", line)
