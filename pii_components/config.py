@@ -59,7 +59,7 @@ class Configured:
             _OUR_TOKENS[vocab.lookups] = ours
             if not ours or vocab.lang not in ("", "en"):
                 template = Warnings.W001 if vocab.lang in ("", "en") else Warnings.W002
-                warnings.warn(template.format(component=type(self).__name__, lang=vocab.lang), PiiWarning, stacklevel=2)
+                warnings.warn(template.format(component=getattr(self, "name", ""), lang=vocab.lang), PiiWarning, stacklevel=2)
         return _OUR_TOKENS[vocab.lookups]
 
     @contextmanager
