@@ -150,7 +150,7 @@ class Errors(metaclass=_Codes):
     E550 = "The header cannot be read as {encoding}; if this is a table, save it as UTF-8, or use --encoding (often cp1252)."
     E551 = "Record {number} is a file of a kind that is not read in a folder; save it as {allowed}."
     E552 = "None of the {n} records could be used (the first: {code}); nothing was written."
-    E553 = "Record {number}, on line {line}, comes after a broken one and is unlike those before: it may be a part of a text. Check the quotes."
+    E553 = "Record {number}, on line {line}, stands beside a broken one and is unlike those before: it may be a part of a text. Check the quotes."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."

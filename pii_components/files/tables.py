@@ -4,13 +4,12 @@
 
 The delimiter is found in the header, a byte order mark and the line ends are kept, cells may hold line breaks. Quotes are
 read strictly: a row whose quotes do not close is skipped and counted, and reading goes on at the line after its first. What
-stands there may be the rest of its text, which must not run over into columns that pass through in clear: behind a broken row
+stands there may be the rest of its text, which must not run over into columns that pass through in clear: beside a broken row
 only a row counts whose other cells look like those of the rows before.
 """
 
 import csv
 import re
-import unicodedata
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -32,11 +31,10 @@ from .record import (
     reason_of,
 )
 
-Shape = tuple[frozenset[str], ...]
 DELIMITERS = (",", ";", "\t", "|")
 # Ten times what spaCy takes as one text; the module's own limit, 131,072, is less than a long thread of a forum.
 FIELD_LIMIT = 10_000_000
-MOST_SHAPES = 1000
+MOST_HELD, MOST_SIGNS = 5, 3
 _NUMBER = re.compile(r"[+-]?[\d.,]*(?:[eE][+-]?\d+)?%?")
 
 
@@ -54,38 +52,44 @@ class CsvSource(Source):
             yield from self._records(stream)
 
     def _records(self, stream: TextIO) -> Iterator[Record | Skip]:
-        text_at = [self.header.index(name) for name in self.text_fields]
-        id_at = self.header.index(self.id_field) if self.id_field else -1
-        watched = [i for i, name in enumerate(self.header) if name in self.others]
-        known: dict[int, set[Shape]] = {i: set() for i in range(len(self.header)) if i not in text_at}
-        shapes: dict[int, Shape] = {}
+        """A row that is unlike those before is held back, until the next one tells whether a text runs over."""
+        texts = {self.header.index(name) for name in self.text_fields}
+        look = Look(i for i in range(len(self.header)) if i not in texts)
+        held: list[tuple[int, Record]] = []
         doubtful = False
         lines = Lines(stream)
         next(row for row in csv.reader(lines, delimiter=self.delimiter, strict=True) if row)
         for number, line, row in numbered_rows(lines, self.delimiter):
-            if self.spreadsheet_safe and not isinstance(row, Skip):
-                row = list(map(plain_cell, row))
-            if isinstance(row, Skip):
-                doubtful = True
-                yield row
-            elif len(row) != len(self.header):
-                doubtful = True
-                yield Skip.of(Errors.E525, number=number, line=line, got=len(row), expected=len(self.header))
-            elif any(map(is_no_text, row)):
-                ident = row[id_at] if self.id_field and not is_no_text(row[id_at]) else ""
-                yield Skip.of(Errors.E520, number=number, line=line, id=ident, encoding=self.encoding)
-            else:
-                before, shapes = shapes, {i: shape_of(row[i]) for i in known}
-                if doubtful and not all(is_like(shapes[i], known[i], before.get(i)) for i in known):
-                    yield Skip.of(Errors.E553, number=number, line=line)
+            item = row if isinstance(row, Skip) else self._item(number, line, row)
+            odd = lines.are_odd()
+            if isinstance(item, Record) and (not look.fits(item.body, doubtful=doubtful) or (doubtful and odd)):
+                if doubtful or odd:
+                    item = Skip.of(Errors.E553, number=number, line=line)
+                elif len(held) < MOST_HELD:
+                    held.append((line, item))
                     continue
-                for i, some in known.items():
-                    if not doubtful and len(some) < MOST_SHAPES:
-                        some.add(shapes[i])
-                doubtful = False
-                others = tuple((self.header[i], row[i]) for i in watched)
-                text = JOINT.join(row[i] for i in text_at)
-                yield Record(number, row[id_at] if self.id_field else str(number), text, body=row, others=others)
+            broken = isinstance(item, Skip) and item.code != "E520"
+            for at, record in held:
+                if not broken:
+                    look.learn(record.body)
+                yield Skip.of(Errors.E553, number=record.number, line=at) if broken else record
+            held = []
+            if isinstance(item, Record) and not doubtful:
+                look.learn(item.body)
+            doubtful = broken or (doubtful and (isinstance(item, Skip) or look.blank))
+            yield item
+        yield from (record for _, record in held)
+
+    def _item(self, number: int, line: int, row: list[str]) -> Record | Skip:
+        if len(row) != len(self.header):
+            return Skip.of(Errors.E525, number=number, line=line, got=len(row), expected=len(self.header))
+        row = list(map(plain_cell, row)) if self.spreadsheet_safe else row
+        ident = row[self.header.index(self.id_field)] if self.id_field else ""
+        if any(map(is_no_text, row)):
+            return Skip.of(Errors.E520, number=number, line=line, id="" if is_no_text(ident) else ident, encoding=self.encoding)
+        others = tuple((name, cell) for name, cell in zip(self.header, row, strict=True) if name in self.others)
+        text = JOINT.join(row[self.header.index(name)] for name in self.text_fields)
+        return Record(number, ident if self.id_field else str(number), text, body=row, others=others)
 
 
 def _is_formula(cell: str) -> bool:
@@ -103,14 +107,48 @@ def plain_cell(cell: str) -> str:
     return cell[1:] if cell.startswith("'") and _is_formula(cell) else cell
 
 
-def shape_of(cell: str) -> Shape:
-    """Kinds of characters (capitals, small letters, digits, ...) of each word, up to the eighth."""
-    return tuple(frozenset(map(unicodedata.category, word)) for word in cell.split(maxsplit=8)[:8])
+class Look:
+    """How the cells beside the text look, to tell a row from a line of a text. columns (Iterable[int]): Their positions."""
+
+    def __init__(self, columns: Iterable[int]) -> None:
+        self._known: dict[int, set[str]] = {i: set() for i in columns}
+        self._seen: dict[int, set[str]] = {i: set() for i in self._known}
+        self._shapes: dict[int, str] = {}
+        self._rows = 0
+
+    @property
+    def blank(self) -> bool:
+        """Whether there was nothing in these cells of the last row."""
+        return not any(self._shapes.values())
+
+    def fits(self, row: list[str], *, doubtful: bool) -> bool:
+        """Whether the cells of the next row look like those of rows that are known; columns with many words, or in which nearly every
+        cell looks otherwise, do not count. Where nothing can be compared, a doubtful row needs a cell like an ID, or one that begins
+        with a capital and looks like that of the row before.
+        """
+        before, self._shapes = self._shapes, {i: shape_of(row[i]) for i in self._known}
+        self._rows += 1
+        for i, shape in self._shapes.items():
+            self._seen[i].add(shape)
+        short = {i: known for i, known in self._known.items() if known and max(map(len, known)) <= MOST_SIGNS}
+        regular = {i: known for i, known in short.items() if known <= {"0", ""} or 2 * len(self._seen[i]) <= self._rows + 1}
+        if regular and not self.blank:
+            found = [(self._shapes[i], self._shapes[i] in known) for i, known in regular.items()]
+            sure = not doubtful or any(same and shape for shape, same in found)
+            return sure and all(same or len(shape) < 2 for shape, same in found)
+        alike = (shape[0] for i, shape in self._shapes.items() if shape and (shape == "0" or shape == before.get(i)))
+        return not doubtful or self.blank or any(sign in "0A" for sign in alike)
+
+    def learn(self, row: list[str]) -> None:
+        """Take note of a row that is one for sure."""
+        for i, known in self._known.items():
+            known.add(shape_of(row[i]))
 
 
-def is_like(shape: Shape, known: set[Shape], before: Shape | None) -> bool:
-    """Whether a cell is empty or has a known shape; where none is known, whether it is one word, or as in the row before."""
-    return not shape or (shape in known if known else len(shape) == 1 or shape == before)
+def shape_of(cell: str) -> str:
+    """A sign for each word, two for more of a kind: "0" with a digit, "A" with a capital first, else "a". "Ilse Maria Okoro" is "AA"."""
+    signs = ("0" if any(map(str.isdigit, word)) else "A" if word[0].isupper() else "a" for word in cell.split(maxsplit=8)[:8])
+    return re.sub(r"(.)\1+", r"\1\1", "".join(signs))
 
 
 class Lines:
@@ -133,6 +171,10 @@ class Lines:
         """RETURNS (int): The line that a row begins on."""
         self._row.clear()
         return self.number + 1
+
+    def are_odd(self) -> bool:
+        """Whether the row has an odd number of quotes, as no row has whose quotes are right."""
+        return sum(line.count('"') for line in self._row) % 2 == 1
 
     def leave_row(self) -> None:
         """Go back to the second line of the row."""

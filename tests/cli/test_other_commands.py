@@ -61,6 +61,14 @@ def test_detect_refuses_with_a_code(essays, pii_edu, args, code):
     assert (essays / "essay.txt").read_text() == ESSAY
 
 
+def test_detect_names_the_files_of_a_folder_that_it_does_not_read(essays, pii_edu):
+    (essays / "in").mkdir()
+    for name in ("a.txt", "b.docx", "c.pdf"):
+        (essays / "in" / name).write_text("Nobody.")
+    run = pii_edu("detect", "in")
+    assert run.exit_code == 1 and [line[-8:] for line in run.stderr.splitlines() if "[E551]" in line] == ["(b.docx)", " (c.pdf)"]
+
+
 def test_a_refused_run_leaves_nothing(essays, pii_edu):
     (essays / "bad.txt").write_bytes(b"Ina \xff")
     before = sorted(essays.iterdir())

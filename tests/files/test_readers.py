@@ -227,6 +227,9 @@ BROKEN = {
     "stray, beside names": ('Ode Vance,fine\nIlse Okoro,"a "b" c\nthen she, too\nIlse Okoro,fine\n', "Ode_Vance E524:3 E553:4 Ilse_Okoro"),
     "all quoted": ('"1","fine"\n"2","open\n"3","fine"\n"4","fine"\n', "1 E524:3 3 4"),
     "more than one": ('1,"open\n2,fine\n3,"in"side"\n4,fine\n5,"open\n6,fine\n', "E524:2 2 E524:4 4 E524:6 6"),
+    "unopened over lines": ('1,fine\n2,"so\nit"\n3,and so\nmy aunt, Ilse\nsaid hi"\n4,fine\n', "1 2 3 E553:6 E525:7 4"),
+    "unopened, two lines": ('1,fine\n2,and so\nmy aunt, Ilse"\n3,fine\n', "1 2 E553:4 3"),
+    "another kind of ID": ('1,fine\n2,fine\nb-2,fine\n3,fine\nc d,"fi\nne"\n', "1 2 b-2 3 c_d"),
     "unquoted over lines": ("1,fine\n2\nmy aunt, Ilse\n3,fine\n", "1 E525:3 E553:4 3"),
 }  # fmt: skip
 
@@ -279,6 +282,19 @@ def test_what_a_spreadsheet_would_run_has_an_apostrophe_and_is_read_without(cell
 @given(cell=CELL | st.tuples(st.sampled_from(["'", "''", "=", "-", "'@", "\t"]), CELL).map("".join))
 def test_every_cell_comes_back(cell):
     assert plain_cell(safe_cell(cell)) == cell and safe_cell(plain_cell(safe_cell(cell))) == safe_cell(cell)
+
+
+def test_rows_of_another_kind_are_read_where_nothing_is_broken(tmp_path):
+    names = ["Ode Vance"] * 5 + ["group of Ode Vance"] * 20 + ["7"] * 5
+    items = list(open_source(put(tmp_path / "in.csv", "by,text\n" + "".join(f"{name},fine\n" for name in names))))
+    assert [item.body[0] for item in items] == names
+
+
+def test_a_column_of_titles_costs_no_record(tmp_path):
+    rows = [f'{i},fine,{" ".join(["Ode", "x", "7-b"][j % 3] for j in range(i % 7))}\n' for i in range(1, 60)]
+    rows[30] = '31,"fi"ne",Ode x\n'
+    items = list(open_source(put(tmp_path / "in.csv", "id,text,title\n" + "".join(rows))))
+    assert [item.number for item in items if isinstance(item, Skip)] == [31] and len(items) == 59
 
 
 JSON = st.recursive(
