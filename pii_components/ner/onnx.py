@@ -117,11 +117,15 @@ def build_onnx_encoder(
     return Model(
         "onnx_encoder",
         _encoder_forward,
-        init=lambda model, X=None, Y=None: None,  # initializing a pipeline keeps the encoder as it was packaged
+        init=_keep,
         layers=[piece_encoder, with_spans(runner), pooling],
         refs={"piece_encoder": piece_encoder, "transformer": runner},
         dims={"nO": hidden_width},
     )
+
+
+def _keep(model: Model, X: Any = None, Y: Any = None) -> None:
+    """Initializing a pipeline keeps the encoder as it was packaged."""
 
 
 def _run_forward(model: Model, X: list[Any], is_train: bool) -> tuple[EncoderOutput, Callable]:
