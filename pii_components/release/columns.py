@@ -149,6 +149,8 @@ class Ids:
             has_id = False  # the number of the record stands in its place
         if not has_id or self.how == KEEP_IDS or not (self.how or holds_name(item.id)):
             return item
+        if isinstance(item, Skip) and isinstance(self.source, FolderSource):
+            return replace(item, id=self.safe(item.id))  # it is not in OUTPUT, and the user must find it
         new = self._pseudonym(item.id)
         return renamed(item, self.source, field, new) if isinstance(item, Record) else replace(item, id=new)
 

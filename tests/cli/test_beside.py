@@ -95,9 +95,11 @@ def test_names_of_files_do_not_go_out(folder, pii_edu, ids):
     put(folder / "in/week 1/Ilse_Okoro_essay2.txt", ESSAY)
     put(folder / "in/essay3.txt", ESSAY)
     put(folder / "in/Chidi Okafor.TXT", "")
+    put(folder / "in/notes.docx", "PK")
     run = pii_edu("deidentify", "in", "--out", "clean", "--labels-out", "labels.jsonl", "--vault", "v", *ids)
     assert run.exit_code == 1 and ("2 documents have a pseudonym" in run.stderr) == (not ids), run.output
     found = json.loads((folder / "clean/report.json").read_text())
+    assert [row["file"] for row in found["skipped"]["records"]][1:] == ["notes.docx"]  # it holds no name
     assert found["skipped"]["records"][0]["file"].startswith("d") and found["ids_replaced"] == 2 * (not ids)
     shown = run.output + everything(folder, "in", "v", *["clean"] * bool(ids)) + json.dumps(found)
     assert not any(name in shown for name in NOBODY)
