@@ -113,7 +113,7 @@ def _is_texts(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Profile:
-    """What to do with each label.
+    """What to do with each label. name, description (str): For people.
 
     actions (Mapping[str, str]): Label -> one of `ACTIONS`; a label that is missing gets "tag".
     scope, header, strategy, pool, length (str): One of `SCOPES`, `HEADERS` and so on; ages and dates always move together.

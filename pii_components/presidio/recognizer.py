@@ -75,6 +75,7 @@ class StudentPiiRecognizer(LocalRecognizer):
         **unknown: Any,
     ) -> None:
         """
+        supported_language, name, version: As of Presidio's recognizers. unknown: Refused.
         supported_entities: What may be returned; None for all that the pipeline finds. supported_entity: One of them.
         context: Words near a span that raise its score by Presidio's rule; none are needed, the pipeline reads the context itself.
         pipeline: An installed package, a folder, or a pipeline that is loaded. It is loaded at the first text that comes without a

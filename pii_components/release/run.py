@@ -440,8 +440,10 @@ class Run:
     def _process(self, batch: list[Record | Skip]) -> None:
         records = [item for item in batch if isinstance(item, Record)]
         self._reading = True
-        found = self.engine.results(records)
-        self._reading = False
+        try:
+            found = self.engine.results(records)
+        finally:
+            self._reading = False
         results = iter(self._into_vault(records, found))
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)

@@ -110,7 +110,8 @@ def meta_of(metrics: Path | None = None) -> dict[str, Any]:
         found, documents = _numbers(view), performance["data"]["documents"]
         each = {label: numbers for label, of in view["per_label"].items() if (numbers := _numbers(of))}
         performance = {f"ents_{kind}": value for kind, value in found.items()} | {"ents_per_type": each}
-        notes = f"Precision {found['p']:.3f}, recall {found['r']:.3f}, F5 {found['f5']:.3f} on {documents} essays, held out; limits: MODEL_CARD.md"
+        notes = f"Precision {found['p']:.3f}, recall {found['r']:.3f}, F5 {found['f5']:.3f} on {documents} essays, held out from training but "
+        notes += "read by the makers of the rules; unread text gives less: MODEL_CARD.md"
     return {**META, "version": __version__, "notes": notes, "performance": performance}
 
 
