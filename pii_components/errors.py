@@ -4,7 +4,8 @@
     >>> str(PiiError(Errors.E101, label="EMAIL", value=2))
     "[E101] Threshold for 'EMAIL' is 2; use a number from 0 to 1."
 
-Ranges: 0 core, 1 pii_ner, 2 pii_ruler, 3 pii_context, 4 surrogates, 5 command line and files, 6 corpus, 7 measuring, 8 Presidio.
+Ranges: 0 core, 1 pii_ner, 2 pii_ruler, 3 pii_context, 4 surrogates, 5 command line and files, 6 corpus, 7 measuring, 8 Presidio, 9 language
+models.
 """
 
 
@@ -151,6 +152,7 @@ class Errors(metaclass=_Codes):
     E551 = "Record {number} is a file of a kind that is not read in a folder; save it as {allowed}."
     E552 = "None of the {n} records could be used (the first: {code}); nothing was written."
     E553 = "Record {number}, on line {line}, stands beside a broken one and is unlike those before: it may be a part of a text. Check the quotes."
+    E557 = "Record {number} was set aside: a component could not do its work on it ({code}); run again with it alone."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."
@@ -313,6 +315,35 @@ class Errors(metaclass=_Codes):
     E857 = "The body did not arrive within {seconds} seconds."
     E858 = "The Host header names no host of this server, which listens for this machine only; use one of: {allowed}."
     E859 = "'{host}' port {port} cannot be listened on ({reason}); choose another with --host and --port."
+    # 9 language models
+    E900 = "'{file}' is no TOML file of the form that is needed ({reason}); compare with those in pii_components/resources/llm."
+    E901 = "Label '{label}' has no signs of its own; use some of: {known}; or give more = {{LABEL = {{signs = [before, behind], what = ...}}}}."
+    E902 = "Example {number} does not hold the same words in its text and its answer, marks aside."
+    E903 = "A context of {length} tokens is too short for the instructions and {needed} characters of text; use a model with a longer one."
+    E904 = "There is no mode '{value}' of {name}; use one of: {allowed}."
+    E905 = "{name} is {value}; use {allowed}."
+    E910 = "'{endpoint}' is no address of a server; give one such as https://api.openai.com/v1."
+    E911 = "Text would leave this machine for {host}, which nobody has allowed; give --allow-remote, or allow_remote = true in Python."
+    E912 = "The environment variable {name} holds no key for {host}; set it."
+    E913 = "{host} refuses the key, the model or the address (HTTP {status}); check them before more is sent."
+    E914 = "{host} gave no usable answer after {tries} tries ({reason})."
+    E915 = "The model declined to answer, or what it said was filtered."
+    E916 = "{package} is needed for {what}; install it with: {how}"
+    E917 = "There is no model file '{file}'; give the path of a GGUF file."
+    E918 = "The component '{name}' uses a model of a kind that does not say where texts go; give --allow-remote if they may leave this machine."
+    E919 = "An answer was not computed: this is a dry run."
+    E920 = "There is no price for model '{model}' in {file}; known are: {known}. Give its own with --prices."
+    E930 = "The model rewrote a passage; marks in it are not trusted."
+    E931 = "The model's copy breaks off; it has not read the rest."
+    E932 = "A mark of the model has no place in the text."
+    E933 = "An answer was neither T nor F."
+    E934 = "The text steers the model: it calls an invented student's name not personal."
+    E940 = "Line {number} is no example for fine-tuning: {problem}."
+    E941 = "{n} examples are too few; {least} or more are needed."
+    E942 = "Reasoning has to be written by a model; name a config with one: --llm."
+    E943 = "{path} names no component with the factory 'llm'; see docs/llm.md."
+    E944 = "The config lists '{name}', which pipeline '{model}' does not have; it has: {pipes}."
+    E945 = "{part} of {corpus} holds nothing to write."
 
 
 class Warnings(metaclass=_Codes):

@@ -75,8 +75,8 @@ def _get_offsets(doc: Doc) -> OffsetMap | None:
     return OffsetMap.from_dict(data) if data is not None else None
 
 
-def _set_offsets(doc: Doc, offsets: OffsetMap) -> None:
-    doc.user_data["pii_offsets"] = offsets.to_dict()
+def _set_offsets(doc: Doc, offsets: OffsetMap | None) -> None:
+    doc.user_data["pii_offsets"] = offsets.to_dict() if offsets is not None else None  # spacy-llm copies extensions, set or not
 
 
 def _get_surrogate_spans(doc: Doc) -> list[dict[str, Any]] | None:
@@ -84,7 +84,7 @@ def _get_surrogate_spans(doc: Doc) -> list[dict[str, Any]] | None:
     return [dict(record) for record in data] if data is not None else None
 
 
-def _set_surrogate_spans(doc: Doc, records: list[dict[str, Any]]) -> None:
+def _set_surrogate_spans(doc: Doc, records: list[dict[str, Any]] | None) -> None:
     doc.user_data["surrogate_spans"] = records
 
 
@@ -228,6 +228,11 @@ def write_ents(doc: Doc, own: Sequence[Span], ents_filter: EntsFilter, key: str 
         doc.spans[key].attrs[ENTS] = [[span.start, span.end, span.label_] for span in written if span not in others]
 
 
+def fail(doc: Doc, code: str) -> None:
+    """Say that a component could not do its work on a document: `doc._.pii_failed` is the first such code. Who writes files leaves it out."""
+    doc._.pii_failed = doc._.pii_failed or code
+
+
 def free_of(candidates: Sequence[Candidate], start: int, end: int) -> bool:
     """RETURNS (bool): Whether no candidate overlaps tokens start to end (exclusive)."""
     return all(c.end <= start or c.start >= end for c in candidates)
@@ -240,6 +245,8 @@ def _install_extensions() -> None:
     if not Doc.has_extension("surrogate_spans"):
         Doc.set_extension("deidentified", default=None)
         Doc.set_extension("pii_scope", default=None)
+        Doc.set_extension("pii_failed", default=None)
+        Doc.set_extension("llm_notes", default=None)
         Doc.set_extension("pii_offsets", getter=_get_offsets, setter=_set_offsets)
         Doc.set_extension("surrogate_spans", getter=_get_surrogate_spans, setter=_set_surrogate_spans)
 

@@ -21,6 +21,7 @@ from .deidentify import EPILOG, PROFILE_HELP, deidentify
 from .detect import detect, spans_table
 from .evaluate import EPILOG as COMPARE_EPILOG
 from .evaluate import compare, evaluate_app
+from .llm import llm_app
 from .reidentify import EPILOG as REIDENTIFY_EPILOG
 from .reidentify import reidentify, vault_app
 from .serve import EPILOG as SERVE_EPILOG
@@ -42,6 +43,7 @@ app.add_typer(vault_app, name="vault")
 app.command("reidentify", epilog=REIDENTIFY_EPILOG)(reidentify)
 app.add_typer(evaluate_app, name="evaluate")
 app.command("compare", epilog=COMPARE_EPILOG)(compare)
+app.add_typer(llm_app, name="llm")
 app.add_typer(presidio_app, name="presidio")
 app.command("serve", epilog=SERVE_EPILOG)(serve)
 app.command("deidentify", epilog=EPILOG)(deidentify)

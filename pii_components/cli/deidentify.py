@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
@@ -22,6 +23,7 @@ from ..files.labelled import FORMS
 from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
+from ..llm import CODES
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
@@ -75,6 +77,9 @@ def deidentify(
             "off."
         ),
     ] = "report",
+    llm: str = Option("", metavar="CONFIG", help="Language models too: a config with components of spacy-llm (docs/llm.md)."),
+    allow_remote: bool = Option(False, "--allow-remote", help="Texts may leave this machine for the servers that --llm names."),
+    prices: str = Option("", help="Prices of the models of --llm, a TOML file [the one that ships]."),
 ) -> None:
     """Replace personal information in INPUT; write OUTPUT and report.json.
 
@@ -96,6 +101,9 @@ def deidentify(
         if labels_out and to_stdout:
             raise PiiError(Errors.E473, option="--labels-out", needed="--out")
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
+        _check_needed(allow_remote, "--allow-remote", llm, "--llm")
+        _check_needed(prices, "--prices", llm, "--llm")
+        table, extend = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
         path, vault_path, labels_path = Path(source), *(Path(name) if name else None for name in (vault, labels_out))
@@ -115,7 +123,7 @@ def deidentify(
             return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
 
         def engine() -> Engine:
-            return load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug)
+            return load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=extend)
 
         if to_stdout:
             _to_stdout(open_source(path, encoding=encoding, data=reading["data"]), secret(), engine, vault_path)
@@ -154,6 +162,7 @@ def deidentify(
             "--labels-out": f"{labels.form} {labels.out}" if labels else "",
             "--sweep": sweep,
             "--ids": naming.how,
+            "--llm": sha256(Path(llm).read_bytes()).hexdigest()[:16] if llm else "",
             "list of kept columns": " ".join(sorted(keep or ())),
         }
         state, counts = RunState(settings, key.fingerprint, replace=overwrite), Report()
@@ -171,16 +180,23 @@ def deidentify(
         if counts.refused:
             common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
             raise typer.Exit(common.REFUSED)
-        head = {
+        head: dict[str, Any] = {
             "program": "pii-edu",
             "version": __version__,
             "model": loaded.name,
             "profile": settings["profile"].split(" ")[0],
         }
         head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
+        if table is not None:
+            from ..llm.pipeline import report as llm_report
+
+            notes = {code: n for code, n in sorted(counts.notes.items()) if code in CODES}
+            head["llm"] = llm_report(loaded.nlp, table, words=counts.words) | {"documents_with_notes": notes}
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
+            if table is not None:
+                _tell_sent(head["llm"])
     raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
 
 
@@ -360,6 +376,25 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
             place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
             common.say(f"to review: in {n} records a value that was replaced stands in {place} too")
     common.say(f"wrote '{run.writer.out}' and '{report_path}'")
+
+
+def _language_models(path: str, prices: str, *, allow_remote: bool) -> tuple[Any, Callable[[Any], object]]:
+    """RETURNS (tuple): Prices, and what adds the components of --llm to a pipeline."""
+    from ..llm.cost import Prices
+    from ..llm.pipeline import add_components, read_config
+
+    read_config(path)  # before a pipeline is loaded
+    return Prices.load(prices or None), partial(add_components, path=path, allow_remote=allow_remote)
+
+
+def _tell_sent(report: dict[str, Any]) -> None:
+    for row in report["models"]:
+        where = f"sent to {row['host']}" if row["left_this_machine"] else "on this machine"
+        common.say(f"{row['model']}: {row['calls']} calls, {row['tokens_in']} tokens in, {row['tokens_out']} out, {where}")
+    if report["usd"] is not None:
+        common.say(f"cost of the models: {report['usd']:.4f} US dollars at the prices of {report['prices']}")
+    if notes := report["documents_with_notes"]:
+        common.say("to review: answers that did not count: " + ", ".join(f"{code} in {n} documents" for code, n in sorted(notes.items())))
 
 
 @contextmanager

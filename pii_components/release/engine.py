@@ -204,6 +204,12 @@ class Engine:
             add_swept(doc, self.surnames, self.profile)
         return list(self._component.pipe(docs))
 
+    @staticmethod
+    def _done(record: Record, doc: "Doc") -> "Doc | Skip":
+        """The document, unless a component says that it could not do its work (`spans.fail`)."""
+        code = doc._.pii_failed
+        return Skip.of(Errors.E557, number=record.number, code=code) if code else doc
+
     def _docs(
         self, records: Sequence[Record], pipe: "Callable[[Sequence[str]], list[Doc]]"
     ) -> "Iterator[tuple[Record, Doc | Skip]]":
@@ -211,14 +217,14 @@ class Engine:
         try:
             docs = pipe([record.text for record in records])
             if len(docs) == len(records):
-                yield from zip(records, docs, strict=True)
+                yield from zip(records, (self._done(*pair) for pair in zip(records, docs, strict=True)), strict=True)
                 return
         except Exception:
             if self.debug:
                 raise
         for record in records:
             try:
-                doc: Doc | Skip = pipe([record.text])[0]
+                doc: Doc | Skip = self._done(record, pipe([record.text])[0])
             except Exception as err:
                 doc = Skip.of(Errors.E526, number=record.number, type=getattr(err, "code", type(err).__name__))
             yield record, doc
@@ -261,7 +267,7 @@ class Engine:
             spans=spans,
             words=words,
             surrogates=tuple((row["start_char"], row["end_char"], row["label"]) for row in made),
-            notes=tuple(row["note"] for row in made if row["note"]),
+            notes=(*(row["note"] for row in made if row["note"]), *sorted({note[0] for note in doc._.llm_notes or ()})),
             fields=self._fields(record, text, gold, offsets) if text != record.text else {},
             fields_with_found=tuple(
                 name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
@@ -303,13 +309,21 @@ def surrogate_pipes(nlp: "Language") -> list[str]:
 
 
 def load_engine(
-    model: str, *, replace: bool = True, profile: str = "", key: bytes | None = None, scope: str = "", debug: bool = False
+    model: str,
+    *,
+    replace: bool = True,
+    profile: str = "",
+    key: bytes | None = None,
+    scope: str = "",
+    debug: bool = False,
+    extend: "Callable[[Language], object] | None" = None,
 ) -> Engine:
     """Load a pipeline and set it up.
 
     model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
     left out. profile (str): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
-    "document" or "corpus". debug (bool): Whether errors inside the pipeline are raised.
+    "document" or "corpus". debug (bool): Whether errors inside the pipeline are raised. extend (Callable | None): Adds components, after
+    the first document has been through the others.
     RAISES (PiiError): E516 to E518; what the profile raises.
     """
     import spacy
@@ -345,4 +359,6 @@ def load_engine(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         list(engine._docs([Record(0, "", _WARM_UP)], engine._pipe))
+    if extend is not None:
+        extend(nlp)
     return engine

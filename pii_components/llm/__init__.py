@@ -1,0 +1,76 @@
+"""Language models through spacy-llm: marker prompting, verifier, models, what they cost, files to fine-tune with.
+
+Prompts hold an essay, so nothing here logs, caches or stores one: spacy-llm's debug lines, which print documents, are dropped.
+"""
+
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class Prompt(str):
+    """What a model is asked. As a string it is all parts one after the other, for models that take only that.
+
+    messages (tuple[dict[str, str], ...]): The parts with their roles, for chat models. expected (int): Characters that an answer has.
+    """
+
+    messages: tuple[dict[str, str], ...]
+    expected: int
+
+    @classmethod
+    def of(cls, system: str, user: str, *, expected: int) -> "Prompt":
+        """From an instruction and a request."""
+        made = cls(f"{system}\n\n{user}")
+        made.messages = ({"role": "system", "content": system}, {"role": "user", "content": user})
+        made.expected = expected
+        return made
+
+
+class Reply(str):
+    """An answer. code (str): Of the error, if there is none, and then the text is empty. votes: Those of every model of a panel."""
+
+    code: str = ""
+    votes: tuple["Reply", ...] = ()
+
+    @classmethod
+    def none(cls, code: str) -> "Reply":
+        """No answer, and why."""
+        made = cls("")
+        made.code = code
+        return made
+
+    @classmethod
+    def panel(cls, votes: Sequence["Reply"]) -> "Reply":
+        """The answers of several models or calls; as a string, the first of them."""
+        made = cls(votes[0])
+        made.code, made.votes = votes[0].code, tuple(votes)
+        return made
+
+
+# Of notes: what was not trusted, not read, or not answered.
+CODES = ("E914", "E915", "E919", "E930", "E931", "E932", "E933", "E934")
+
+
+class Note(NamedTuple):
+    """What a task could not do or would not trust in a document: a code, and characters start to end (exclusive) of the text."""
+
+    code: str
+    start: int
+    end: int
+
+
+class _NoTexts(logging.Filter):
+    """spacy-llm writes documents, prompts and answers at DEBUG."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return record.levelno > logging.DEBUG
+
+
+def keep_texts_out_of_logs() -> None:
+    """From here on spacy-llm logs no document, however logging is set up."""
+    logger = logging.getLogger("spacy_llm")
+    if not any(isinstance(known, _NoTexts) for known in logger.filters):
+        logger.addFilter(_NoTexts())
+
+
+keep_texts_out_of_logs()

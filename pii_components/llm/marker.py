@@ -1,0 +1,215 @@
+"""The task `pii_edu.MarkerNER.v1`: a model copies the text and marks what is personal (JEDM paper, systems 4 and 5).
+
+    [components.llm.task]
+    @llm_tasks = "pii_edu.MarkerNER.v1"
+    labels = ["NAME_STUDENT", "EMAIL"]
+
+Answers are aligned with the text (`align`). An essay too long for one answer goes in shards that end at sentences and overlap. What comes back
+rewritten or cut off is noted in `doc._.llm_notes`; where no answer comes, the document fails (`doc._.pii_failed`), and it alone.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any, Iterable, NamedTuple, Tuple  # noqa: UP035 - spacy-llm compares these very types
+
+from spacy.tokens import Doc
+
+from ..errors import Errors, PiiError, reason_of
+from ..labels import LABELS, ROLES, is_name, role_of
+from ..spans import Candidate, fail, merge_found, read_spans, resolve_overlaps, write_spans
+from . import Note, Prompt, Reply
+from .align import align, free_marks, mark
+
+SOURCE = "llm"
+MARKS_LABELS = ("NAME_STUDENT", "URL_PERSONAL", "EMAIL", "PHONE_NUM")  # the four of the paper
+SCORE = 0.9  # of what a model marked: it gives no probability
+CHARACTERS_A_TOKEN = 3  # a cautious guess for any tokenizer
+SHARD = 6000  # characters, where no context length is known
+OVERLAP = 300
+COPIED = 0.8  # share of the words that a copy must have
+_END = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+class Shard(NamedTuple):
+    """Characters start to end (exclusive) of a document, and the marks that its prompt uses."""
+
+    doc: Doc
+    start: int
+    end: int
+    marks: Mapping[str, tuple[str, str]]
+
+    @property
+    def text(self) -> str:
+        """What the model reads."""
+        return self.doc.text[self.start : self.end]
+
+
+def read_toml(name: str, path: str | Path | None = None) -> dict[str, Any]:
+    """A file of the room's resources, or the user's. RAISES (PiiError): E900, if it cannot be read."""
+    place = Path(path) if path else resources.files("pii_components") / "resources" / "llm" / name
+    try:
+        return tomllib.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as err:
+        raise PiiError(Errors.E900, file=place.name, reason=reason_of(err)) from err
+
+
+def fence_of(text: str) -> str:
+    """A name for the tags around a text which that text cannot know."""
+    return "text-" + hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+
+
+def shards_of(text: str, most: int, overlap: int = OVERLAP) -> list[tuple[int, int]]:
+    """Stretches of at most `most` characters that end where a sentence or line does, if one does in their second half.
+
+    RETURNS (list[tuple[int, int]]): Together they cover the text; each begins at a sentence at most `overlap` characters before the end of
+    the one before.
+    """
+    ends = [m.end() for m in _END.finditer(text)]
+    found, start = [], 0
+    while len(text) - start > most:
+        end = max((e for e in ends if start + most // 2 < e <= start + most), default=start + most)
+        found.append((start, end))
+        start = min((e for e in ends if end - overlap <= e < end), default=max(end - overlap, start + 1))
+    return [*found, (start, len(text))]
+
+
+class MarkerTask:
+    """The task. labels (Sequence[str]): Of those in resources/llm/marker.toml, or of `more`. more (dict): Label -> {"signs": [before,
+    behind], "what": ...}. examples (str | None): TOML file of few-shot examples; "" for none. max_shard (int | None): Characters in a prompt at
+    most.
+
+    RAISES (PiiError): E900, a file; E901, a label without signs; E902, an example whose answer is not its text.
+    """
+
+    def __init__(
+        self, labels: Sequence[str], more: Mapping[str, Any] | None, examples: str | None, max_shard: int | None, overlap: int
+    ) -> None:
+        self._data = read_toml("marker.toml")
+        known = self._data["labels"] | dict(more or {})
+        self._what: dict[str, str] = {}
+        self.marks: dict[str, tuple[str, str]] = {}
+        for label in labels:
+            signs = known.get(label, {}).get("signs", ())
+            if len(signs) != 2 or not all(signs) or {*signs} & {sign for pair in self.marks.values() for sign in pair}:
+                raise PiiError(Errors.E901, label=label, known=", ".join(known))
+            self.marks[label], self._what[label] = (signs[0], signs[1]), known[label].get("what", label)
+        self._every = {label: tuple(entry["signs"]) for label, entry in known.items() if entry.get("signs")}
+        if not (isinstance(max_shard, int | None) and (max_shard is None or max_shard > 2 * overlap >= 0)):
+            raise PiiError(Errors.E905, name="max_shard", value=max_shard, allowed="more than twice overlap")
+        self._max_shard, self._overlap = max_shard, overlap
+        self._examples = self._read_examples(examples) if examples != "" else []
+
+    def _read_examples(self, path: str | None) -> list[tuple[str, list[tuple[int, int, str]]]]:
+        found = []
+        for number, entry in enumerate(read_toml("examples.toml", path).get("examples", ()), 1):
+            text, answer = entry.get("text", ""), entry.get("answer", "")
+            aligned = align(text, answer, self._every)
+            if aligned.same < 1 or aligned.lost or not text:
+                raise PiiError(Errors.E902, number=number)
+            found.append((text, aligned.spans))
+        return found
+
+    @property
+    def labels(self) -> Tuple[str, ...]:  # noqa: UP006
+        return tuple(self.marks)
+
+    def add_label(self, label: str, label_definition: str | None = None) -> int:
+        """A label of resources/llm/marker.toml. RETURNS (int): 1 if it is new. RAISES (PiiError): E901."""
+        if label in self.marks:
+            return 0
+        if label not in self._every:
+            raise PiiError(Errors.E901, label=label, known=", ".join(self._every))
+        self.marks[label] = (self._every[label][0], self._every[label][1])
+        self._what[label] = label_definition or self._data["labels"].get(label, {}).get("what", label)
+        return 1
+
+    def clear(self) -> None:
+        """Forget all labels."""
+        self.marks.clear()
+
+    def prompt(self, text: str, marks: Mapping[str, tuple[str, str]]) -> Prompt:
+        """What a model is asked for one shard."""
+        data = self._data
+        kinds = "\n".join(
+            "- " + data["kind"].format(open=pair[0], close=pair[1], what=self._what[label]) for label, pair in marks.items()
+        )
+        shown = [data["example"].format(text=t, answer=mark(t, spans, marks)) for t, spans in self._examples]
+        request = data["request"].format(fence=fence_of(text), kinds=kinds, examples="".join(shown), text=text)
+        return Prompt.of(data["system"], request, expected=len(text) + len(text) // 20)
+
+    def generate_prompts(
+        self, docs: Iterable[Doc], context_length: int | None = None
+    ) -> Iterable[Tuple[Iterable[Any], Iterable[Doc]]]:  # noqa: UP006
+        """As spacy-llm asks; for each document its prompts and its shards. context_length (int | None): Tokens for prompt and answer together."""
+        most = self._max_shard or SHARD
+        if context_length:
+            room = (context_length * CHARACTERS_A_TOKEN - len(self.prompt("", self.marks))) // 2
+            most = min(most, room)
+            if room <= 2 * self._overlap:
+                raise PiiError(Errors.E903, length=context_length, needed=2 * self._overlap)
+        for doc in docs:
+            if not doc.text.strip():
+                yield [], [Shard(doc, 0, len(doc.text), self.marks)]  # type: ignore[list-item]
+                continue
+            shards = []
+            for start, end in shards_of(doc.text, most, self._overlap):
+                shards.append(Shard(doc, start, end, free_marks(doc.text[start:end], self.marks)))
+            yield [self.prompt(shard.text, shard.marks) for shard in shards], shards  # type: ignore[misc]
+
+    def parse_responses(self, shards: Iterable[Iterable[Doc]], responses: Iterable[Iterable[Any]]) -> Iterable[Doc]:
+        """As spacy-llm asks; writes to `doc.spans["pii"]`, merged with what stands there. RETURNS (list[Doc]): In order."""
+        return [self._parse(list(some), list(replies)) for some, replies in zip(shards, responses, strict=True)]  # type: ignore[arg-type]
+
+    def _parse(self, shards: list[Shard], replies: list[str]) -> Doc:
+        doc = shards[0].doc
+        notes: list[Note] = []
+        found: dict[tuple[int, int, str], None] = {}
+        for shard, reply in zip(shards, replies, strict=False):  # an empty document has no replies
+            if isinstance(reply, Reply) and reply.code:
+                notes.append(Note(reply.code, shard.start, shard.end))
+                fail(doc, reply.code)
+                continue
+            result = align(shard.text, reply, shard.marks)
+            notes += [Note("E930", shard.start + a, shard.start + b) for a, b in result.rewritten]
+            if result.same < COPIED:
+                notes.append(Note("E930", shard.start, shard.end))
+            if result.read < len(shard.text):
+                notes.append(Note("E931", shard.start + result.read, shard.end))
+            notes += [Note("E932", shard.start, shard.end)] * result.lost
+            found |= dict.fromkeys((shard.start + a, shard.start + b, label) for a, b, label in result.spans)
+        add_notes(doc, notes)
+        candidates = []
+        for start, end, label in found:
+            span = doc.char_span(start, end, label=label, alignment_mode="expand")
+            if span is not None:
+                candidates.append(
+                    Candidate(span.start, span.end, label, SCORE, SOURCE, "marked by the language model", _roles(label))
+                )
+        write_spans(doc, merge_found(doc, read_spans(doc), resolve_overlaps(candidates)))
+        return doc
+
+
+def _roles(label: str) -> tuple[float, ...]:
+    """For pii_context: the role that the label says, not quite surely."""
+    rest = (1 - SCORE) / (len(ROLES) - 1)
+    return tuple(SCORE if role == role_of(label) else rest for role in ROLES) if is_name(label) and label in LABELS else ()
+
+
+def add_notes(doc: Doc, notes: Iterable[Note]) -> None:
+    """Add to `doc._.llm_notes`, a list of [code, start, end]."""
+    doc._.llm_notes = [*(doc._.llm_notes or ()), *(list(note) for note in notes)]
+
+
+def make_marker_task(
+    labels: list[str] = list(MARKS_LABELS),  # noqa: B006
+    more: dict[str, Any] | None = None,
+    examples: str | None = None,
+    max_shard: int | None = None,
+    overlap: int = OVERLAP,
+) -> MarkerTask:
+    """Registered as `pii_edu.MarkerNER.v1` of `llm_tasks`; see `MarkerTask`."""
+    return MarkerTask(labels, more, examples, max_shard, overlap)

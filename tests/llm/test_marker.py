@@ -1,0 +1,127 @@
+"""The marker task: prompts, shards, what comes back."""
+
+import pytest
+import spacy
+
+pytest.importorskip("spacy_llm")
+
+from pii_components.errors import PiiError
+from pii_components.labels import NAME_CITED
+from pii_components.llm import Reply
+from pii_components.llm.marker import make_marker_task, shards_of
+from pii_components.spans import Candidate, write_spans
+
+TEXT = "Essay by Lena Ruiz. According to Freire (1970) education frees people. I wrote this with Omar Diallo in spring."
+
+
+def run(task, text, answer, length=None):
+    nlp = spacy.blank("en")
+    ((prompts, shards),) = task.generate_prompts([nlp(text)], length)
+    (doc,) = task.parse_responses([shards], [[answer(shard.text) for shard in shards]])
+    return doc, prompts
+
+
+def names(doc):
+    return [span.text for span in doc.spans["pii"]]
+
+
+def test_the_prompt_holds_the_papers_signs_and_the_text_in_a_fence_it_cannot_know():
+    _, (prompt,) = run(make_marker_task(), TEXT, str)
+    for sign in ("@@@", "###", "&&&", "$$$", "QQQ", "^^^", "%%%", "~~~"):
+        assert sign in prompt
+    fence = prompt.rsplit("</", 1)[1].split(">")[0]
+    assert f"<{fence}>\n{TEXT}\n</{fence}>" in prompt and fence not in TEXT
+    assert [message["role"] for message in prompt.messages] == ["system", "user"]
+    assert prompt.messages[1]["content"].count("Example.") == 3
+
+
+def test_other_labels_and_examples_come_from_the_config(tmp_path):
+    task = make_marker_task(
+        labels=["NAME_STUDENT", "HOBBY"], more={"HOBBY": {"signs": ["<<", ">>"], "what": "a hobby"}}, examples=""
+    )
+    doc, (prompt,) = run(task, "Ana plays chess.", lambda text: text.replace("Ana", "@@@Ana###").replace("chess", "<<chess>>"))
+    assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("Ana", "NAME_STUDENT"), ("chess", "HOBBY")]
+    assert "a hobby" in prompt and "Example." not in prompt
+    file = tmp_path / "mine.toml"
+    file.write_text('[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sings."\n')
+    assert "@@@Bo### sings." in run(make_marker_task(examples=str(file)), "Hi.", str)[1][0]
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"labels": ["SHOE_SIZE"]}, "E901"),
+        ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E901"),
+        ({"examples": "no/such.toml"}, "E900"),
+        ({"max_shard": 100}, "E905"),
+    ],
+)
+def test_settings_that_cannot_be_met_are_refused(settings, code):
+    with pytest.raises(PiiError) as err:
+        make_marker_task(**settings)
+    assert err.value.code == code
+
+
+def test_an_example_that_is_not_its_text_is_refused(tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n')
+    with pytest.raises(PiiError) as err:
+        make_marker_task(examples=str(file))
+    assert err.value.code == "E902"
+
+
+def test_long_texts_go_in_shards_that_end_at_sentences_and_overlap():
+    text = "My name is Ana Lopez. I like it. " * 400
+    doc, prompts = run(make_marker_task(), text, lambda shard: shard.replace("Ana Lopez", "@@@Ana Lopez###"), 4096)
+    assert len(prompts) > 2 and len(names(doc)) == 400
+    bounds = shards_of(text, 5000)
+    assert all(text[:end].rstrip().endswith(".") for _, end in bounds)
+    assert all(a < b for (_, b), (a, _) in zip(bounds, bounds[1:], strict=False))
+    assert bounds[0][0] == 0 and bounds[-1][1] == len(text) and all(b - a <= 5000 for a, b in bounds)
+    assert shards_of("x" * 25_000, 5000)[-1][1] == 25_000
+    with pytest.raises(PiiError) as err:
+        run(make_marker_task(), text, str, 600)
+    assert err.value.code == "E903"
+
+
+def test_what_came_back_changed_is_noted():
+    doc, _ = run(make_marker_task(), TEXT * 5, lambda text: text[: len(text) // 3])
+    assert {note[0] for note in doc._.llm_notes} == {"E930", "E931"}
+    doc, _ = run(make_marker_task(), TEXT, lambda text: text.replace("Lena", "@@@Lena"))
+    assert [note[0] for note in doc._.llm_notes] == ["E932"]
+
+
+def test_a_document_without_an_answer_fails_and_keeps_what_others_found():
+    nlp = spacy.blank("en")
+    task = make_marker_task()
+    docs = [nlp(TEXT), nlp(TEXT), nlp("  ")]
+    write_spans(docs[0], [Candidate(2, 4, "NAME_STUDENT")])
+    parts = list(task.generate_prompts(docs))
+    assert parts[2][0] == []
+    done = task.parse_responses(
+        [p[1] for p in parts], [[Reply.none("E914")], [TEXT.replace("Lena Ruiz", "@@@Lena Ruiz###")], []]
+    )
+    assert [doc._.pii_failed for doc in done] == ["E914", None, None]
+    assert [names(doc) for doc in done] == [["Lena Ruiz"], ["Lena Ruiz"], []]
+
+
+def test_what_stands_in_the_group_is_merged():
+    nlp = spacy.blank("en")
+    task, doc = make_marker_task(), nlp(TEXT)
+    write_spans(doc, [Candidate(7, 8, NAME_CITED, 0.7, "model")])
+    ((_, shards),) = task.generate_prompts([doc])
+    (doc,) = task.parse_responses([shards], [[TEXT.replace("Omar Diallo", "@@@Omar Diallo###")]])
+    assert [(s.text, s.label_, s._.pii_source) for s in doc.spans["pii"]] == [
+        ("Freire", NAME_CITED, "model"),
+        ("Omar Diallo", "NAME_STUDENT", "llm"),
+    ]
+
+
+def test_labels_as_spacy_llm_asks_for_them():
+    task = make_marker_task(labels=["EMAIL"])
+    assert task.add_label("NAME_STUDENT") == 1 and task.add_label("EMAIL") == 0
+    assert task.labels == ("EMAIL", "NAME_STUDENT")
+    with pytest.raises(PiiError):
+        task.add_label("SHOE_SIZE")
+    task.clear()
+    assert task.labels == ()

