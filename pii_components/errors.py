@@ -376,6 +376,10 @@ class PiiError(ValueError):
         super().__init__(template.format(**values))
 
 
+class PiiStop(PiiError):
+    """An error that every further document would meet too: a run ends, and can be taken up."""
+
+
 class PiiWarning(UserWarning):
     """The category of every warning that this package gives."""
 

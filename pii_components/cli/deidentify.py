@@ -394,7 +394,10 @@ def _tell_sent(report: dict[str, Any]) -> None:
     if report["usd"] is not None:
         common.say(f"cost of the models: {report['usd']:.4f} US dollars at the prices of {report['prices']}")
     if notes := report["documents_with_notes"]:
-        common.say("to review: answers that did not count: " + ", ".join(f"{code} in {n} documents" for code, n in sorted(notes.items())))
+        common.say(
+            "to review: answers that did not count: "
+            + ", ".join(f"{code} in {n} documents" for code, n in sorted(notes.items()))
+        )
 
 
 @contextmanager

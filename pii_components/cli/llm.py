@@ -17,7 +17,7 @@ from ..files.writers import replace_file
 from ..labels import LABELS
 from ..llm.cost import Prices
 from ..profiles import Profile
-from ..release.engine import load_engine
+from ..release.engine import load_engine, surrogate_pipes
 from . import common
 
 EPILOG = "Exit codes: 0 all done; 1 done, but records were skipped; 2 refused, nothing was written or sent; 130 interrupted."
@@ -50,7 +50,7 @@ def estimate(
         from ..llm.pipeline import add_components, report
 
         table = Prices.load(prices or None)
-        engine = load_engine(model, replace=False, debug=debug, extend=lambda nlp: add_components(nlp, llm, dry=True))
+        engine = load_engine(model, debug=debug, extend=lambda nlp: add_components(nlp, llm, dry=True))
         opened = open_source(Path(source), **common.texts(text_fields), encoding=encoding)
         skips, words, documents = common.Skips(common.say), 0, 0
         batch: list[str] = []
@@ -75,7 +75,7 @@ def estimate(
 
 
 def _read(nlp: Any, texts: list[str]) -> None:
-    for _ in nlp.pipe([text for text in texts if len(text) <= nlp.max_length]):
+    for _ in nlp.pipe([text for text in texts if len(text) <= nlp.max_length], disable=surrogate_pipes(nlp)):
         pass
     texts.clear()
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Iterable  # noqa: UP035 - spacy-llm compares these very types
 from urllib.parse import urlsplit
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, PiiStop
 from . import Prompt, Reply
 from .cost import Usage, estimate
 
@@ -209,7 +209,7 @@ class HttpModel(ChatModel):
         except (httpx.TransportError, httpx.DecodingError) as err:
             raise _TryAgain(type(err).__name__) from None
         if answer.status_code in _FATAL:
-            raise PiiError(Errors.E913, host=self.host, status=answer.status_code)
+            raise PiiStop(Errors.E913, host=self.host, status=answer.status_code)
         if answer.status_code in _AGAIN:
             raise _TryAgain(f"HTTP {answer.status_code}", after=_seconds(answer.headers.get("retry-after")))
         try:
@@ -281,7 +281,7 @@ def make_openai_compatible(
     backoff: float = 1.0,
     concurrency: int = 4,
     per_minute: int | None = None,
-    context_length: int | None = None,
+    context_length: int = 16_384,
 ) -> HttpModel:
     """Registered as `pii_edu.OpenAICompatible.v1` of `llm_models`.
 
@@ -289,7 +289,7 @@ def make_openai_compatible(
     key; "" for none. config (dict | None): More for the request's body; temperature 0 and top_p 1 unless given (JEDM paper, section 3.2).
     allow_remote (bool): Whether text may leave this machine. tries (int): Of one call, with waits that grow from `backoff` seconds or are those
     that the server asks for. timeout (float): Seconds for one try. concurrency (int): Calls at a time. per_minute (int | None): Calls in a
-    minute at most.
+    minute at most. context_length (int): Tokens for prompt and answer together.
     """
     url = endpoint.rstrip("/") + "/chat/completions"
     secret = _key(key_env, urlsplit(url).hostname or "")
@@ -314,7 +314,7 @@ def make_azure(
     backoff: float = 1.0,
     concurrency: int = 4,
     per_minute: int | None = None,
-    context_length: int | None = None,
+    context_length: int = 16_384,
 ) -> HttpModel:
     """Registered as `pii_edu.AzureOpenAI.v1` of `llm_models`. deployment (str): Its name. endpoint (str):
     https://RESOURCE.openai.azure.com. model (str):

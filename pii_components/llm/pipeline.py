@@ -8,6 +8,7 @@ pipeline`, which may list components of the pipeline at hand too. Not listed, a 
 `pii_ner`.
 """
 
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,7 +89,9 @@ def add_components(
         settings = {key: value for key, value in part.items() if key != "factory"}
         model = _allowed(settings.get("model", {}), name, allow_remote=allow_remote or dry, dry=dry)
         try:
-            made = nlp.add_pipe(FACTORY, name, config={**settings, "model": model}, **_place(nlp, name, order, settings))
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="Task supports sharding")  # shards have a length of their own then
+                made = nlp.add_pipe(FACTORY, name, config={**settings, "model": model}, **_place(nlp, name, order, settings))
         except PiiError:
             raise
         except Exception as err:  # confection shows the config, and with it whatever stands there

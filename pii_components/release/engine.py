@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Errors, PiiError
+from ..errors import Errors, PiiError, PiiStop
 from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import from_tokens
 from ..files.json_text import TOKEN_FIELDS, JsonBody, join_tokens
@@ -219,6 +219,8 @@ class Engine:
             if len(docs) == len(records):
                 yield from zip(records, (self._done(*pair) for pair in zip(records, docs, strict=True)), strict=True)
                 return
+        except PiiStop:
+            raise
         except Exception:
             if self.debug:
                 raise

@@ -1,0 +1,128 @@
+"""Files to fine-tune with: what they hold, the default of T, and what a validator refuses."""
+
+import json
+from collections import Counter
+
+import pytest
+import spacy
+
+from pii_components.errors import PiiError
+from pii_components.files.formats.base import LabelledText
+from pii_components.labels import NAME_STUDENT
+from pii_components.llm.finetune import check_file, detector_examples, part_of, problem_of, reason, verifier_examples
+from pii_components.llm.marker import make_marker_task
+from pii_components.llm.verifier import make_verifier_task
+from pii_components.profiles import Profile
+from tests.llm.test_models import Fixed
+
+TEXT = "I am Ina Sorel. Buzan (2006) says: map it. Write to ina@example.edu or to Ina."
+ESSAY = LabelledText("1", TEXT, ((5, 14, NAME_STUDENT), (52, 67, "EMAIL"), (74, 77, NAME_STUDENT)))
+PRIVATE = Profile.load("crapii").protects
+
+
+def detector():
+    nlp = spacy.blank("en")
+    ruler = nlp.add_pipe(
+        "span_ruler", config={"spans_key": "pii", "spans_filter": {"@misc": "spacy.first_longest_spans_filter.v1"}}
+    )
+    ruler.add_patterns([{"label": NAME_STUDENT, "pattern": name} for name in ("Ina Sorel", "Buzan", "Ina")])
+    return nlp
+
+
+def test_a_detector_learns_to_copy_and_mark():
+    (example,) = detector_examples([ESSAY], make_marker_task())
+    system, user, assistant = example["messages"]
+    assert [m["role"] for m in example["messages"]] == ["system", "user", "assistant"] and problem_of(example) == ""
+    assert assistant["content"] == TEXT.replace("Ina Sorel", "@@@Ina Sorel###").replace(
+        "ina@example.edu", "QQQina@example.edu^^^"
+    ).replace("to Ina.", "to @@@Ina###.")
+    assert TEXT in user["content"] and "anything" not in system["content"]
+    unknown = LabelledText("2", TEXT, (), ((0, 5),))
+    assert list(detector_examples([unknown, LabelledText("3", "  ")], make_marker_task())) == []
+    long = LabelledText("4", (TEXT + " ") * 200, ((5, 14, NAME_STUDENT),))
+    made = list(detector_examples([long], make_marker_task()))
+    assert len(made) > 2 and made[0]["messages"][2]["content"].startswith("I am @@@Ina Sorel###")
+
+
+def test_a_verifier_learns_t_and_f_by_string():
+    counts = Counter()
+    made = list(verifier_examples([ESSAY], detector(), make_verifier_task(), counts, private=PRIVATE))
+    assert [example["messages"][2]["content"] for example in made] == ["T", "F", "T"] and counts == {"T": 2, "F": 1}
+    masked = LabelledText("2", TEXT, (), ((16, 21),))
+    assert len(list(verifier_examples([masked], detector(), make_verifier_task(), counts, private=PRIVATE))) == 2
+
+
+def test_reasoning_is_kept_if_it_ends_with_the_truth_and_else_t_after_six_attempts():
+    counts = Counter()
+    task = make_verifier_task(reasoning=True)
+    model = Fixed("She signs the essay.\nResponse: T")
+    made = list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE, model=model))
+    assert all(example["messages"][2]["content"].endswith("Response: T") for example in made)
+    assert counts == {"T": 3, "defaulted": 1} and model.usage.calls == 1 + 6 + 1
+    assert reason(made[0], "F", Fixed("An author.\nResponse: F"), counts) == ("An author.\nResponse: F", "F")
+    with pytest.raises(PiiError) as err:
+        list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE))
+    assert err.value.code == "E942"
+
+
+def test_the_papers_split():
+    essays = [LabelledText(str(i), "x") for i in range(100)]
+    sizes = {part: len(part_of(essays, part)) for part in ("base_train", "verifier_train", "test", "all")}
+    assert sizes == {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
+    with pytest.raises(PiiError) as err:
+        part_of(essays, "dev")
+    assert err.value.code == "E904"
+
+
+GOOD = {
+    "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}, {"role": "assistant", "content": "T"}]
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "good"),
+    [
+        (lambda m: m, True),
+        (lambda m: m[1:], True),
+        (lambda m: [*m, m[1], m[2] | {"weight": 0}], True),
+        (lambda m: m[:2], False),
+        (lambda m: [m[1], m[0], m[2]], False),
+        (lambda m: [m[0], m[2]], False),
+        (lambda m: [*m[:2], m[2] | {"content": ""}], False),
+        (lambda m: [*m[:2], m[2] | {"content": None}], False),
+        (lambda m: [*m[:2], m[2] | {"weight": True}], False),
+        (lambda m: [*m[:2], m[2] | {"weight": 2}], False),
+        (lambda m: [m[0], m[1] | {"weight": 1}, m[2]], False),
+        (lambda m: [*m[:2], m[2] | {"tokens": 1}], False),
+        (lambda m: [*m[:2], m[2] | {"role": "bot"}], False),
+        (lambda m: [m[0], m[1] | {"content": "x" * 300_000}, m[2]], False),
+        (lambda m: "messages", False),
+    ],
+)
+def test_what_is_an_example(change, good):
+    assert (problem_of({"messages": change(GOOD["messages"])}) == "") is good
+
+
+def test_a_file_is_checked_line_by_line(tmp_path):
+    file = tmp_path / "t.jsonl"
+    line = json.dumps(GOOD) + "\n"
+
+    def code(content):
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(PiiError) as err:
+            check_file(file)
+        return err.value.code, str(err.value)
+
+    assert code(line * 3 + "{\n")[0] == "E940" and "Line 4" in code(line * 3 + "{\n")[1]
+    assert code(json.dumps(GOOD | {"id": 7}) + "\n")[0] == "E940"
+    assert (
+        code(line * 2 + json.dumps({"text": "Ana Lopez"}))[0] == "E940"
+        and "Ana" not in code(json.dumps({"text": "Ana Lopez"}))[1]
+    )
+    assert code(line.encode() + b"\xff\xfe\n")[0] == "E940"
+    assert code(line * 9)[0] == "E941" and code("")[0] == "E941"
+    file.write_text(line * 10)
+    assert check_file(file).examples == 10
+    with pytest.raises(PiiError) as err:
+        check_file(tmp_path / "none.jsonl")
+    assert err.value.code == "E501"

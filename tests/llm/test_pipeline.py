@@ -1,0 +1,329 @@
+"""`--llm` and `[components.llm]`: where components go, what may leave, what is reported, what is never logged or written."""
+
+import json
+import logging
+import warnings
+from pathlib import Path
+
+import pytest
+import spacy
+
+pytest.importorskip("spacy_llm")
+pytest.importorskip("tenacity")
+
+from pii_components.errors import PiiError
+from pii_components.llm import CODES
+from pii_components.llm.cost import Prices
+from pii_components.llm.pipeline import add_components, llm_parts, report
+from tests.cli.conftest import KEY, put, table
+from tests.llm.server import completion, serving
+
+TEXT = "I am Ina Sorel. I read Buzan by day, and others by night, as one does in a class."
+VERIFIER = """
+[nlp]
+lang = "en"
+pipeline = ["span_ruler", "llm", "hips_surrogate"]
+
+[components]
+
+[components.llm]
+factory = "llm"
+
+[components.llm.task]
+@llm_tasks = "pii_edu.Verifier.v1"
+control = {control}
+
+[components.llm.model]
+@llm_models = "pii_edu.OpenAICompatible.v1"
+name = "gpt-4o-mini"
+endpoint = "{endpoint}"
+key_env = ""
+backoff = 0.01
+tries = 2
+"""
+MARKER = VERIFIER.replace("Verifier", "MarkerNER").replace("control = {control}\n", "")
+
+
+def config(folder: Path, endpoint: str, form: str = VERIFIER, *, control: str = "false") -> str:
+    return str(put(folder / "llm.cfg", form.format(endpoint=endpoint, control=control)))
+
+
+def keep(body, number):
+    return completion("T")
+
+
+def mark(body, number):
+    """Copy the text between the fences, and mark a name."""
+    text = body["messages"][-1]["content"].rsplit(">\n", 1)[1].rsplit("\n<", 1)[0]
+    return completion(text.replace("Joy Adeyemi", "@@@Joy Adeyemi###"))
+
+
+def test_a_config_as_spacy_llm_has_it_in_plain_spacy(tmp_path):
+    from spacy_llm.util import assemble
+
+    with serving(mark) as (endpoint, _):
+        text = MARKER.format(endpoint=endpoint).replace('"span_ruler", "llm", "hips_surrogate"', '"llm"')
+        nlp = assemble(put(tmp_path / "c.cfg", text))
+        docs = list(nlp.pipe(["By Joy Adeyemi, who wrote this alone.", "Nobody is in here."]))
+    assert [[(s.text, s.label_) for s in doc.spans["pii"]] for doc in docs] == [[("Joy Adeyemi", "NAME_STUDENT")], []]
+    nlp.to_disk(tmp_path / "saved")
+    again = spacy.load(tmp_path / "saved")
+    assert again.pipe_names == ["llm"] and KEY not in (tmp_path / "saved" / "config.cfg").read_text()
+
+
+def test_where_components_go(model, tmp_path):
+    nlp = spacy.load(model)
+    assert add_components(nlp, config(tmp_path, "http://127.0.0.1:9/v1")) == ["llm"]
+    assert nlp.pipe_names == ["span_ruler", "llm", "hips_surrogate"]
+    for form, expected in (
+        (VERIFIER, ["span_ruler", "llm", "hips_surrogate"]),
+        (MARKER, ["span_ruler", "llm", "hips_surrogate"]),
+    ):
+        nlp = spacy.load(model)
+        unlisted = form.replace('pipeline = ["span_ruler", "llm", "hips_surrogate"]', "")
+        add_components(nlp, config(tmp_path, "http://127.0.0.1:9/v1", unlisted))
+        assert nlp.pipe_names == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (("http://127.0.0.1:9/v1", "https://api.openai.com/v1"), "E911"),
+        (("http://127.0.0.1:9/v1", "http://10.1.2.3/v1"), "E911"),
+        (('key_env = ""', 'key_env = "NOT_SET_ANYWHERE"'), "E912"),
+        (('"pii_edu.OpenAICompatible.v1"', '"spacy.GPT-4.v3"'), "E918"),
+        (('"span_ruler", "llm"', '"pii_nerr", "llm"'), "E944"),
+        (('factory = "llm"', 'factory = "sentencizer"'), "E943"),
+        (("[components.llm.task]", "[components.llm.task"), "E501"),
+        (("control = false", 'votes = "chance"'), "E904"),
+        (("control = false", "no_such_setting = 1"), "E517"),
+        (("tries = 2", "allow_remote = true\nendpoint2 = 1"), "E517"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(model, tmp_path, change, code):
+    text = VERIFIER.format(endpoint="http://127.0.0.1:9/v1", control="false")
+    assert change[0] in text
+    with pytest.raises(PiiError) as err:
+        add_components(spacy.load(model), put(tmp_path / "bad.cfg", text.replace(*change)))
+    assert err.value.code == code
+
+
+def test_a_config_cannot_allow_what_the_user_did_not(model, tmp_path):
+    form = VERIFIER.replace("tries = 2", "tries = 2\nallow_remote = true")
+    with pytest.raises(PiiError) as err:
+        add_components(spacy.load(model), config(tmp_path, "https://api.openai.com/v1", form))
+    assert err.value.code == "E911"
+    add_components(spacy.load(model), config(tmp_path, "https://api.openai.com/v1", form), allow_remote=True)
+
+
+def test_deidentify_with_a_verifier_reports_what_it_sent(pii_edu, folder):
+    put(folder / "in.csv", table(3))
+    with serving(lambda body, number: completion("F" if '"20000001"' in body["messages"][-1]["content"] else "T")) as (
+        endpoint,
+        fake,
+    ):
+        done = pii_edu("deidentify", "in.csv", "--out", "out.csv", "--llm", config(folder, endpoint), "--text-column", "essay")
+    assert done.exit_code == 0, done.output
+    assert len(fake.asked) == 6  # a name and a number in each
+    out = (folder / "out.csv").read_text()
+    assert "20000001" in out and "20000000" not in out and "Ina Sorel" not in out
+    llm = json.loads((folder / "report.json").read_text())["llm"]
+    assert llm["models"][0] | {"tokens_in": 0, "tokens_out": 0, "characters_sent": 0} == {
+        "model": "gpt-4o-mini", "host": "127.0.0.1", "left_this_machine": False, "calls": 6, "characters_sent": 0, "tokens_in": 0,
+        "tokens_out": 0, "tokens_estimated": False, "errors": {}, "usd": 0.0,
+    }  # fmt: skip
+    assert llm["models"][0]["tokens_in"] == 42 and llm["usd"] == 0
+
+
+def test_a_document_without_an_answer_is_set_aside_and_the_others_are_done(pii_edu, folder):
+    def answer(body, number):
+        return (500, {}) if "20000001" in body["messages"][-1]["content"] else mark(body, number)
+
+    put(folder / "in.csv", table(3))
+    with serving(answer) as (endpoint, _):
+        done = pii_edu(
+            "deidentify", "in.csv", "--out", "out.csv", "--llm", config(folder, endpoint, MARKER), "--text-column", "essay"
+        )
+    assert done.exit_code == 1 and "E557" in done.stderr and "E914" in done.stderr
+    assert [line.split(",")[0] for line in (folder / "out.csv").read_text().splitlines()] == ["id", "d0", "d2"]
+    report = json.loads((folder / "report.json").read_text())
+    assert report["skipped"]["records"][0]["code"] == "E557" and report["llm"]["models"][0]["errors"] == {"E914": 1}
+
+
+def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
+    put(folder / "in.csv", table(40))
+    good = [False]
+    with serving(lambda body, number: keep(body, number) if good[0] or number <= 40 else (401, {})) as (endpoint, fake):
+        args = (
+            "deidentify",
+            "in.csv",
+            "--out",
+            "out.csv",
+            "--llm",
+            config(folder, endpoint),
+            "--text-column",
+            "essay",
+            "--batch-size",
+            "8",
+        )
+        done = pii_edu(*args)
+        assert done.exit_code == 3 and "E913" in done.stderr, done.stderr
+        good[0], before = True, len(fake.asked)
+        done = pii_edu(*args, "--resume")
+    assert done.exit_code == 0 and len(fake.asked) - before == 2 * (40 - 16)
+    assert len((folder / "out.csv").read_text().splitlines()) == 41
+
+
+@pytest.mark.parametrize("args", [("--allow-remote",), ("--prices", "p.toml"), ("--llm", "none.cfg")])
+def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
+    put(folder / "in.txt", TEXT)
+    done = pii_edu("deidentify", "in.txt", *args)
+    assert done.exit_code == 2 and not (folder / "in.deidentified.txt").exists()
+
+
+def test_remote_servers_need_the_option(pii_edu, folder):
+    put(folder / "in.txt", TEXT)
+    done = pii_edu("deidentify", "in.txt", "--llm", config(folder, "https://api.openai.com/v1"))
+    assert done.exit_code == 2 and "E911" in done.stderr and "api.openai.com" in done.stderr
+
+
+def test_an_estimate_sends_nothing(pii_edu, folder, model):
+    put(folder / "in.csv", table(3))
+    form = VERIFIER.replace('key_env = ""', 'key_env = "NOT_SET"')
+    done = pii_edu(
+        "llm",
+        "estimate",
+        "in.csv",
+        "--model",
+        model,
+        "--llm",
+        config(folder, "https://api.openai.com/v1", form),
+        "--text-column",
+        "essay",
+    )
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    (row,) = told["models"]
+    assert (told["documents"], told["dry_run"], row["calls"], row["tokens_estimated"]) == (3, True, 6, True)
+    assert told["usd"] == pytest.approx(Prices.load().cost("gpt-4o-mini", row["tokens_in"], row["tokens_out"]))
+
+
+@pytest.mark.parametrize("form", [VERIFIER, MARKER])
+def test_no_text_is_logged_or_written(model, tmp_path, monkeypatch, form):
+    monkeypatch.chdir(tmp_path)
+    records = []
+
+    class Keep(logging.Handler):
+        def emit(self, record):
+            records.append(record.getMessage())
+
+    handler, root = Keep(logging.DEBUG), logging.getLogger()
+    level, own = root.level, logging.getLogger("spacy_llm").level
+    root.addHandler(handler)
+    root.setLevel(logging.DEBUG)
+    logging.getLogger("spacy_llm").setLevel(logging.DEBUG)
+    try:
+        with serving(lambda body, number: mark(body, number) if "MarkerNER" in form else keep(body, number)) as (
+            endpoint,
+            fake,
+        ):
+            nlp = spacy.load(model)
+            add_components(nlp, config(tmp_path, endpoint, form, control="true"))
+            before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                (doc,) = nlp.pipe([TEXT])
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+        logging.getLogger("spacy_llm").setLevel(own)
+    assert fake.asked and doc._.deidentified
+    assert not any("Sorel" in line or "Buzan" in line for line in records)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+    assert not any("Sorel" in str(value) for value in doc.user_data.get("llm_io", {}).values())
+    ((_, part),) = llm_parts(nlp)
+    assert part._cache._path is None and part._save_io is False
+
+
+def test_a_model_of_spacy_llm_is_counted_and_may_fail_alone(model, tmp_path):
+    from spacy_llm.registry import registry
+
+    def make(name: str):
+        from typing import Any, Iterable  # noqa: UP035 - spacy-llm compares these very types
+
+        def answer(prompts: Iterable[Iterable[Any]]) -> Iterable[Iterable[Any]]:
+            found = []
+            for some in prompts:
+                if any("Buzan" in prompt for prompt in some):
+                    raise ValueError("Buzan said so")
+                found.append(["F" for _ in some])
+            return found
+
+        return answer
+
+    registry.llm_models("test.Alone.v1", func=make)
+    form = (
+        VERIFIER.split("[components.llm.model]", maxsplit=1)[0]
+        + '[components.llm.model]\n@llm_models = "test.Alone.v1"\nname = "theirs"\n'
+    )
+    nlp = spacy.load(model)
+    add_components(nlp, config(tmp_path, "", form), allow_remote=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first, second = nlp.pipe([TEXT, "I am Ina Sorel and I say so."])
+    assert [s.label_ for s in first.spans["pii"] if s.text == "Ina Sorel"] == ["NAME_STUDENT"]
+    assert [s.label_ for s in second.spans["pii"]] == ["NAME_CITED"]
+    told = report(nlp, Prices.load(), words=20)
+    assert told["models"][0]["left_this_machine"] and told["models"][0]["errors"] == {"E914": 1} and told["usd"] is None
+    assert set(told["models"][0]["errors"]) <= set(CODES)
+
+
+def corpus(folder: Path, n: int) -> Path:
+    essays = [
+        {
+            "id": str(i),
+            "text": f"{i}: I am Ina Sorel, and I read Buzan.",
+            "spans": [[len(f"{i}: I am "), len(f"{i}: I am Ina Sorel"), "NAME_STUDENT"]],
+        }
+        for i in range(n)
+    ]  # noqa: E501
+    return put(folder / "gold.jsonl", "".join(json.dumps(essay) + "\n" for essay in essays))
+
+
+@pytest.mark.parametrize(("task", "expected"), [("detector", 25), ("verifier", 30)])
+def test_export_and_validate(pii_edu, folder, model, task, expected):
+    corpus(folder, 100)
+    done = pii_edu("llm", "export", "gold.jsonl", "--task", task, "--out", "train.jsonl", "--model", model)
+    assert done.exit_code == 0, done.output
+    lines = [json.loads(line) for line in (folder / "train.jsonl").read_text().splitlines()]
+    assert len(lines) == expected
+    answers = {line["messages"][-1]["content"] for line in lines}
+    assert answers == {"T", "F"} if task == "verifier" else all("@@@Ina Sorel###" in answer for answer in answers)
+    assert pii_edu("llm", "validate", "train.jsonl").stdout.startswith(f"{expected} examples")
+    assert pii_edu("llm", "export", "gold.jsonl", "--out", "train.jsonl").exit_code == 2
+    put(folder / "train.jsonl", "{}\n")
+    done = pii_edu("llm", "validate", "train.jsonl")
+    assert done.exit_code == 2 and "E940" in done.stderr
+
+
+def test_export_with_reasoning(pii_edu, folder, model):
+    corpus(folder, 100)
+    assert pii_edu("llm", "export", "gold.jsonl", "--task", "verifier", "--reasoning", "--out", "t.jsonl").exit_code == 2
+    with serving(lambda body, number: completion("It seems so.\nResponse: T")) as (endpoint, fake):
+        args = (
+            "llm",
+            "export",
+            "gold.jsonl",
+            "--task",
+            "verifier",
+            "--reasoning",
+            "--out",
+            "t.jsonl",
+            "--llm",
+            config(folder, endpoint),
+            "--model",
+            model,
+        )
+        done = pii_edu(*args)
+    assert done.exit_code == 0 and "15 of them T by default" in done.stderr, done.stderr
+    assert len(fake.asked) == 15 + 15 * 6
