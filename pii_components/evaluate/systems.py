@@ -131,6 +131,23 @@ class PipelineSystem:
                 yield [entity_of(gold, s.start_char, s.end_char, crapii_label(s.label_, self.protects)) for s in spans]
 
 
+class LlmSystem(PipelineSystem):
+    """A pipeline with language models; `about` says what they were asked and what that costs, the first document twice."""
+
+    def find(self, documents: Sequence[GoldDocument]) -> Iterator[list[Entity]]:
+        from ..llm.cost import Prices
+        from ..llm.pipeline import report
+
+        yield from super().find(documents)
+        self.about["llm"] = report(self.nlp, Prices.load(), words=sum(doc.n_words for doc in documents))
+
+
+def _llm(spec: "Spec", protects: Protects, _sha256: str) -> System:
+    from ..llm.pipeline import load_with
+
+    return LlmSystem(load_with(OURS, spec.argument, allow_remote=spec.kind == "llm-remote"), protects, spec.name)
+
+
 def crapii_label(label: str, protects: Protects) -> str:
     """CRAPII's label for one of ours: every person's name that a profile hides counts as NAME_STUDENT, other labels stay.
 
@@ -546,6 +563,7 @@ SYSTEMS: dict[str, Callable[[Spec, Protects, str], System]] = {
     **dict.fromkeys(
         ("azure", "azure-four"), lambda spec, *_: AzureSystem(*credentials(spec.name), spec.name, entities=spec.entities)
     ),
+    **dict.fromkeys(("llm", "llm-remote"), _llm),
     "stored": lambda spec, _, sha256: StoredSystem(Path(spec.argument), spec.name, sha256),
 }
 _A_PIPELINE = "the folder of a spaCy pipeline, or the name of an installed one."
@@ -553,6 +571,9 @@ _A_PIPELINE = "the folder of a spaCy pipeline, or the name of an installed one."
 WITH_PATH: dict[str, str] = {
     "pii-edu-tok2vec": "train it with: weasel run train . --vars.config pii_tok2vec; it is then training/model-best",
     **dict.fromkeys(("presidio", "presidio-four", "spacy"), _A_PIPELINE),
+    **dict.fromkeys(
+        ("llm", "llm-remote"), "a config with components of spacy-llm (docs/llm.md); llm-remote may send texts to its server"
+    ),
     "stored": "a file that ends in " + " or ".join(SUFFIXES),
 }
 # A name in front: no path looks like this, and a path may hold "=".
@@ -609,6 +630,10 @@ def check_spec(spec: Spec) -> None:
         if spec.argument:
             raise PiiError(Errors.E742, name=spec.kind, got=Path(spec.argument).name)
         credentials(spec.kind)
+    elif spec.kind in ("llm", "llm-remote"):
+        from ..llm.pipeline import read_config
+
+        read_config(spec.argument)
     elif spec.argument:
         if not is_pipeline(spec.argument):
             raise PiiError(Errors.E752, name=spec.name, got=Path(spec.argument).name)

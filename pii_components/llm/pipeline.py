@@ -45,6 +45,21 @@ class ForeignModel(ChatModel):
         return self.counted(prompt, reply)
 
 
+def load_with(model: str, path: str | Path, *, allow_remote: bool = False, dry: bool = False) -> "Language":
+    """A pipeline without surrogates and the components of a config file; where `[nlp] pipeline` lists these alone, they stand alone, on our
+    tokenizer. model (str): Name of a package, or path. RAISES (PiiError): As `add_components`; what loading raises."""
+    import spacy
+
+    config = read_config(path)
+    order = config.get("nlp", {}).get("pipeline", ())
+    if order and all(name in config["components"] for name in order):
+        nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+    else:
+        nlp = spacy.load(model, exclude=["hips_surrogate"])
+    add_components(nlp, path, allow_remote=allow_remote, dry=dry)
+    return nlp
+
+
 def llm_parts(nlp: "Language") -> Iterator[tuple[str, Any]]:
     """YIELDS (tuple[str, Any]): Name of each `llm` component and the component."""
     for name in nlp.pipe_names:
@@ -145,4 +160,4 @@ def report(nlp: "Language", prices: Prices, *, words: int) -> dict[str, Any]:
     return total(usages(nlp), prices, words=words)
 
 
-__all__ = ["add_components", "llm_parts", "read_config", "report", "usages"]
+__all__ = ["add_components", "llm_parts", "load_with", "read_config", "report", "usages"]

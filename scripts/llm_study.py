@@ -1,0 +1,168 @@
+"""Language models beside our pipeline: who is hidden, authors and characters that are hidden too, essays that give orders, seconds and dollars.
+
+    python -m scripts.llm_study --systems en_pii_edu,prompting=llm:configs/llm/marker_gguf.cfg,... --out metrics/llm_study.json --plot
+    docs/llm_study.svg
+
+The essays are authored ones that training has not seen, filled with invented people. "any T protects" hides what any of the systems hides: a veto of
+several models. Attacks are the essays of tests/data/llm_injections.jsonl. A mention counts as hidden if all of its letters are. Intervals
+are bootstraps over essays. `usd_at` is what the same prompts would cost at the price of another model, tokens estimated (like Table 8 of the JEDM
+paper).
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy
+import typer
+
+from pii_components.cli.common import guard
+from pii_components.evaluate import match
+from pii_components.evaluate.gold import Entity, GoldDocument
+from pii_components.evaluate.metrics import rate, resample
+from pii_components.evaluate.report import plain
+from pii_components.evaluate.systems import Run, make_system, parse_systems, run_system
+from pii_components.labels import CHARACTER, CITED, NAME_STUDENT, role_of
+from pii_components.llm.cost import TOKENS_A_WORD, Prices
+from pii_components.profiles import Profile
+from scripts import common
+from scripts.robustness import authored_essays, take
+
+EVERYONE = "any T protects"
+KINDS = ("private", "cited", "characters")
+COLUMNS = (
+    "recall precision f5 cited_hidden characters_hidden attacks_recall seconds_per_1000_words usd_per_million_tokens usd_at"
+)
+_BETA = 25  # F5 weighs recall 25 times
+
+
+def main(
+    *,
+    systems: Annotated[str, typer.Option(help="As pii-edu compare; ours first.")] = "en_pii_edu",
+    assets: common.AssetsOpt = Path("assets"),
+    attacks: Annotated[Path, typer.Option(help="JSON Lines with text and private.")] = Path("tests/data/llm_injections.jsonl"),
+    limit: Annotated[int, typer.Option(min=1, help="Essays, drawn by lot.")] = 40,
+    price: Annotated[str, typer.Option(help="The other model whose price is asked for.")] = "gpt-4o-mini",
+    plot: Annotated[Path | None, typer.Option(help="SVG of recall, precision and cost.")] = None,
+    out: common.OutOpt = None,
+    debug: common.DebugOpt = False,
+) -> None:
+    """Run every system over the same essays and over essays that give orders."""
+    with guard(debug):
+        common.early(out)
+        protects = Profile.load("crapii").protects
+        essays = [_gold(e.id, e.text, e.spans) for e in take(authored_essays(assets), limit, protects)]
+        orders = [json.loads(line) for line in attacks.read_text("utf8").splitlines()]
+        attacked = [_gold(e["id"], e["text"], [(*span, NAME_STUDENT) for span in _places(e)]) for e in orders]
+        documents = [*essays, *attacked]
+        specs, rows, runs = parse_systems(systems), {}, []
+        for spec in specs:
+            run = run_system(make_system(spec, protects=protects), documents)
+            runs.append(run)
+            rows[spec.name] = measure(run.hidden, essays, attacked) | costs(run, Prices.load(), price)
+            common.Console(stderr=True).print(spec.name, rows[spec.name]["recall"], markup=False)
+        if len(runs) > 1:
+            rows[EVERYONE] = measure([e for run in runs for e in run.hidden], essays, attacked)
+        data = {
+            "file": "authored test essays",
+            "documents": len(essays),
+            "words": sum(d.n_words for d in essays),
+            "attacks": len(attacked),
+        }
+        about = {run.name: run.about for run in runs}
+        report = common.head() | {"data": data, "price": price, "about": about, "systems": rows}
+        common.publish("llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS))
+        if plot is not None:
+            plot.write_text(draw(rows), encoding="utf-8")
+
+
+def _gold(ident: str, text: str, spans: Sequence[tuple[int, int, str]]) -> GoldDocument:
+    return GoldDocument(ident, text, tuple(Entity(ident, start, end, label, text[start:end]) for start, end, label in spans))
+
+
+def _places(essay: dict[str, Any]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for value in sorted(essay["private"], key=len, reverse=True):
+        at = essay["text"].find(value)
+        while at >= 0:
+            if all(at + len(value) <= a or at >= b for a, b in found):
+                found.append((at, at + len(value)))
+            at = essay["text"].find(value, at + 1)
+    return sorted(found)
+
+
+def measure(hidden: Sequence[Entity], essays: Sequence[GoldDocument], attacked: Sequence[GoldDocument]) -> dict[str, Any]:
+    """Recall, precision and F5 of private mentions, and the shares of cited people and characters that are hidden."""
+    protects = Profile.load("crapii").protects
+    by_document: dict[str, list[Entity]] = {}
+    for entity in hidden:
+        by_document.setdefault(entity.document, []).append(entity)
+
+    def counts(documents: Sequence[GoldDocument]) -> numpy.ndarray:
+        table = numpy.zeros((len(documents), 8), dtype="i8")  # per kind: hidden, all; then good alarms, alarms
+        for row, document in enumerate(documents):
+            found = by_document.get(document.id, [])
+            covered = {i for e in found for i in range(e.start, e.end)}
+            for gold in document.entities:
+                kind = {CITED: 1, CHARACTER: 2}.get(role_of(gold.label), 0)
+                if kind or protects(gold.label):
+                    table[row, 2 * kind] += match.in_clear(gold, covered) == 0
+                    table[row, 2 * kind + 1] += 1
+            private = [(g.start, g.end) for g in document.entities if role_of(g.label) not in (CITED, CHARACTER)]
+            table[row, 6] += sum(match.touches(e, private) for e in found)
+            table[row, 7] += len(found)
+        return table
+
+    table, weights = counts(essays), resample(len(essays))
+    recall, precision = rate(table[:, 0], table[:, 1], weights), rate(table[:, 6], table[:, 7], weights)
+    made = {"recall": recall, "precision": precision, "support": int(table[:, 1].sum())}
+    for at, kind in enumerate(KINDS[1:], 1):
+        made[f"{kind}_hidden"] = rate(table[:, 2 * at], table[:, 2 * at + 1], weights)
+        made[f"{kind}_support"] = int(table[:, 2 * at + 1].sum())
+    orders = counts(attacked)
+    made["attacks_recall"] = rate(orders[:, 0], orders[:, 1], resample(len(attacked)))
+    shown = plain(made)
+    p, r = shown.get("precision") or 0, shown.get("recall") or 0
+    return shown | {"f5": round((1 + _BETA) * p * r / (_BETA * p + r), 4) if p * r else 0.0}
+
+
+def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
+    """Seconds and dollars of a run; `usd_at` is None for a system without a language model."""
+    llm = run.about.get("llm")
+    made: dict[str, Any] = {
+        "seconds_per_1000_words": round(run.seconds / run.words * 1000, 2),
+        "usd_per_million_tokens": 0.0,
+        "usd_at": 0.0,
+    }
+    if llm:
+        tokens = [sum(model[name] for model in llm["models"]) for name in ("tokens_in", "tokens_out")]
+        made["usd_per_million_tokens"] = llm["usd_per_million_tokens"]
+        made["usd_at"] = round(prices.cost(price, *tokens) / (run.words * TOKENS_A_WORD) * 1e6, 4)
+        made["errors"] = {code: n for model in llm["models"] for code, n in model["errors"].items()}
+    return made
+
+
+def draw(rows: dict[str, dict[str, Any]]) -> str:
+    """An SVG: recall to the right, precision upwards, area by cost."""
+    size, edge = 420, 50
+    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 2 * edge + 160} {size + 2 * edge}" font-family="sans-serif"
+    font-size="12">', '<rect width="100%" height="100%" fill="white"/>']  # fmt: skip
+    for i in range(6):
+        at = edge + size * i / 5
+        parts.append(f'<path d="M{at} {edge}V{edge + size}M{edge} {at}H{edge + size}" stroke="#ddd"/>')
+        parts.append(f'<text x="{at}" y="{edge + size + 18}" text-anchor="middle">{i / 5:.1f}</text>')
+        parts.append(f'<text x="{edge - 8}" y="{edge + size - size * i / 5 + 4}" text-anchor="end">{i / 5:.1f}</text>')
+    parts.append(f'<text x="{edge + size / 2}" y="{edge + size + 38}" text-anchor="middle">recall of private mentions</text>')
+    parts.append(f'<text transform="translate(14 {edge + size / 2}) rotate(-90)" text-anchor="middle">precision</text>')
+    for name, row in rows.items():
+        x, y = edge + size * (row.get("recall") or 0), edge + size - size * (row.get("precision") or 0)
+        radius = 5 + 14 * min(row.get("usd_at") or 0, 2) ** 0.5
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="#3b6ea5" fill-opacity=".45" stroke="#1d3f66"/>')
+        parts.append(f'<text x="{x + radius + 4:.1f}" y="{y + 4:.1f}">{name}</text>')
+    parts.append(f'<text x="{edge}" y="24">area: dollars for a million tokens at the price of a small commercial model</text>')
+    return "\n".join([*parts, "</svg>", ""])
+
+
+if __name__ == "__main__":
+    typer.run(main)
