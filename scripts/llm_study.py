@@ -146,8 +146,11 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
 def draw(rows: dict[str, dict[str, Any]]) -> str:
     """An SVG: recall to the right, precision upwards, area by cost."""
     size, edge = 420, 50
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size + 2 * edge + 160} {size + 2 * edge}" font-family="sans-serif"
-    font-size="12">', '<rect width="100%" height="100%" fill="white"/>']  # fmt: skip
+    box = f"0 0 {size + 2 * edge + 160} {size + 2 * edge}"
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" font-family="sans-serif" font-size="12">',
+        '<rect width="100%" height="100%" fill="white"/>',
+    ]
     for i in range(6):
         at = edge + size * i / 5
         parts.append(f'<path d="M{at} {edge}V{edge + size}M{edge} {at}H{edge + size}" stroke="#ddd"/>')

@@ -109,7 +109,9 @@ def package(
 @app.command()
 def ship(
     packaged: Annotated[Path, typer.Option(help="Folder that `package` wrote.")] = Path("training/en_pii_edu"),
-    out: Annotated[Path, typer.Option(help="Folder of the import package; the pipeline in it is replaced.")] = Path("en_pii_edu"),
+    out: Annotated[Path, typer.Option(help="Folder of the import package; the pipeline in it is replaced.")] = Path(
+        "en_pii_edu"
+    ),
 ) -> None:
     """Put a packaged pipeline in the place of the one that ships."""
     from pii_components.training.package import ship as put
