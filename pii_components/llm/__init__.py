@@ -4,8 +4,13 @@ Prompts hold an essay, so nothing here logs, caches or stores one: spacy-llm's d
 """
 
 import logging
+import tomllib
 from collections.abc import Sequence
-from typing import NamedTuple
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import Errors, PiiError, reason_of
 
 
 class Prompt(str):
@@ -57,6 +62,15 @@ class Note(NamedTuple):
     code: str
     start: int
     end: int
+
+
+def read_toml(name: str, path: str | Path | None = None) -> dict[str, Any]:
+    """A file of the room's resources, or the user's. RAISES (PiiError): E900, if it cannot be read."""
+    place = Path(path) if path else resources.files("pii_components") / "resources" / "llm" / name
+    try:
+        return tomllib.loads(place.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as err:
+        raise PiiError(Errors.E900, file=place.name, reason=reason_of(err)) from err
 
 
 class _NoTexts(logging.Filter):

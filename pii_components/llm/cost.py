@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, PiiError
-from .marker import read_toml
+from . import read_toml
 
 CHARACTERS_A_TOKEN = 4  # of English, for an estimate
 TOKENS_A_WORD = 4 / 3  # of English; Table 8 counts a corpus in tokens

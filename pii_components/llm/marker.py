@@ -10,18 +10,15 @@ rewritten or cut off is noted in `doc._.llm_notes`; where no answer comes, the d
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
-from importlib import resources
-from pathlib import Path
 from typing import Any, Iterable, NamedTuple, Tuple  # noqa: UP035 - spacy-llm compares these very types
 
 from spacy.tokens import Doc
 
-from ..errors import Errors, PiiError, reason_of
+from ..errors import Errors, PiiError
 from ..labels import LABELS, ROLES, is_name, role_of
 from ..spans import Candidate, fail, merge_found, read_spans, resolve_overlaps, write_spans
-from . import Note, Prompt, Reply
+from . import Note, Prompt, Reply, read_toml
 from .align import align, free_marks, mark
 
 SOURCE = "llm"
@@ -46,15 +43,6 @@ class Shard(NamedTuple):
     def text(self) -> str:
         """What the model reads."""
         return self.doc.text[self.start : self.end]
-
-
-def read_toml(name: str, path: str | Path | None = None) -> dict[str, Any]:
-    """A file of the room's resources, or the user's. RAISES (PiiError): E900, if it cannot be read."""
-    place = Path(path) if path else resources.files("pii_components") / "resources" / "llm" / name
-    try:
-        return tomllib.loads(place.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as err:
-        raise PiiError(Errors.E900, file=place.name, reason=reason_of(err)) from err
 
 
 def fence_of(text: str) -> str:

@@ -19,8 +19,8 @@ from spacy.util import filter_spans
 from ..errors import Errors, PiiError
 from ..labels import DETAIL_LABELS, NAME_CHARACTER, NAME_CITED, NAME_STUDENT, is_name
 from ..spans import ENTS, SPANS_KEY, read_spans, write_ents, write_spans
-from . import Note, Prompt, Reply
-from .marker import add_notes, fence_of, read_toml
+from . import Note, Prompt, Reply, read_toml
+from .marker import add_notes, fence_of
 
 VOTES = VETO, MAJORITY = ("veto", "majority")
 KEPT = (NAME_CITED, NAME_CHARACTER)
