@@ -32,7 +32,7 @@ from scripts.robustness import authored_essays, take
 EVERYONE = "any T protects"
 KINDS = ("private", "cited", "characters")
 COLUMNS = (
-    "recall precision f5 cited_hidden characters_hidden attacks_recall seconds_per_1000_words usd_per_million_tokens usd_at"
+    "recall precision f5 cited_hidden characters_hidden attacks_recall cpu_seconds_per_1000_words usd_per_million_tokens usd_at"
 )
 _BETA = 25  # F5 weighs recall 25 times
 
@@ -131,7 +131,7 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
     """Seconds and dollars of a run; `usd_at` is None for a system without a language model."""
     llm = run.about.get("llm")
     made: dict[str, Any] = {
-        "seconds_per_1000_words": round(run.seconds / run.words * 1000, 2),
+        "cpu_seconds_per_1000_words": round(run.cpu_seconds / run.words * 1000, 2),
         "usd_per_million_tokens": 0.0,
         "usd_at": 0.0,
     }

@@ -1,0 +1,141 @@
+"""Texts of others that this project annotated (docs/annotation.md): offsets and a hash are kept in assets/annotations/, the texts are the user's.
+
+    for text in read_annotated(Path("assets/annotations"), [Path("assets/crapii/essays_sample.jsonl")]):
+        text.part, text.labelled.spans                  # "sealed", or "first" and "second", the halves of the rest
+
+One fifth of each source, chosen by the hash, is sealed: nobody reads it, training passes over it, and `scripts/sealed.py` alone scores it.
+PERSUADE's marks ("STUDENT_NAME") are filled with invented people of the role that a reader gave them.
+"""
+
+import gzip
+import hashlib
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import Errors, PiiError, reason_of
+from ..files.formats.base import GoldSpan, LabelledText
+from ..labels import CHARACTER, CITED, CONNECTED, INSTRUCTOR, STUDENT, URL_PERSONAL, is_name, label_for_role, role_of
+from ..names.table import NameTable, name_table
+from .people import Person, invent_person
+from .templates import Slot
+
+PARTS = SEALED, FIRST, SECOND = ("sealed", "first", "second")
+ORGANISATION = "org"  # owner of a detail that is nobody's
+_TEXTS = ("full_text", "text")
+_MARK = re.compile(r"(?:STUDENT|TEACHER|PROPER|OTHER|RELATIVE)_NAME|Generic_Names?|<\w*name\w*>")
+_TITLE = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Professor|Principal|Senator|Coach)\.?\s*)$")
+_NEAR = 30  # characters between two equal marks that are two people: "Generic_Name and Generic_Name"
+# Share of full names and of first names alone, by role; else the surname.
+_FORMS = {STUDENT: (0.7, 0.3), CONNECTED: (0.25, 0.75), CHARACTER: (0.3, 0.7), CITED: (0.6, 0.1), INSTRUCTOR: (0.4, 0.0)}
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatedText:
+    """A text with gold for every label. id, source (str): "real", "persuade", "llm" or "new". part (str): One of `PARTS`.
+    owners (tuple[str, ...]): Of each span: "author", "other", "org" for direct details, else empty."""
+
+    id: str
+    source: str
+    part: str
+    labelled: LabelledText
+    owners: tuple[str, ...]
+
+
+def part_of(digest: str) -> str:
+    """RETURNS (str): The part of a text, by its SHA-256 in hexadecimal: a fifth is sealed."""
+    return (SEALED, FIRST, FIRST, SECOND, SECOND)[int(digest[:8], 16) % 5]
+
+
+def read_annotated(
+    folder: Path, texts: Iterable[Path] = (), *, parts: Sequence[str] = (FIRST, SECOND), seed: int = 29
+) -> list[AnnotatedText]:
+    """Annotations with their texts, those of which are at hand.
+
+    folder (Path): assets/annotations. texts (Iterable[Path]): JSON Lines, also .gz, with "full_text" or "text"; "new" texts lie beside
+    their annotations. parts (Sequence[str]): Of `PARTS`. seed (int): Of the names that stand for marks. RAISES (PiiError): E501; E635 for offsets
+    that do not fit.
+    """
+    found: list[AnnotatedText] = []
+    known: dict[str, str] = {}
+    for path in texts:
+        known |= {
+            _digest(text): text
+            for row in _rows(path)
+            for text in [next((row[k] for k in _TEXTS if isinstance(row.get(k), str)), "")]
+        }
+    for path in sorted(folder.glob("*.jsonl")):
+        for row in _rows(path):
+            text = row.get("text", known.get(row["sha256"]))
+            if text is None or _digest(text) != row["sha256"] or part_of(row["sha256"]) not in parts:
+                continue
+            spans, owners = [], []
+            for start, end, label, more in row["spans"]:
+                if label == URL_PERSONAL and more == ORGANISATION:
+                    continue
+                spans.append((start, end, label_for_role(more) if label == "NAME" else label))
+                owners.append("" if label == "NAME" else more)
+            labelled = LabelledText(row["id"], text, tuple(spans))
+            if path.stem != "new":
+                labelled = fill_marks(labelled, seed)
+            found.append(AnnotatedText(row["id"], path.stem, part_of(row["sha256"]), labelled, tuple(owners)))
+    return found
+
+
+def fill_marks(text: LabelledText, seed: int) -> LabelledText:
+    """Invented names in the place of marks that are annotated as names; equal marks of one role are one person, unless they stand side by side."""
+    rng = random.Random(hashlib.sha256(f"{seed}|{text.id}".encode()).digest())
+    table, people = name_table(), dict[tuple[str, str, int], Person]()
+    parts: list[str] = []
+    spans: list[GoldSpan] = []
+    at = length = 0
+    last: dict[tuple[str, str], tuple[int, int]] = {}
+    for start, end, label in text.spans:
+        value = text.text[start:end]
+        if is_name(label) and _MARK.fullmatch(value):
+            role = role_of(label)
+            where, number = last.get((value, role), (-_NEAR, 0))
+            number = 1 - number if start - where < _NEAR else number
+            last[value, role] = (end, number)
+            value = _name(people, (value, role, number), text.text[:start], rng, table)
+        before = text.text[at:start]
+        parts += [before, value]
+        length += len(before)
+        spans.append((length, length + len(value), label))
+        length, at = length + len(value), end
+    return LabelledText(text.id, "".join([*parts, text.text[at:]]), tuple(spans), meta=text.meta)
+
+
+def _name(people: dict[Any, Person], key: tuple[str, str, int], before: str, rng: random.Random, table: NameTable) -> str:
+    new = key not in people
+    if new:
+        people[key] = invent_person(rng, table)
+    full, first = _FORMS[key[1]]
+    draw = rng.random() + (0.0 if new else 0.3)  # later on, people are called by less
+    what = (
+        "last"
+        if _TITLE.search(before)
+        else "full"
+        if draw < full
+        else "first"
+        if draw < full + first + 0.3 and first
+        else "last"
+    )
+    return people[key].render(Slot("student", what), rng)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+            for line in file:
+                yield json.loads(line)
+    except (OSError, ValueError) as err:
+        raise PiiError(Errors.E501, what=f"'{path.name}'", reason=reason_of(err)) from err

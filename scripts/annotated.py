@@ -1,0 +1,217 @@
+"""Our annotations of real and invented texts (docs/annotation.md): a corpus to train on, and scores on the sealed fifth, every look counted.
+
+    python -m scripts.annotated mix --texts essays_sample.jsonl --texts persuade.jsonl.gz --out corpus/mix
+    python -m scripts.annotated score --texts essays_sample.jsonl --part sealed --out metrics/sealed.json
+
+`score` prints totals and never a case. Mentions count as hidden if all of their letters are. Private: students, teachers and connected
+people; kept: cited people and characters. `proposed` is what the detector and the rules propose, `found` what is protected in the end; the
+difference is what the
+classifier gives away. With --part sealed each run adds a line to metrics/looks.jsonl.
+"""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy
+import spacy
+import typer
+from spacy.tokens import Doc, DocBin
+
+from pii_components.cli.common import guard
+from pii_components.corpus.annotated import FIRST, ORGANISATION, SEALED, SECOND, AnnotatedText, read_annotated
+from pii_components.corpus.build import Filled, to_doc
+from pii_components.evaluate.metrics import rate, resample
+from pii_components.evaluate.report import plain
+from pii_components.evaluate.systems import load_pipeline
+from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, is_name, role_of
+from pii_components.ner.loss import ANNOTATED
+from pii_components.spans import SPANS_KEY
+from scripts import common
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
+FolderOpt = Annotated[Path, typer.Option(help="Folder with the annotations.")]
+TextsOpt = Annotated[list[Path] | None, typer.Option("--texts", help="JSON Lines with the texts, also .gz; may be repeated.")]
+LOOKS = Path("metrics/looks.jsonl")
+KEPT_ROLES = (CITED, CHARACTER)
+DIRECT = [label for label in LABELS if label not in INDIRECT_LABELS]
+PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
+
+
+@app.command()
+def mix(
+    *,
+    folder: FolderOpt = Path("assets/annotations"),
+    texts: TextsOpt = None,
+    part: Annotated[str, typer.Option(help="open, or one half of it: first, second.")] = "open",
+    repeat: Annotated[
+        int, typer.Option(min=1, help="Times that each annotated text goes in, with other names for its marks.")
+    ] = 2,
+    authored: Annotated[
+        Path | None, typer.Option(help="A .spacy file of filled essays, which knows direct labels only.")
+    ] = None,
+    share: Annotated[float, typer.Option(min=0.0, help="Tokens of these for each token of annotated text.")] = 1.0,
+    seed: common.SeedOpt = 29,
+    out: Annotated[Path, typer.Option(help="New .spacy file.")] = Path("corpus/mix.spacy"),
+    debug: common.DebugOpt = False,
+) -> None:
+    """Write annotated texts and a share of filled essays as one corpus for `spacy train`."""
+    with guard(debug):
+        nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+        docs: list[Doc] = []
+        for turn in range(repeat):
+            for one in read_annotated(folder, texts or (), parts=PARTS[part], seed=seed + turn):
+                docs.append(to_doc(nlp, Filled(one.labelled.text, one.labelled.spans)))
+        tokens = sum(map(len, docs))
+        rng, others = random.Random(seed), []
+        if authored is not None:
+            others = list(DocBin().from_disk(authored).get_docs(nlp.vocab))
+            rng.shuffle(others)
+        taken = 0
+        for doc in others:
+            if taken >= share * tokens:
+                break
+            doc.spans[SPANS_KEY].attrs[ANNOTATED] = {label: [label] for label in DIRECT}
+            docs.append(doc)
+            taken += len(doc)
+        rng.shuffle(docs)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        DocBin(docs=docs, store_user_data=True).to_disk(out)
+        print(json.dumps({"documents": len(docs), "tokens_annotated": tokens, "tokens_authored": taken}))
+
+
+@app.command()
+def score(
+    *,
+    folder: FolderOpt = Path("assets/annotations"),
+    texts: TextsOpt = None,
+    pipeline: common.PipelineOpt = "en_pii_edu",
+    part: Annotated[str, typer.Option(help="sealed, open, first or second.")] = "open",
+    note: Annotated[str, typer.Option(help="What is measured, for the list of looks.")] = "",
+    seed: common.SeedOpt = 29,
+    out: common.OutOpt = None,
+    debug: common.DebugOpt = False,
+) -> None:
+    """Totals per source: who is proposed, protected, kept; labels of details and indirect identifiers."""
+    with guard(debug):
+        common.early(out)
+        gold = read_annotated(folder, texts or (), parts=PARTS[part], seed=seed)
+        nlp = load_pipeline(pipeline)
+        report = common.head() | {
+            "pipeline": f"{nlp.meta['name']} {nlp.meta['version']}",
+            "part": part,
+            "sources": measure(nlp, gold),
+        }
+        made = common.publish("annotated", report, out, show)
+        if part == "sealed":
+            look = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "pipeline": made["pipeline"], "note": note}
+            with LOOKS.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(look | {"totals": made["sources"]["all"]["names"]}) + "\n")
+
+
+def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
+    """Totals by source and of all."""
+    docs = list(nlp.pipe([one.labelled.text for one in gold], batch_size=16))
+    proposals = [_proposed(nlp, doc) for doc in docs]
+    by_source: dict[str, list[int]] = {"all": list(range(len(gold)))}
+    for i, one in enumerate(gold):
+        by_source.setdefault(one.source, []).append(i)
+    counts = [_count(one, doc, proposed) for one, doc, proposed in zip(gold, docs, proposals, strict=True)]
+    return {source: _summary([counts[i] for i in rows]) for source, rows in by_source.items()}
+
+
+def _proposed(nlp: Any, doc: Doc) -> set[int]:
+    """Characters in any name or detail before the classifier decides; what it drops is lost to `doc.spans`, so the others run alone."""
+    with nlp.select_pipes(disable=[name for name in nlp.pipe_names if name not in ("transformer", "pii_ner", "pii_ruler")]):
+        before = nlp(doc.text)
+    return {i for s in before.spans.get(SPANS_KEY, ()) for i in range(s.start_char, s.end_char)}
+
+
+def _count(one: AnnotatedText, doc: Doc, proposed: set[int]) -> Counter[str]:
+    text, found = one.labelled.text, [(s.start_char, s.end_char, s.label_) for s in doc.spans.get(SPANS_KEY, ())]
+    hidden = {i for a, b, label in found if not (is_name(label) and role_of(label) in KEPT_ROLES) for i in range(a, b)}
+    counts: Counter[str] = Counter()
+    private = [(a, b) for a, b, label in one.labelled.spans if not (is_name(label) and role_of(label) in KEPT_ROLES)]
+    for (a, b, label), owner in zip(one.labelled.spans, one.owners, strict=True):
+        letters = [i for i in range(a, b) if text[i].isalnum()]
+        kind = role_of(label) if is_name(label) else label
+        if owner != ORGANISATION:
+            counts[f"{kind} all"] += 1
+            counts[f"{kind} hidden"] += all(i in hidden for i in letters)
+            counts[f"{kind} proposed"] += all(i in proposed for i in letters)
+    for a, b, label in found:
+        if is_name(label) and role_of(label) not in KEPT_ROLES:
+            counts["names found"] += 1
+            counts["names right"] += any(a < y and b > x for x, y in private)
+            student = [(x, y) for x, y, gold in one.labelled.spans if is_name(gold) and role_of(gold) not in KEPT_ROLES]
+            counts["names of people"] += any(a < y and b > x for x, y in student)
+        elif not is_name(label):
+            counts[f"{label} found"] += 1
+            counts[f"{label} right"] += any(a < y and b > x for x, y, gold in one.labelled.spans if gold == label)
+    for label in {label for *_, label in one.labelled.spans if not is_name(label)}:
+        spans = [(a, b) for a, b, gold in one.labelled.spans if gold == label]
+        counts[f"{label} gold"] += len(spans)
+        counts[f"{label} met"] += sum(any(a < y and b > x for x, y, given in found if given == label) for a, b in spans)
+    return counts
+
+
+def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
+    weights = resample(len(rows))
+
+    def column(*names: str) -> numpy.ndarray:
+        return numpy.asarray([sum(row[name] for name in names) for row in rows])
+
+    def share(upper: Sequence[str], lower: Sequence[str]) -> Any:
+        return rate(column(*upper), column(*lower), weights)
+
+    people = [role for role in ("STUDENT", "CONNECTED", "INSTRUCTOR")]
+    names: dict[str, Any] = {"documents": len(rows)}
+    for kind in (*people, *KEPT_ROLES):
+        names |= {
+            f"{kind}_support": int(column(f"{kind} all").sum()),
+            f"{kind}_hidden": share([f"{kind} hidden"], [f"{kind} all"]),
+        }
+        names |= {f"{kind}_proposed": share([f"{kind} proposed"], [f"{kind} all"])}
+    two = ("STUDENT", "CONNECTED")
+    names["protected"] = share([f"{k} hidden" for k in two], [f"{k} all" for k in two])
+    names["proposed"] = share([f"{k} proposed" for k in two], [f"{k} all" for k in two])
+    names["kept_hidden"] = share([f"{k} hidden" for k in KEPT_ROLES], [f"{k} all" for k in KEPT_ROLES])
+    names["precision"] = share(["names right"], ["names found"])
+    names["found"] = int(column("names found").sum())
+    missed = column(*(f"{k} all" for k in two)) - column(*(f"{k} hidden" for k in two))
+    names["documents_left_open"] = int((missed > 0).sum())
+    labels: dict[str, Any] = {}
+    for label in LABELS:
+        if not is_name(label) and (column(f"{label} gold").sum() or column(f"{label} found").sum()):
+            p, r = share([f"{label} right"], [f"{label} found"]), share([f"{label} met"], [f"{label} gold"])
+            labels[label] = plain(
+                {
+                    "support": int(column(f"{label} gold").sum()),
+                    "found": int(column(f"{label} found").sum()),
+                    "precision": p,
+                    "recall": r,
+                }
+            )
+            a, b = labels[label].get("precision") or 0, labels[label].get("recall") or 0
+            labels[label]["f1"] = round(2 * a * b / (a + b), 4) if a + b else 0.0
+    return {"names": plain(names), "labels": labels}
+
+
+def show(report: dict[str, Any], to: Any) -> None:
+    """Print totals."""
+    keys = "documents STUDENT_support STUDENT_hidden CONNECTED_support CONNECTED_hidden proposed protected kept_hidden precision documents_left_open"
+    common.show(to, f"names, {report['part']}", {s: r["names"] for s, r in report["sources"].items()}, keys)
+    common.show(
+        to,
+        "details and indirect identifiers, all sources",
+        report["sources"]["all"]["labels"],
+        "support found precision recall f1",
+    )
+
+
+if __name__ == "__main__":
+    app()
