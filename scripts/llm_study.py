@@ -34,6 +34,7 @@ KINDS = ("private", "cited", "characters")
 COLUMNS = (
     "recall precision f5 cited_hidden characters_hidden attacks_recall cpu_seconds_per_1000_words usd_per_million_tokens usd_at"
 )
+BEGIN, END = "<!-- llm-study -->", "<!-- end -->"
 _BETA = 25  # F5 weighs recall 25 times
 
 
@@ -45,6 +46,7 @@ def main(
     limit: Annotated[int, typer.Option(min=1, help="Essays, drawn by lot.")] = 40,
     price: Annotated[str, typer.Option(help="The other model whose price is asked for.")] = "gpt-4o-mini",
     plot: Annotated[Path | None, typer.Option(help="SVG of recall, precision and cost.")] = None,
+    page: Annotated[Path | None, typer.Option(help="Markdown page whose table is written anew.")] = None,
     out: common.OutOpt = None,
     debug: common.DebugOpt = False,
 ) -> None:
@@ -75,6 +77,9 @@ def main(
         common.publish("llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS))
         if plot is not None:
             plot.write_text(draw(rows), encoding="utf-8")
+        if page is not None:
+            before, mark, rest = page.read_text("utf8").partition(BEGIN)
+            page.write_text(before + mark + "\n" + "\n".join(table(report)) + "\n" + rest[rest.index(END) :], encoding="utf-8")
 
 
 def _gold(ident: str, text: str, spans: Sequence[tuple[int, int, str]]) -> GoldDocument:
@@ -141,6 +146,27 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
         made["usd_at"] = round(prices.cost(price, *tokens) / (run.words * TOKENS_A_WORD) * 1e6, 4)
         made["errors"] = {code: n for model in llm["models"] for code, n in model["errors"].items()}
     return made
+
+
+def table(report: dict[str, Any]) -> list[str]:
+    """RETURNS (list[str]): The report as a Markdown table, intervals in brackets."""
+    heads = ("system", "recall", "precision", "F5", "cited hidden", "characters hidden", "attacks", "CPU s / 1000 words", "USD")
+    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    for name, row in report["systems"].items():
+        cells = [name]
+        for key in ("recall", "precision", "f5", "cited_hidden", "characters_hidden", "attacks_recall"):
+            low_high = row.get(f"{key}_95")
+            shown = "–" if row.get(key) is None else f"{row[key]:.3f}"
+            cells.append(
+                shown + (" ({:.3f} to {:.3f})".format(*low_high) if low_high and key in ("recall", "precision") else "")
+            )
+        cells += ["–" if row.get(key) is None else f"{row[key]:.2f}" for key in ("cpu_seconds_per_1000_words", "usd_at")]
+        lines.append("| " + " | ".join(cells) + " |")
+    data = report["data"]
+    sums = f"{data['documents']} authored essays ({data['words']} words) that training has not seen, {data['attacks']} essays that give orders"
+    support = next(iter(report["systems"].values()))
+    counts = f"{support['support']} private mentions, {support['cited_support']} of cited people, {support['characters_support']} of characters"
+    return [*lines, "", f"{sums}: {counts}; intervals of 95 %, bootstrap over essays."]
 
 
 def draw(rows: dict[str, dict[str, Any]]) -> str:
