@@ -115,20 +115,21 @@ def score(
 
 def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
     """Totals by source and of all."""
-    docs = list(nlp.pipe([one.labelled.text for one in gold], batch_size=16))
-    proposals = [_proposed(nlp, doc) for doc in docs]
+    late = [name for name in nlp.pipe_names if name not in ("transformer", "pii_ner", "pii_ruler")]
+    docs, proposals = [], []
+    with nlp.select_pipes(disable=late):
+        for doc in nlp.pipe([one.labelled.text for one in gold], batch_size=16):
+            # What the classifier drops is lost to `doc.spans`, so this is counted before it decides.
+            proposals.append({i for s in doc.spans.get(SPANS_KEY, ()) for i in range(s.start_char, s.end_char)})
+            docs.append(doc)
+    for name in late:
+        component = nlp.get_pipe(name)
+        docs = [component(doc) for doc in docs]
     by_source: dict[str, list[int]] = {"all": list(range(len(gold)))}
     for i, one in enumerate(gold):
         by_source.setdefault(one.source, []).append(i)
     counts = [_count(one, doc, proposed) for one, doc, proposed in zip(gold, docs, proposals, strict=True)]
     return {source: _summary([counts[i] for i in rows]) for source, rows in by_source.items()}
-
-
-def _proposed(nlp: Any, doc: Doc) -> set[int]:
-    """Characters in any name or detail before the classifier decides; what it drops is lost to `doc.spans`, so the others run alone."""
-    with nlp.select_pipes(disable=[name for name in nlp.pipe_names if name not in ("transformer", "pii_ner", "pii_ruler")]):
-        before = nlp(doc.text)
-    return {i for s in before.spans.get(SPANS_KEY, ()) for i in range(s.start_char, s.end_char)}
 
 
 def _count(one: AnnotatedText, doc: Doc, proposed: set[int]) -> Counter[str]:
@@ -199,6 +200,43 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
             a, b = labels[label].get("precision") or 0, labels[label].get("recall") or 0
             labels[label]["f1"] = round(2 * a * b / (a + b), 4) if a + b else 0.0
     return {"names": plain(names), "labels": labels}
+
+
+@app.command(name="table")
+def print_table(files: Annotated[list[Path], typer.Argument(help="Metrics files of `score`.")]) -> None:
+    """Print metrics files as Markdown, as README and MODEL_CARD have them."""
+    print("\n".join(table([json.loads(path.read_text("utf8")) for path in files])))
+
+
+def table(reports: Sequence[dict[str, Any]]) -> list[str]:
+    """RETURNS (list[str]): A row for each source of each report; 95 % intervals in brackets."""
+    heads = (
+        "pipeline, texts",
+        "documents",
+        "students protected",
+        "connected protected",
+        "both",
+        "cited, characters hidden",
+        "precision",
+        "left open",
+    )
+    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    for report in reports:
+        for source, made in report["sources"].items():
+            row = made["names"]
+
+            def cell(key: str, support: int | None = None, row: dict[str, Any] = row) -> str:
+                if row.get(key) is None:
+                    return "–"
+                low_high = row.get(f"{key}_95")
+                shown = f"{row[key]:.3f}" + (" ({:.3f} to {:.3f})".format(*low_high) if low_high else "")
+                return shown + (f" of {support}" if support is not None else "")
+
+            cells = [f"{report['pipeline']}, {source}", str(row["documents"])]
+            cells += [cell(f"{role}_hidden", row[f"{role}_support"]) for role in ("STUDENT", "CONNECTED")]
+            cells += [cell("protected"), cell("kept_hidden"), cell("precision"), f"{row['documents_left_open']}"]
+            lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def show(report: dict[str, Any], to: Any) -> None:

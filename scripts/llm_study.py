@@ -10,6 +10,7 @@ paper).
 """
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -44,6 +45,7 @@ def main(
     assets: common.AssetsOpt = Path("assets"),
     attacks: Annotated[Path, typer.Option(help="JSON Lines with text and private.")] = Path("tests/data/llm_injections.jsonl"),
     limit: Annotated[int, typer.Option(min=1, help="Essays, drawn by lot.")] = 40,
+    words: Annotated[int, typer.Option(min=0, help="First words of each that are read; 0 for all.")] = 0,
     price: Annotated[str, typer.Option(help="The other model whose price is asked for.")] = "gpt-4o-mini",
     plot: Annotated[Path | None, typer.Option(help="SVG of recall, precision and cost.")] = None,
     page: Annotated[Path | None, typer.Option(help="Markdown page whose table is written anew.")] = None,
@@ -54,7 +56,7 @@ def main(
     with guard(debug):
         common.early(out)
         protects = Profile.load("crapii").protects
-        essays = [_gold(e.id, e.text, e.spans) for e in take(authored_essays(assets), limit, protects)]
+        essays = [_gold(e.id, *_first(e.text, e.spans, words)) for e in take(authored_essays(assets), limit, protects)]
         orders = [json.loads(line) for line in attacks.read_text("utf8").splitlines()]
         attacked = [_gold(e["id"], e["text"], [(*span, NAME_STUDENT) for span in _places(e)]) for e in orders]
         documents = [*essays, *attacked]
@@ -84,6 +86,14 @@ def main(
 
 def _gold(ident: str, text: str, spans: Sequence[tuple[int, int, str]]) -> GoldDocument:
     return GoldDocument(ident, text, tuple(Entity(ident, start, end, label, text[start:end]) for start, end, label in spans))
+
+
+def _first(text: str, spans: Sequence[tuple[int, int, str]], words: int) -> tuple[str, list[tuple[int, int, str]]]:
+    """The first words of a text, and the spans within them."""
+    ends = [match.end() for match in re.finditer(r"\S+", text)]
+    end = ends[words - 1] if words and len(ends) > words else len(text)
+    end = max([end, *(b for a, b, _ in spans if a < end < b)])
+    return text[:end], [span for span in spans if span[1] <= end]
 
 
 def _places(essay: dict[str, Any]) -> list[tuple[int, int]]:
@@ -163,7 +173,8 @@ def table(report: dict[str, Any]) -> list[str]:
         cells += ["–" if row.get(key) is None else f"{row[key]:.2f}" for key in ("cpu_seconds_per_1000_words", "usd_at")]
         lines.append("| " + " | ".join(cells) + " |")
     data = report["data"]
-    sums = f"{data['documents']} authored essays ({data['words']} words) that training has not seen, {data['attacks']} essays that give orders"
+    sums = f"{data['documents']} authored essays ({data['words']} words{data['cut']}) that training has not seen, "
+    sums += f"{data['attacks']} essays that give orders"
     support = next(iter(report["systems"].values()))
     counts = f"{support['support']} private mentions, {support['cited_support']} of cited people, {support['characters_support']} of characters"
     return [*lines, "", f"{sums}: {counts}; intervals of 95 %, bootstrap over essays."]
