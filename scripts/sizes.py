@@ -11,14 +11,14 @@ PACKAGE = ROOT / "pii_components"
 # Room -> lines that it may have.
 BUDGETS = {
     "(root)": 950, "names": 2150, "ner": 1100, "ruler": 1950, "context": 2700, "surrogates": 3050, "vault": 850, "files": 2200,
-    "release": 900, "presidio": 1950, "cli": 2050, "corpus": 3500, "training": 1150, "evaluate": 2500,
+    "release": 950, "llm": 1600, "presidio": 1950, "cli": 2300, "corpus": 3500, "training": 1150, "evaluate": 2500,
 }  # fmt: skip
 # What is counted -> the most that there may be.
 LIMITS = {
     "lines of pii_components": 27_000,
-    "modules of pii_components": 130,
+    "modules of pii_components": 140,
     "modules at its root": 8,
-    "folders at its root": 14,
+    "folders at its root": 15,
     "lines of scripts": 3_000,
     "lines of tests": 14_000,
     "files in metrics": 15,
