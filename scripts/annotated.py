@@ -28,9 +28,11 @@ from pii_components.corpus.build import Filled, to_doc
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
+from pii_components.files.formats.base import LabelledText
 from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, is_name, role_of
-from pii_components.ner.loss import ANNOTATED
+from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
 from pii_components.spans import SPANS_KEY
+from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, names_of, tally
 from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
@@ -82,6 +84,59 @@ def mix(
         out.parent.mkdir(parents=True, exist_ok=True)
         DocBin(docs=docs, store_user_data=True).to_disk(out)
         print(json.dumps({"documents": len(docs), "tokens_annotated": tokens, "tokens_authored": taken}))
+
+
+@app.command()
+def classifier(
+    *,
+    folder: FolderOpt = Path("assets/annotations"),
+    texts: TextsOpt = None,
+    first: Annotated[Path, typer.Option(help="Detector that was trained on the first half; it reads the second.")] = Path(
+        "training/d_first/model-last"
+    ),
+    second: Annotated[Path, typer.Option(help="Detector that was trained on the second half; it reads the first.")] = Path(
+        "training/d_second/model-last"
+    ),
+    authored: Annotated[Path | None, typer.Option(help="A .spacy file of filled essays that neither was trained on.")] = None,
+    authored_weight: Annotated[float, typer.Option(min=0.0, help="Of each person there.")] = 0.3,
+    settings: Annotated[Path, typer.Option(help="Settings of the components.")] = Path("configs/pipeline.json"),
+    l2: Annotated[float, typer.Option(min=0.0, help="Penalty of the fit.")] = 30.0,
+    out: Annotated[Path, typer.Option(help="New file for the classifier.")] = Path("training/classifier.npz"),
+    debug: common.DebugOpt = False,
+) -> None:
+    """Learn the classifier of pii_context, and print what it is worth by cross-validation, out of fold, at several thresholds."""
+    with guard(debug):
+        made = json.loads(settings.read_text("utf8"))
+        persons: list[PersonExample] = []
+        for path, part in ((first, SECOND), (second, FIRST)):
+            nlp = spacy.load(path)
+            nlp.get_pipe("pii_ner").cfg["thresholds"] = dict(made["pii_ner"]["thresholds"])  # type: ignore[attr-defined]
+            for name in ("pii_ruler", "pii_context"):
+                nlp.add_pipe(name, config=made.get(name, {}))
+            persons += collect(nlp, [one.labelled for one in read_annotated(folder, texts or (), parts=(part,))])
+        if authored is not None:
+            docs = list(DocBin().from_disk(authored).get_docs(nlp.vocab))
+            gold = [_labelled(str(n), doc) for n, doc in enumerate(docs)]
+            persons += collect(nlp, gold, weight=authored_weight)
+        chances = cross_validate(persons, l2=l2)
+        print(json.dumps({"persons": dict(names_of(persons))}))
+        groups = {"all": persons} | {
+            s: [p for p in persons if p.text.startswith(s)] for s in ("essays_", "persuade", "llm", "new")
+        }
+        for name, some in groups.items():
+            mine = chances[[i for i, p in enumerate(persons) if name == "all" or p.text.startswith(name)]]
+            for at in (0.05, 0.1, 0.2, 0.3, 0.5):
+                print(name, at, json.dumps({k: round(v, 3) for k, v in sorted(tally(some, mine, at).items())}))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(fit(persons, l2=l2).to_bytes())
+
+
+def _labelled(ident: str, doc: Doc) -> LabelledText:
+    spans = tuple((s.start_char, s.end_char, s.label_) for s in doc.spans[SPANS_KEY])
+    masked = tuple((s.start_char, s.end_char) for s in doc.spans.get(UNLABELLED_KEY, ()))
+    return LabelledText(
+        f"authored:{ident}", doc.text, spans, tuple(m for m in masked if all(m[1] <= a or m[0] >= b for a, b, _ in spans))
+    )
 
 
 @app.command()

@@ -32,51 +32,6 @@ def encoder(
 
 
 @app.command()
-def role_encoder(
-    corpus: Annotated[list[Path], typer.Option(help="Folder with train.spacy and dev.spacy; of several, dev of the first.")],
-    encoder: Annotated[Path, typer.Option(help="Weights to start from.")] = Path("assets/encoder"),
-    source: Annotated[
-        Path | None, typer.Option(help="To go on from: checkpoint.pt of an earlier training, or the `reader` of a package.")
-    ] = None,
-    out: Annotated[Path, typer.Option(help="Folder for the reader, its checkpoint and the training log.")] = Path(
-        "training/reader"
-    ),
-    gpu_id: Annotated[int, typer.Option(help="0 for the first GPU.")] = -1,
-    epochs: Annotated[int, typer.Option(help="Passes over the texts.")] = 4,
-    learn_rate: Annotated[float, typer.Option(help="Of the encoder, at its height.")] = 3e-4,
-    head_rate: Annotated[float, typer.Option(help="Times that much for the head and the placeholders.")] = 5.0,
-    batch_pieces: Annotated[int, typer.Option(help="Pieces of a batch.")] = 6144,
-    masked: Annotated[float, typer.Option(help="Share of the pieces that are hidden.")] = 0.05,
-    lost: Annotated[float, typer.Option(help="Share of the mentions that a detector would have missed.")] = 0.04,
-    strangers: Annotated[float, typer.Option(help="Share of the texts with words that are no names as placeholders.")] = 0.25,
-    dropout: Annotated[float, typer.Option(help="Of the encoder.")] = 0.1,
-    frozen: Annotated[int, typer.Option(help="Lowest layers that are kept as they are.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of everything.")] = 46,
-) -> None:
-    """Train the masked-name role encoder of pii_context: roles of people from the text around their names."""
-    from pii_components.training.role_encoder import Settings, train_reader
-
-    settings = Settings(epochs, learn_rate, head_rate, batch_pieces, masked, lost, strangers, dropout, frozen, seed)
-    with guard(debug=True):
-        train_reader(corpus, out, settings, encoder=encoder, source=source, device="cpu" if gpu_id < 0 else f"cuda:{gpu_id}")
-
-
-@app.command()
-def distil(
-    pipelines: Annotated[list[str], typer.Argument(help="Folders or packages with pii_ner.")],
-    texts: Annotated[list[Path], typer.Option(help=".spacy file; may be given several times.")],
-    out: Annotated[Path, typer.Option(help=".spacy file to write.")],
-    alpha: Annotated[float, typer.Option(help="Share of the loss that is to say what they say; 1 for no gold.")] = 0.5,
-    temperature: Annotated[float, typer.Option(help="By which logits are divided.")] = 3.0,
-) -> None:
-    """Keep what several detectors say of texts in the gold that another learns from."""
-    from pii_components.training.distil import teach_files
-
-    with guard(debug=True):
-        teach_files(pipelines, texts, out, alpha=alpha, temperature=temperature)
-
-
-@app.command()
 def package(
     model: Annotated[str, typer.Option(help="Folder that `spacy train` wrote (model-best), or an assembled pipeline.")],
     out: Annotated[Path, typer.Option(help="Folder to write; `ship` makes it the one that spacy.load finds.")] = Path(
@@ -84,8 +39,7 @@ def package(
     ),
     settings: Annotated[Path, typer.Option(help="Config per component, JSON.")] = Path("configs/pipeline.json"),
     encoder: Annotated[str, typer.Option(help="What runs the encoder: onnx-int8, onnx-half, torch.")] = "onnx-int8",
-    classifier: Annotated[Path | None, typer.Option(help="classifier.npz of `pii-edu evaluate crossval`.")] = None,
-    reader: Annotated[Path | None, typer.Option(help="The reader of `role-encoder`.")] = None,
+    classifier: Annotated[Path | None, typer.Option(help="classifier.npz of `scripts.annotated classifier`.")] = None,
     metrics: Annotated[Path | None, typer.Option(help="Metrics file that goes into meta.json, as its performance.")] = None,
 ) -> None:
     """Add the rules to a trained pipeline and write it beside the one that ships."""
@@ -101,7 +55,6 @@ def package(
             settings=json.loads(settings.read_text("utf8")) if settings.is_file() else {},
             encoder=encoder,
             classifier=classifier.read_bytes() if classifier else b"",
-            reader=reader.read_bytes() if reader else b"",
             metrics=metrics,
         )
 

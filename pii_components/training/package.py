@@ -18,7 +18,6 @@ from thinc.api import PyTorchShim
 
 from .. import __version__
 from ..context.classifier import PersonModel
-from ..context.role_encoder import PersonReader
 from ..errors import Errors, PiiError
 from ..ner.onnx import OnnxShim
 from .encoder import half
@@ -70,13 +69,12 @@ def assemble(
     settings: dict[str, dict[str, Any]] | None = None,
     encoder: str = INT8,
     classifier: bytes = b"",
-    reader: bytes = b"",
 ) -> Language:
     """Add the rules behind the trained components.
 
     model (Path | str): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name. settings (dict | None): Config per
-    component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`. classifier, reader (bytes): Of `pii_context`, as `pii-edu
-    evaluate crossval` and `role_encoder` write them; none if empty. RETURNS (Language): The whole pipeline, not yet saved.
+    component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`. classifier (bytes): Of `pii_context`, as `python -m
+    scripts.annotated classifier` writes it; none if empty. RETURNS (Language): The whole pipeline, not yet saved.
     """
     settings = settings or {}
     nlp = spacy.load(str(model), exclude=[*RULES, CLEANER, "doc_cleaner"])  # the latter until 0.9.6
@@ -95,23 +93,28 @@ def assemble(
     context: Any = fresh.get_pipe("pii_context")
     if classifier:
         context.classifier = PersonModel.from_bytes(classifier)
-    if reader:
-        context.reader = PersonReader.from_bytes(reader)
     fresh.add_pipe(CLEANER)
     return fresh
 
 
 def meta_of(metrics: Path | None = None) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What meta.json says. metrics (Path | None): Of `pii-edu evaluate crossval` or `spacy evaluate`: its performance."""
+    """RETURNS (dict[str, Any]): What meta.json says. metrics (Path | None): Of `pii-edu evaluate run`, `spacy evaluate` or
+    `scripts.annotated score`: its performance."""
     performance = srsly.read_json(metrics) if metrics else {}
-    notes = ""
+    notes, part = "", performance.get("part", "")
     if "systems" in performance:
         view = next(iter(performance["systems"].values()))["views"]["all"]
         found, documents = _numbers(view), performance["data"]["documents"]
         each = {label: numbers for label, of in view["per_label"].items() if (numbers := _numbers(of))}
         performance = {f"ents_{kind}": value for kind, value in found.items()} | {"ents_per_type": each}
-        notes = f"Precision {found['p']:.3f}, recall {found['r']:.3f}, F5 {found['f5']:.3f} on {documents} essays, held out from training but "
-        notes += "read by the makers of the rules; unread text gives less: MODEL_CARD.md"
+        notes = f"Precision {found['p']:.3f}, recall {found['r']:.3f}, F5 {found['f5']:.3f} on {documents} texts; "
+        notes += "MODEL_CARD.md says on which, and what unread text gives"
+    elif "sources" in performance:
+        names = performance["sources"]["all"]["names"]
+        keys = ("protected", "kept_hidden", "precision")
+        performance = {"documents": names["documents"]} | {k: names[k] for key in keys for k in (key, f"{key}_95")}
+        notes = f"On {names['documents']} {part} texts: {names['protected']:.3f} of the mentions of students and connected people are "
+        notes += f"hidden, and {names['kept_hidden']:.3f} of those of cited people and characters; MODEL_CARD.md"
     return {**META, "version": __version__, "notes": notes, "performance": performance}
 
 
