@@ -346,7 +346,7 @@ class GgufModel(ChatModel):
         params = xllamacpp.CommonParams()
         params.model.path = str(self._path)
         params.n_ctx, params.n_parallel, params.n_predict = self._context_length, 1, self._max
-        params.cpuparams.n_threads = self._threads
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = self._threads
         params.warmup, params.verbosity = False, -1
         return xllamacpp.Server(params)
 
