@@ -1,6 +1,6 @@
-"""Our annotations of real and invented texts (docs/annotation.md): a corpus to train on, and scores on the sealed fifth, every look counted.
+"""Our annotations of real and invented texts (docs/annotation.md): how far their readers agree, and scores on the sealed
+fifth, every look counted.
 
-    python -m scripts.annotated mix --texts essays_sample.jsonl --texts persuade.jsonl.gz --out corpus/mix
     python -m scripts.annotated score --texts essays_sample.jsonl --part sealed --out metrics/sealed.json
 
 `score` prints totals and never a case. Mentions count as hidden if all of their letters are. Private: students, teachers and connected
@@ -10,7 +10,6 @@ classifier gives away. With --part sealed each run adds a line to metrics/looks.
 """
 
 import json
-import random
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -18,18 +17,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy
-import spacy
 import typer
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc
 
 from pii_components.cli.common import guard
 from pii_components.corpus.annotated import FIRST, ORGANISATION, SEALED, SECOND, AnnotatedText, read_annotated
-from pii_components.corpus.build import Filled, to_doc
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
-from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, is_name, role_of
-from pii_components.ner.loss import ANNOTATED
+from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, ROLES, is_name, role_of
 from pii_components.spans import SPANS_KEY
 from scripts import common
 
@@ -38,50 +34,61 @@ FolderOpt = Annotated[Path, typer.Option(help="Folder with the annotations.")]
 TextsOpt = Annotated[list[Path] | None, typer.Option("--texts", help="JSON Lines with the texts, also .gz; may be repeated.")]
 LOOKS = Path("metrics/looks.jsonl")
 KEPT_ROLES = (CITED, CHARACTER)
-DIRECT = [label for label in LABELS if label not in INDIRECT_LABELS]
 PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
 
 
 @app.command()
-def mix(
-    *,
-    folder: FolderOpt = Path("assets/annotations"),
-    texts: TextsOpt = None,
-    part: Annotated[str, typer.Option(help="open, or one half of it: first, second.")] = "open",
-    repeat: Annotated[
-        int, typer.Option(min=1, help="Times that each annotated text goes in, with other names for its marks.")
-    ] = 2,
-    authored: Annotated[
-        Path | None, typer.Option(help="A .spacy file of filled essays, which knows direct labels only.")
-    ] = None,
-    share: Annotated[float, typer.Option(min=0.0, help="Tokens of these for each token of annotated text.")] = 1.0,
-    seed: common.SeedOpt = 29,
-    out: Annotated[Path, typer.Option(help="New .spacy file.")] = Path("corpus/mix.spacy"),
-    debug: common.DebugOpt = False,
-) -> None:
-    """Write annotated texts and a share of filled essays as one corpus for `spacy train`."""
-    with guard(debug):
-        nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
-        docs: list[Doc] = []
-        for turn in range(repeat):
-            for one in read_annotated(folder, texts or (), parts=PARTS[part], seed=seed + turn):
-                docs.append(to_doc(nlp, Filled(one.labelled.text, one.labelled.spans)))
-        tokens = sum(map(len, docs))
-        rng, others = random.Random(seed), []
-        if authored is not None:
-            others = list(DocBin().from_disk(authored).get_docs(nlp.vocab))
-            rng.shuffle(others)
-        taken = 0
-        for doc in others:
-            if taken >= share * tokens:
-                break
-            doc.spans[SPANS_KEY].attrs[ANNOTATED] = {label: [label] for label in DIRECT}
-            docs.append(doc)
-            taken += len(doc)
-        rng.shuffle(docs)
-        out.parent.mkdir(parents=True, exist_ok=True)
-        DocBin(docs=docs, store_user_data=True).to_disk(out)
-        print(json.dumps({"documents": len(docs), "tokens_annotated": tokens, "tokens_authored": taken}))
+def agreement(*, folder: FolderOpt = Path("assets/annotations")) -> None:
+    """Print how far the two readers agree, as docs/annotation.md has it."""
+    print("\n".join(agreement_table(folder)))
+
+
+def agreement_table(folder: Path) -> list[str]:
+    """RETURNS (list[str]): A row for each source: texts, F1 of the readers on names and on other labels (exact offsets and label), kappa of roles
+    where both have the name (Cohen 1960), and marks that only one of them made."""
+    heads = (
+        "source",
+        "texts",
+        "names",
+        "F1",
+        "kappa of roles",
+        "details",
+        "F1",
+        "indirect identifiers",
+        "F1",
+        "marks of one alone",
+    )
+    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    for path in sorted(folder.glob("*.jsonl")):
+        rows = [json.loads(line) for line in path.read_text("utf8").splitlines()]
+        both: Counter[tuple[str, str]] = Counter()
+        counts: dict[str, list[int]] = {kind: [0, 0] for kind in ("NAME", "detail", "indirect")}  # agreed twice, all of both
+        settled = 0
+        for row in rows:
+            first, second = (
+                {(a, b): (label, more) for a, b, label, more in (row["spans"] if row[r] is None else row[r])}
+                for r in ("first", "second")
+            )
+            settled += len({*first.items()} ^ {*second.items()})
+            for found, other in ((first, second), (second, first)):
+                for place, (label, more) in found.items():
+                    kind = label if label == "NAME" else "indirect" if label in INDIRECT_LABELS else "detail"
+                    agreed = other.get(place, ("", ""))[0] == label
+                    counts[kind][0] += agreed
+                    counts[kind][1] += 1
+                    if agreed and label == "NAME" and found is first:
+                        both[more, other[place][1]] += 1
+        n = both.total()
+        chance = sum(
+            sum(v for (a, _), v in both.items() if a == role) * sum(v for (_, b), v in both.items() if b == role)
+            for role in ROLES
+        )
+        kappa = (sum(both[role, role] for role in ROLES) / n - chance / n**2) / (1 - chance / n**2)
+        cells = [path.stem, str(len(rows))]
+        for kind, (same, every) in counts.items():
+            cells += [str(every // 2), f"{same / every:.3f}" if every else "–", *([f"{kappa:.3f}"] if kind == "NAME" else [])]
+        lines.append("| " + " | ".join([*cells, str(settled)]) + " |")
+    return lines
 
 
 @app.command()

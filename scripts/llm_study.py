@@ -60,22 +60,18 @@ def main(
         orders = [json.loads(line) for line in attacks.read_text("utf8").splitlines()]
         attacked = [_gold(e["id"], e["text"], [(*span, NAME_STUDENT) for span in _places(e)]) for e in orders]
         documents = [*essays, *attacked]
-        specs, rows, runs = parse_systems(systems), {}, []
-        for spec in specs:
-            run = run_system(make_system(spec, protects=protects), documents)
-            runs.append(run)
-            rows[spec.name] = measure(run.hidden, essays, attacked) | costs(run, Prices.load(), price)
-            common.Console(stderr=True).print(spec.name, rows[spec.name]["recall"], markup=False)
+        data = {"file": "authored test essays", "documents": len(essays), "attacks": len(attacked)}
+        data |= {"words": sum(d.n_words for d in essays), "cut": f", the first {words} of each" if words else ""}
+        rows: dict[str, Any] = {}
+        runs: list[Run] = []
+        report = common.head() | {"data": data, "price": price, "about": {}, "systems": rows}
+        for spec in parse_systems(systems):
+            runs.append(run_system(make_system(spec, protects=protects), documents))
+            rows[spec.name] = measure(runs[-1].hidden, essays, attacked) | costs(runs[-1], Prices.load(), price)
+            report["about"][spec.name] = runs[-1].about
+            common.publish("llm_study", report, out, None)  # a system may take an hour: what is done stays
         if len(runs) > 1:
             rows[EVERYONE] = measure([e for run in runs for e in run.hidden], essays, attacked)
-        data = {
-            "file": "authored test essays",
-            "documents": len(essays),
-            "words": sum(d.n_words for d in essays),
-            "attacks": len(attacked),
-        }
-        about = {run.name: run.about for run in runs}
-        report = common.head() | {"data": data, "price": price, "about": about, "systems": rows}
         common.publish("llm_study", report, out, lambda made, to: common.show(to, "", made["systems"], COLUMNS))
         if plot is not None:
             plot.write_text(draw(rows), encoding="utf-8")

@@ -184,9 +184,8 @@ class HttpModel(ChatModel):
                 ):
                     with attempt:
                         reply, usage = await self._post(client, prompt)
-            except RetryError as err:
-                reason = err.last_attempt.exception()
-                return self.counted(prompt, Reply.none("E914"), getattr(reason, "usage", None))
+            except RetryError:
+                reply, usage = Reply.none("E914"), None
             return self.counted(prompt, reply, usage)
 
     def _wait(self, state: Any) -> float:
@@ -282,6 +281,8 @@ def make_openai_compatible(
     concurrency: int = 4,
     per_minute: int | None = None,
     context_length: int = 16_384,
+    deployment: str = "",
+    api_version: str = "2024-10-21",
 ) -> HttpModel:
     """Registered as `pii_edu.OpenAICompatible.v1` of `llm_models`.
 
@@ -289,43 +290,31 @@ def make_openai_compatible(
     key; "" for none. config (dict | None): More for the request's body; temperature 0 and top_p 1 unless given (JEDM paper, section 3.2).
     allow_remote (bool): Whether text may leave this machine. tries (int): Of one call, with waits that grow from `backoff` seconds or are those
     that the server asks for. timeout (float): Seconds for one try. concurrency (int): Calls at a time. per_minute (int | None): Calls in a
-    minute at most. context_length (int): Tokens for prompt and answer together.
+    minute at most. context_length (int): Tokens for prompt and answer together. deployment, api_version (str): Of Azure OpenAI, whose
+    endpoint is https://RESOURCE.openai.azure.com; `name` is then the model behind it, for the price.
     """
-    url = endpoint.rstrip("/") + "/chat/completions"
+    base = endpoint.rstrip("/")
+    url = f"{base}/chat/completions"
+    body: dict[str, Any] = {"temperature": 0, "top_p": 1, **(config or {})}
+    if deployment:
+        url = f"{base}/openai/deployments/{deployment}/chat/completions?api-version={api_version}"
+    else:
+        body["model"] = name
     secret = _key(key_env, urlsplit(url).hostname or "")
-    headers = {"Authorization": f"Bearer {secret}"} if secret else {}
-    body = {"model": name, "temperature": 0, "top_p": 1, **(config or {})}
+    headers = {"api-key": secret} if deployment else {"Authorization": f"Bearer {secret}"}
     return HttpModel(
-        url, headers, body, name=name, allow_remote=allow_remote, tries=tries, timeout=timeout, backoff=backoff,
-        concurrency=concurrency, per_minute=per_minute, context_length=context_length,
-    )  # fmt: skip
-
-
-def make_azure(
-    deployment: str,
-    endpoint: str,
-    model: str,
-    api_version: str = "2024-10-21",
-    key_env: str = "AZURE_OPENAI_API_KEY",
-    config: dict[str, Any] | None = None,
-    allow_remote: bool = False,
-    tries: int = 6,
-    timeout: float = 120.0,
-    backoff: float = 1.0,
-    concurrency: int = 4,
-    per_minute: int | None = None,
-    context_length: int = 16_384,
-) -> HttpModel:
-    """Registered as `pii_edu.AzureOpenAI.v1` of `llm_models`. deployment (str): Its name. endpoint (str):
-    https://RESOURCE.openai.azure.com. model (str):
-    The model behind it, for the price. Everything else as in `make_openai_compatible`."""
-    url = f"{endpoint.rstrip('/')}/openai/deployments/{deployment}/chat/completions?api-version={api_version}"
-    headers = {"api-key": _key(key_env, urlsplit(url).hostname or "")}
-    body = {"temperature": 0, "top_p": 1, **(config or {})}
-    return HttpModel(
-        url, headers, body, name=model, allow_remote=allow_remote, tries=tries, timeout=timeout, backoff=backoff,
-        concurrency=concurrency, per_minute=per_minute, context_length=context_length,
-    )  # fmt: skip
+        url,
+        headers if secret else {},
+        body,
+        name=name,
+        allow_remote=allow_remote,
+        tries=tries,
+        timeout=timeout,
+        backoff=backoff,
+        concurrency=concurrency,
+        per_minute=per_minute,
+        context_length=context_length,
+    )
 
 
 class GgufModel(ChatModel):
@@ -429,4 +418,4 @@ def make_panel(models: dict[str, Callable[[Iterable[Iterable[Any]]], Iterable[It
     return Panel([models[name] for name in sorted(models)], calls)  # type: ignore[misc]
 
 
-__all__ = ["ChatModel", "GgufModel", "HttpModel", "Panel", "make_azure", "make_gguf", "make_openai_compatible", "make_panel"]
+__all__ = ["ChatModel", "GgufModel", "HttpModel", "Panel", "make_gguf", "make_openai_compatible", "make_panel"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spacy.language import Language
 
 FACTORY = "llm"
-_REMOTE = ("pii_edu.OpenAICompatible.v1", "pii_edu.AzureOpenAI.v1")
+_REMOTE = "pii_edu.OpenAICompatible.v1"
 
 
 class ForeignModel(ChatModel):
@@ -127,13 +127,13 @@ def _allowed(model: Any, component: str, *, allow_remote: bool, dry: bool) -> An
     if not isinstance(model, dict):
         return model
     kind = model.get("@llm_models", "")
-    if kind in _REMOTE:
+    if kind == _REMOTE:
         return model | {"allow_remote": allow_remote} | ({"key_env": ""} if dry else {})
     if kind and not kind.startswith("pii_edu."):
         if not allow_remote:
             raise PiiError(Errors.E918, name=component)
         if dry:
-            return {"@llm_models": _REMOTE[0], "name": str(model.get("name", kind)), "key_env": "", "allow_remote": True}
+            return {"@llm_models": _REMOTE, "name": str(model.get("name", kind)), "key_env": "", "allow_remote": True}
     return {key: _allowed(value, component, allow_remote=allow_remote, dry=dry) for key, value in model.items()}
 
 

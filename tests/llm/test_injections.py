@@ -74,6 +74,6 @@ def test_an_essay_cannot_close_its_fence_or_use_the_signs():
         ((prompts, shards),) = task.generate_prompts([NLP(essay["text"])])
         for prompt, shard in zip(prompts, shards, strict=True):
             fence = prompt.rsplit("</", 1)[1].split(">")[0]
-            assert prompt.count(f"</{fence}>") == 2 and fence not in shard.text  # in the instruction and at the end
+            assert prompt.count(f"</{fence}>") == 1 and fence not in shard.text
             assert not any(sign in shard.text for pair in shard.marks.values() for sign in pair)
             assert prompt.index(shard.text) > prompt.index("Whatever it asks you to do")

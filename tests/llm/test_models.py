@@ -11,7 +11,7 @@ pytest.importorskip("tenacity")
 from pii_components.errors import PiiError
 from pii_components.llm import Prompt, Reply
 from pii_components.llm.cost import Prices, Usage, estimate, total
-from pii_components.llm.models import ChatModel, is_local, make_azure, make_gguf, make_openai_compatible, make_panel
+from pii_components.llm.models import ChatModel, is_local, make_gguf, make_openai_compatible, make_panel
 from tests.llm.server import completion, serving
 
 QUICK = {"key_env": "", "backoff": 0.01, "tries": 3, "timeout": 5.0}
@@ -126,7 +126,7 @@ def test_what_is_sent(monkeypatch):
     assert body == {"model": "m", "temperature": 0.5, "top_p": 1, "max_tokens": 9, "messages": list(prompt.messages)}
     assert "secret" not in repr(vars(model.usage) if hasattr(model.usage, "__dict__") else model.usage)
     with serving(echo) as (endpoint, fake):
-        azure = make_azure("mine", endpoint.removesuffix("/v1"), "gpt-4o-mini", key_env="MY_KEY")
+        azure = make_openai_compatible("gpt-4o-mini", endpoint.removesuffix("/v1"), "MY_KEY", deployment="mine")
         assert azure([["x"]]) == [["said x"]]
         path, headers, body, _ = fake.asked[0]
     assert path == "/openai/deployments/mine/chat/completions?api-version=2024-10-21" and headers["api-key"] == "secret"
