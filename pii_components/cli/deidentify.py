@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
@@ -126,7 +126,9 @@ def deidentify(
             return load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=extend)
 
         if to_stdout:
-            _to_stdout(open_source(path, encoding=encoding, data=reading["data"]), secret(), engine, vault_path)
+            used = _to_stdout(open_source(path, encoding=encoding, data=reading["data"]), secret(), engine, vault_path)
+            if table is not None:
+                _tell_sent(_llm_report(used, table, words=0, notes={}))
             if not (quiet or key.kept):
                 common.say(key.note, "dim")
             raise typer.Exit(common.DONE)
@@ -188,10 +190,7 @@ def deidentify(
         }
         head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
         if table is not None:
-            from ..llm.pipeline import report as llm_report
-
-            notes = {code: n for code, n in sorted(counts.notes.items()) if code in CODES}
-            head["llm"] = llm_report(loaded.nlp, table, words=counts.words) | {"documents_with_notes": notes}
+            head["llm"] = _llm_report(loaded, table, words=counts.words, notes=counts.notes)
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
@@ -213,7 +212,7 @@ def _check_needed(given: str | bool, option: str, other: str, needed: str) -> No
         raise PiiError(Errors.E473, option=option, needed=needed)
 
 
-def _to_stdout(source: Source, secret: VaultKey | None, engine: Callable[[], Engine], vault: Path | None) -> None:
+def _to_stdout(source: Source, secret: VaultKey | None, engine: Callable[[], Engine], vault: Path | None) -> Engine:
     item = next(iter(source))
     if isinstance(item, Skip):
         raise item.error
@@ -225,6 +224,7 @@ def _to_stdout(source: Source, secret: VaultKey | None, engine: Callable[[], Eng
         with common.open_for_run(vault, secret) as book:
             book.append(result.release(item, loaded.profile.scope))
     write_stdout(item, result.text)
+    return loaded
 
 
 def write_stdout(record: Record, text: str) -> None:
@@ -385,6 +385,14 @@ def _language_models(path: str, prices: str, *, allow_remote: bool) -> tuple[Any
 
     read_config(path)  # before a pipeline is loaded
     return Prices.load(prices or None), partial(add_components, path=path, allow_remote=allow_remote)
+
+
+def _llm_report(engine: Engine, prices: Any, *, words: int, notes: Mapping[str, int]) -> dict[str, Any]:
+    """What language models were sent, what it costs, and in how many documents answers did not count."""
+    from ..llm.pipeline import report
+
+    told = {code: n for code, n in sorted(notes.items()) if code in CODES}
+    return report(engine.nlp, prices, words=words) | {"documents_with_notes": told}
 
 
 def _tell_sent(report: dict[str, Any]) -> None:

@@ -56,6 +56,8 @@ def estimate(
         batch: list[str] = []
         try:
             for item in opened:
+                if not isinstance(item, Skip) and len(item.text) > engine.nlp.max_length:
+                    item = Skip.of(Errors.E528, number=item.number, length=len(item.text), limit=engine.nlp.max_length)
                 if isinstance(item, Skip):
                     skips(item)
                     continue
@@ -75,7 +77,7 @@ def estimate(
 
 
 def _read(nlp: Any, texts: list[str]) -> None:
-    for _ in nlp.pipe([text for text in texts if len(text) <= nlp.max_length], disable=surrogate_pipes(nlp)):
+    for _ in nlp.pipe(texts, disable=surrogate_pipes(nlp)):
         pass
     texts.clear()
 

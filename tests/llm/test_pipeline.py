@@ -187,6 +187,19 @@ def test_remote_servers_need_the_option(pii_edu, folder):
     assert done.exit_code == 2 and "E911" in done.stderr and "api.openai.com" in done.stderr
 
 
+def test_what_was_sent_is_told_on_standard_error_where_there_is_no_report(pii_edu, folder):
+    with serving(keep) as (endpoint, fake):
+        done = pii_edu("deidentify", "-", "--llm", config(folder, endpoint), stdin=TEXT.encode())
+    assert done.exit_code == 0 and "Sorel" not in done.stdout and len(fake.asked) == 1
+    assert "gpt-4o-mini: 1 calls" in done.stderr and "on this machine" in done.stderr
+
+
+def test_an_estimate_says_which_text_is_too_long(pii_edu, folder, model):
+    put(folder / "long.txt", "word " * 250_000)
+    done = pii_edu("llm", "estimate", "long.txt", "--model", model, "--llm", config(folder, "http://127.0.0.1:9/v1"))
+    assert done.exit_code == 1 and "E528" in done.stderr and json.loads(done.stdout)["documents"] == 0
+
+
 def test_an_estimate_sends_nothing(pii_edu, folder, model):
     put(folder / "in.csv", table(3))
     form = VERIFIER.replace('key_env = ""', 'key_env = "NOT_SET"')
