@@ -275,14 +275,14 @@ def make_freeze_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callab
 
 
 def make_quick_encoder(*, layers: int = 0, pipe: str = "transformer") -> Callable[[Any], None]:
-    """As `pii_edu.freeze_encoder.v1`, and the encoder computes as `cpu_training` says: fused attention, on processors in bfloat16."""
+    """As `pii_edu.freeze_encoder.v1`, and the encoder computes as `cpu_training` says: fused attention, and bfloat16 on processors that have it."""
 
     def prepare(nlp: Any) -> None:
-        from .cpu_training import compute_in_bfloat16, quicken
+        from .cpu_training import compute_in_bfloat16, has_bfloat16, quicken
 
         make_freeze_encoder(layers=layers, pipe=pipe)(nlp)
         encoder = quicken(_torch_encoder(nlp, pipe))
-        if next(encoder.parameters()).device.type == "cpu":
+        if next(encoder.parameters()).device.type == "cpu" and has_bfloat16():
             compute_in_bfloat16(encoder)
 
     return prepare

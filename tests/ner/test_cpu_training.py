@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 from curated_transformers.models.attention import AttentionMask, ScaledDotProductAttention  # noqa: E402
 from curated_transformers.models.bert import BertConfig, BertEncoder  # noqa: E402
 
+from pii_components.ner import cpu_training  # noqa: E402
 from pii_components.ner.cpu_training import FusedAttention, SequenceDropout, compute_in_bfloat16, quicken  # noqa: E402
 from pii_components.ner.layers import make_quick_encoder  # noqa: E402
 
@@ -73,3 +74,16 @@ def test_a_pipeline_learns_with_a_quick_encoder_and_keeps_what_is_frozen(tmp_pat
     changed = {name for name, value in module.state_dict().items() if not torch.equal(value, before[name])}
     assert any(".layers.0." in name for name in changed) and not any("embeddings" in name for name in changed)
     nlp.to_disk(tmp_path / "model")  # what wraps the encoder is not saved
+
+
+@pytest.mark.parametrize("has", [True, False])
+def test_bfloat16_is_for_processors_that_have_it(tmp_path, monkeypatch, has):
+    monkeypatch.setattr(cpu_training, "has_bfloat16", lambda: has)
+    nlp = tiny_pipeline(tmp_path)
+    make_quick_encoder(layers=0)(nlp)
+    module = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model
+    seen = []
+    layer = next(m for m in module.modules() if isinstance(m, torch.nn.Linear))
+    layer.register_forward_hook(lambda *args: seen.append(args[-1].dtype))
+    nlp("My name is Ana")
+    assert set(seen) == {torch.bfloat16 if has else torch.float32}
