@@ -50,16 +50,9 @@ class Errors(metaclass=_Codes):
     # 3 pii_context
     E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
     E302 = "pii_context has no setting '{name}'; use one of {allowed}."
-    E303 = "Cue '{id}' is not usable: {problem}; see pii_components/resources/cues/README.md."
-    E304 = "The classifier of pii_context cannot be used: {reason}. Train it again with `pii-edu evaluate crossval`."
+    E304 = "The classifier of pii_context cannot be read, or is one for other features; learn it again: weasel run learn-classifier"
     E306 = "There is no person to train pii_context's classifier on; give essays with labelled names."
     E307 = "The reader of pii_context cannot be used: its file is broken or its pieces lack placeholders. Train one: `weasel run train-reader`."
-    E309 = "Detectors can be averaged only if there are some, and all have the same components and models of one form: go on from one to get another."
-    E310 = (
-        "Gold holds {size} probabilities of others for {held} labels; the model has {n} tokens here and {labels} labels: write it anew with "
-        "pii_components.training.distil, by detectors of the same labels and tokenizer."
-    )
-    E311 = "{n} teachers, alpha {alpha}, temperature {temperature}: there must be a teacher, alpha must be 0 to 1, temperature above 0."
     # 4 surrogates
     E401 = "Key file {path} cannot be read ({reason}); give a file with at least {least} bytes, made by: pii-edu keygen, or any random bytes."
     E402 = 'The key from {source} has {length} bytes; use at least {least}, for example: python -c "import secrets; print(secrets.token_hex(32))"'
@@ -255,17 +248,13 @@ class Errors(metaclass=_Codes):
     E760 = "'{name}' is no perturbation; use a class ({classes}), or one of: {allowed}."
     E761 = "Perturbation {name} has a span [{start}, {end}) that is empty, out of order or outside of the text of {length} characters."
     E762 = "{what} holds no {needed}, so there is nothing to measure; give another gold corpus, or a higher --limit."
-    E763 = "{name} is {value}; use whole numbers above 0, with commas between them."
     E764 = "System '{system}' ended with code {code} in a process of its own ({reason}); does `pii-edu detect` run with it?"
     E770 = "{n} documents are in one of {first} and {second} only, and the numbers of documents differ; name the column of the id with --id-column."
     E771 = "Document {document} of the release cannot be laid beside its original ({reason}); are they of the same run?"
     E772 = "{n} documents hold a surrogate or a leak; an attack needs {least} or more."
-    E773 = "{name} is {value}; use a number from 0 to 1."
-    E774 = "The gold of document {document} belongs to another text than {original} has."
     E775 = "{file} is no metrics file ({reason}); give files that the commands of pii-edu evaluate wrote with --out."
     E776 = "{file} would be written over a file that is read; choose another place with --out."
     E777 = "--with-text needs --gold and --stored, the essays and the predictions whose errors are shown."
-    E780 = "Training in {folder} ended with code {code}; its log is train.log there."
     E781 = "Encoder '{name}' cannot be compared: {reason}."
     E782 = "'{name}' is no encoder of the registry; use one of: {allowed}."
     E783 = "Encoder '{name}' could not be {done} ({type}); run it alone with --only {name} --debug to see why."
@@ -273,7 +262,6 @@ class Errors(metaclass=_Codes):
     E785 = "{path} is not there; make it with: weasel run fill-slots"
     E786 = "No encoder could be trained; see the reasons above, or: pii-edu evaluate encoders --list"
     E789 = "Encoder '{name}' is not there: its folder needs {files}; {how}"
-    E791 = "The probabilities in {file} are of other essays; delete the file, and run again."
     # 8 Presidio
     E801 = "Option '{name}' is {value}; use {allowed}."
     E802 = "Entity '{entity}' is never returned; use some of: {allowed} (cited people and characters: with return_cited)."
@@ -287,7 +275,6 @@ class Errors(metaclass=_Codes):
     E810 = "{what} takes either {first} or {second}, not both."
     E811 = "There is no configuration '{name}'; give the path of a YAML file, or one of: {allowed}."
     E812 = "{path} is no YAML file with a mapping in it ({reason}); compare with pii_components/resources/presidio."
-    E813 = "Gold of document {document} at characters [{start}, {end}) lies outside of its text in {file}, or there is no such text."
     # operators from 830, presidio_source from 840
     E830 = "Operator '{operator}' has no key; give the parameter key with {least} bytes or more, or set {env} (pii-edu keygen makes one)."
     E831 = "Operator '{operator}' has no parameter or value '{name}'; use one of: {allowed}."

@@ -116,7 +116,6 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     default_config={
         "spans_key": SPANS_KEY,
         "settings": None,
-        "cues": None,
         "ents_filter": ENTS_FILTER,
     },
     default_score_weights=ENTS_WEIGHTS,
@@ -127,13 +126,12 @@ def make_pii_context(
     *,
     spans_key: str,
     settings: dict[str, Any] | None,
-    cues: list[dict[str, Any]] | None,
     ents_filter: EntsFilter,
 ) -> Pipe:
     """RETURNS (PiiContext): See there for the settings. None: as saved, else the default."""
     from .context.component import PiiContext
 
-    made = PiiContext(name, spans_key=spans_key, settings=settings, cues=cues, ents_filter=ents_filter)
+    made = PiiContext(name, spans_key=spans_key, settings=settings, ents_filter=ents_filter)
     made.belongs_to(nlp)
     return made
 

@@ -10,23 +10,32 @@ classifier gives away. With --part sealed each run adds a line to metrics/looks.
 """
 
 import json
+import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy
+import spacy
 import typer
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 
 from pii_components.cli.common import guard
+from pii_components.context.component import PiiContext
+from pii_components.context.role_encoder import PersonReader
 from pii_components.corpus.annotated import FIRST, ORGANISATION, SEALED, SECOND, AnnotatedText, read_annotated
+from pii_components.corpus.build import Filled, to_doc
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
+from pii_components.files.formats.base import LabelledText
 from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, ROLES, is_name, role_of
+from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
 from pii_components.spans import SPANS_KEY
+from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, names_of, tally
+from pii_components.training.package import CLEANER, RULES
 from scripts import common
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__)
@@ -34,6 +43,8 @@ FolderOpt = Annotated[Path, typer.Option(help="Folder with the annotations.")]
 TextsOpt = Annotated[list[Path] | None, typer.Option("--texts", help="JSON Lines with the texts, also .gz; may be repeated.")]
 LOOKS = Path("metrics/looks.jsonl")
 KEPT_ROLES = (CITED, CHARACTER)
+DIRECT = tuple(label for label in LABELS if label not in INDIRECT_LABELS)
+_RUN, _QUOTED = 8, 0.3  # words of a run, and the share of runs up to which a text only quotes what another quotes, the question set
 PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
 
 
@@ -89,6 +100,110 @@ def agreement_table(folder: Path) -> list[str]:
             cells += [str(every // 2), f"{same / every:.3f}" if every else "–", *([f"{kappa:.3f}"] if kind == "NAME" else [])]
         lines.append("| " + " | ".join([*cells, str(settled)]) + " |")
     return lines
+
+
+@app.command()
+def mix(
+    *,
+    folder: FolderOpt = Path("assets/annotations"),
+    texts: TextsOpt = None,
+    part: Annotated[str, typer.Option(help="open, or one half of it: first, second.")] = "open",
+    again: Annotated[int, typer.Option(min=1, help="Times that a text of `new`, where names stand close, goes in.")] = 3,
+    authored: Annotated[Path | None, typer.Option(help="A .spacy file of filled essays; it knows direct labels only.")] = None,
+    share: Annotated[float, typer.Option(min=0.0, help="Tokens of these for each token of annotated text.")] = 0.6,
+    seed: common.SeedOpt = 29,
+    out: Annotated[Path, typer.Option(help="New .spacy file.")] = Path("corpus/mix.spacy"),
+    debug: common.DebugOpt = False,
+) -> None:
+    """Write annotated texts and a share of filled essays as one corpus for `spacy train`, without any that came from a sealed text."""
+    with guard(debug):
+        nlp = spacy.blank("en", config={"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}})
+        gold = read_annotated(folder, texts or (), parts=PARTS[part], seed=seed)
+        docs = [
+            to_doc(nlp, Filled(one.labelled.text, one.labelled.spans))
+            for one in gold
+            for _ in range(again if one.source == "new" else 1)
+        ]
+        tokens = sum(map(len, docs))
+        rng, others = random.Random(seed), []
+        if authored is not None:
+            sealed = {run for one in read_annotated(folder, texts or (), parts=(SEALED,)) for run in _runs(one.labelled.text)}
+            every = DocBin().from_disk(authored).get_docs(nlp.vocab)
+            others = [doc for doc in every if sum(run in sealed for run in _runs(doc.text)) <= len(doc) * _QUOTED]
+            rng.shuffle(others)
+        taken = 0
+        for doc in others:
+            if taken >= share * tokens:
+                break
+            doc.spans[SPANS_KEY].attrs[ANNOTATED] = {label: [label] for label in DIRECT}
+            docs.append(doc)
+            taken += len(doc)
+        rng.shuffle(docs)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        DocBin(docs=docs, store_user_data=True).to_disk(out)
+        print(json.dumps({"documents": len(docs), "tokens_annotated": tokens, "tokens_authored": taken}))
+
+
+def _runs(text: str) -> Iterable[tuple[str, ...]]:
+    words = text.lower().split()
+    return (tuple(words[i : i + _RUN]) for i in range(len(words) - _RUN + 1))
+
+
+@app.command()
+def classifier(
+    *,
+    folder: FolderOpt = Path("assets/annotations"),
+    texts: TextsOpt = None,
+    first: Annotated[Path, typer.Option(help="Detector that was trained on the first half; it reads the second.")] = Path(
+        "training/d_first/model-last"
+    ),
+    second: Annotated[Path, typer.Option(help="Detector that was trained on the second half; it reads the first.")] = Path(
+        "training/d_second/model-last"
+    ),
+    reader: Annotated[Path | None, typer.Option(help="The reader of pii_context; that of en_pii_edu if missing.")] = None,
+    authored: Annotated[Path | None, typer.Option(help="A .spacy file of filled essays that neither was trained on.")] = None,
+    authored_weight: Annotated[float, typer.Option(min=0.0, help="Of each person there.")] = 0.3,
+    settings: Annotated[Path, typer.Option(help="Settings of the components.")] = Path("configs/pipeline.json"),
+    l2: Annotated[float, typer.Option(min=0.0, help="Penalty of the fit.")] = 100.0,
+    out: Annotated[Path, typer.Option(help="New file for the classifier.")] = Path("training/classifier.npz"),
+    debug: common.DebugOpt = False,
+) -> None:
+    """Learn the classifier of pii_context, and print what it is worth by cross-validation, out of fold, at several thresholds."""
+    with guard(debug):
+        made = json.loads(settings.read_text("utf8"))
+        shipped = None if reader else cast(PiiContext, spacy.load("en_pii_edu").get_pipe("pii_context"))
+        around = PersonReader.from_bytes(reader.read_bytes()) if reader else shipped and shipped.reader
+        persons: list[PersonExample] = []
+        for path, part in ((first, SECOND), (second, FIRST)):
+            nlp = spacy.load(path, exclude=[*RULES, CLEANER])
+            nlp.get_pipe("pii_ner").cfg["thresholds"] = dict(made["pii_ner"]["thresholds"])  # type: ignore[attr-defined]
+            for name in ("pii_ruler", "pii_context"):
+                nlp.add_pipe(name, config=made.get(name, {}))
+            cast(PiiContext, nlp.get_pipe("pii_context")).reader = around
+            persons += collect(nlp, [one.labelled for one in read_annotated(folder, texts or (), parts=(part,))])
+        if authored is not None:
+            docs = list(DocBin().from_disk(authored).get_docs(nlp.vocab))
+            gold = [_labelled(str(n), doc) for n, doc in enumerate(docs)]
+            persons += collect(nlp, gold, weight=authored_weight)
+        chances = cross_validate(persons, l2=l2)
+        print(json.dumps({"persons": dict(names_of(persons))}))
+        groups = {"all": persons} | {
+            s: [p for p in persons if p.text.startswith(s)] for s in ("essays_", "persuade", "llm", "new")
+        }
+        for name, some in groups.items():
+            mine = chances[[i for i, p in enumerate(persons) if name == "all" or p.text.startswith(name)]]
+            for at in (0.05, 0.1, 0.2, 0.3, 0.5):
+                print(name, at, json.dumps({k: round(v, 3) for k, v in sorted(tally(some, mine, at).items())}))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_bytes(fit(persons, l2=l2).to_bytes())
+
+
+def _labelled(ident: str, doc: Doc) -> LabelledText:
+    spans = tuple((s.start_char, s.end_char, s.label_) for s in doc.spans[SPANS_KEY])
+    masked = tuple((s.start_char, s.end_char) for s in doc.spans.get(UNLABELLED_KEY, ()))
+    return LabelledText(
+        f"authored:{ident}", doc.text, spans, tuple(m for m in masked if all(m[1] <= a or m[0] >= b for a, b, _ in spans))
+    )
 
 
 @app.command()

@@ -28,7 +28,7 @@ SETTINGS = [
 SAVED = {
     "pii_ner": {"thresholds": {"NAME": 0.15}, "class_weights": {"O": 0.3}},
     "pii_ruler": {"phone_regions": ["US", "CA"]},
-    "pii_context": {"settings": {"protect": 0.21, "blind": 0.15}},
+    "pii_context": {"settings": {"protect": 0.21, "roster_weight": 2.0}},
     "hips_surrogate": {"profile": "tags_only"},
 }
 
@@ -77,7 +77,7 @@ def test_settings_that_nobody_asked_for_are_those_that_were_saved(saved):
 
 def test_one_entry_of_a_mapping_leaves_the_others(saved):
     pipe = spacy.load(saved, config={"components.pii_context.settings.protect": 0.3}).get_pipe("pii_context")
-    assert (pipe.settings.protect, pipe.settings.blind) == (0.3, 0.15)
+    assert (pipe.settings.protect, pipe.settings.roster_weight) == (0.3, 2.0)
 
 
 def test_what_is_set_later_is_in_the_config_and_saved(saved, tmp_path):
@@ -137,5 +137,7 @@ if __name__ == "__main__":
 def test_processes_do_what_was_asked(method, shipped, saved, tmp_path):
     (tmp_path / "run.py").write_text(PROCESSES, encoding="utf8")
     run = [sys.executable, str(tmp_path / "run.py"), *(["en_pii_edu", method] if shipped else [str(saved), method, "pii_ner"])]
-    done = subprocess.run(run, env={"PII_EDU_KEY": "a key of sixteen bytes", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, check=False)
+    done = subprocess.run(
+        run, env={"PII_EDU_KEY": "a key of sixteen bytes", "PYTHONPATH": ":".join(sys.path)}, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr.decode()[-500:]

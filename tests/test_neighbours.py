@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 import spacy
+from spacy.language import Language
 from spacy.tokens import DocBin, Span
 
-from pii_components.spans import GIVEN
+from pii_components.spans import GIVEN, Candidate, merge_found, read_spans, write_spans
 
+from .surrogates.conftest import INDIRECT_TOO
 from .tiny import TOKENIZER
 
 TEXT = "Ana Lopez of Room 12 in Ashby wrote to ana@uni.edu on Monday."
@@ -34,6 +36,7 @@ def spans_of(doc):
 
 
 def test_spans_that_were_there_are_merged_and_replaced(nlp):
+    nlp.get_pipe("hips_surrogate").profile = INDIRECT_TOO
     doc = nlp.make_doc(TEXT)
     given = [Span(doc, 0, 2, label="NAME_STUDENT"), Span(doc, 3, 5, label="ROOM"), Span(doc, 6, 7, label="LOCATION")]
     given[0]._.pii_source = "roster"
@@ -104,10 +107,18 @@ def test_shipped_components_in_another_pipeline_replace_whole_names():
             assert not doc.ents or not left, (lang, text, left)
 
 
+@Language.component("neighbours_test_given_names", assigns=["doc.spans"])
+def given_names(doc):
+    found = [Candidate(token.i, token.i + 1, "NAME_STUDENT") for token in doc if token.text == "Chidi"]
+    write_spans(doc, merge_found(doc, read_spans(doc), found))
+    return doc
+
+
 @pytest.mark.filterwarnings("ignore:\\[W00[12]\\]")
 @pytest.mark.parametrize("lang", ["en", "de"])
 def test_half_a_name_is_never_replaced(lang):
     nlp = pipeline(lang)
+    nlp.add_pipe("neighbours_test_given_names", after="pii_ruler")
     for text in (
         "Hi, I'm Chidi Okafor and my friend Chidi is here.",
         "file: Chidi Okafor_3348468_HW4.Rmd",

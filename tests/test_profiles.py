@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pii_components.errors import PiiError
-from pii_components.labels import DETAIL_LABELS, DIRECT_LABELS, LABELS
+from pii_components.labels import DETAIL_LABELS, DIRECT_LABELS, INDIRECT_LABELS, LABELS
 from pii_components.profiles import (
     ACTIONS,
     Profile,
@@ -45,6 +45,7 @@ def test_shipped_profile_names_every_label(name):
         ("crapii", "NAME_STUDENT", "surrogate"),
         ("crapii", "NAME_INSTRUCTOR", "keep"),
         ("crapii", "NAME_CONNECTED", "surrogate"),
+        ("crapii_strict", "NAME_CONNECTED", "keep"),
         ("ets", "NAME_INSTRUCTOR", "pseudonym"),
         ("ets", "NAME_CONNECTED", "pseudonym"),
         ("ets", "EDUCATION", "generic"),
@@ -55,6 +56,12 @@ def test_shipped_profile_names_every_label(name):
 )
 def test_actions(name, label, action):
     assert Profile.load(name).action(label) == action
+
+
+@pytest.mark.parametrize("name", shipped_profiles())
+def test_indirect_identifiers_stay_in_the_two_profiles_of_crapii_only(name):
+    protected = {label for label in INDIRECT_LABELS if Profile.load(name).protects(label)}
+    assert protected == (set() if name in ("crapii", "crapii_strict") else set(INDIRECT_LABELS))
 
 
 def test_unsure_means_protect():

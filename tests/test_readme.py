@@ -12,6 +12,7 @@ import pytest
 from pii_components import __version__
 from pii_components.evaluate.tables import markdown_table
 from pii_components.profiles import Profile
+from scripts.annotated import table as annotated_table
 from scripts.before_after import COMMAND, examples, markdown
 
 ROOT = Path(__file__).parents[1]
@@ -58,7 +59,7 @@ def test_table_of_labels_is_what_the_profiles_do():
 @pytest.mark.parametrize("name", ["README.md", "MODEL_CARD.md"])
 def test_numbers_are_those_of_the_metrics_files(name):
     """What stands between the marks is what the command in the first mark prints."""
-    marks = r"<!-- (pii-edu evaluate table [^>]+) -->\n(.*?)\n<!-- end -->"
+    marks = r"<!-- ((?:pii-edu evaluate|python -m scripts.annotated) table [^>]+) -->\n(.*?)\n<!-- end -->"
     tables = re.findall(marks, (ROOT / name).read_text("utf8"), re.DOTALL)
     assert tables
     for command, table in tables:
@@ -66,7 +67,8 @@ def test_numbers_are_those_of_the_metrics_files(name):
         subset = words[words.index("--subset") + 1] if "--subset" in words else ""
         files = [ROOT / word for word in words if word.endswith(".json")]
         reports = [json.loads(file.read_text("utf8")) for file in files]
-        assert markdown_table(reports, subset=subset, control="--control" in words) == table
+        printed = "\n".join(annotated_table(reports)) if "scripts.annotated" in words else markdown_table(reports, subset=subset)
+        assert printed == table
 
 
 def test_version_is_one():

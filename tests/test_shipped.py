@@ -53,7 +53,7 @@ def test_planted_details_are_hidden_and_others_stay(sample, docs):
             if not right:
                 failures.append([key, start, end, label])
     assert failures == json.loads(KNOWN.read_text("utf8"))
-    assert sum(len(spans) for _, _, spans in sample) > 8 * len(failures)
+    assert sum(len(spans) for _, _, spans in sample) > 7 * len(failures)
 
 
 def test_new_text_is_the_old_one_outside_the_surrogates(docs):

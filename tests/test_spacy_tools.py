@@ -29,14 +29,23 @@ def nlp(monkeypatch):
 def seen(doc):
     """What `assigns` may name, as it stands in a document."""
     group = doc.spans.get("pii", ())
-    found = {f"span._.{name}": [span._.get(name) or None for span in group] for name in ("pii_source", "pii_role", "pii_reason", "pii_person")}
+    found = {
+        f"span._.{name}": [span._.get(name) or None for span in group]
+        for name in ("pii_source", "pii_role", "pii_reason", "pii_person")
+    }
     found |= {f"doc._.{name}": repr(doc._.get(name)) for name in ("deidentified", "pii_offsets", "surrogate_spans")}
-    found |= {f"token.{name}": [getattr(token, name) for token in doc] for name in ("ent_iob", "ent_type", "tag", "lemma", "head")}
-    return found | {"doc.spans": [(s.start, s.end) for s in group], "doc.ents": [(e.start, e.end) for e in doc.ents], "text": doc.text}
+    found |= {
+        f"token.{name}": [getattr(token, name) for token in doc] for name in ("ent_iob", "ent_type", "tag", "lemma", "head")
+    }
+    return found | {
+        "doc.spans": [(s.start, s.end) for s in group],
+        "doc.ents": [(e.start, e.end) for e in doc.ents],
+        "text": doc.text,
+    }
 
 
 def test_what_a_component_assigns_is_what_it_declares(nlp):
-    doc = nlp.make_doc("By Ilse Okoro\n\nMy teacher, Mr. Fenwick, has the number 212-555-0187. Write to ilse@uni.edu.")
+    doc = nlp.make_doc("Ilse Okoro\n\nMy teacher, Mr. Fenwick, has the number 212-555-0187. Write to ilse@uni.edu.")
     analysis = nlp.analyze_pipes()
     assert not any(analysis["problems"].values()) and not any(meta["retokenizes"] for meta in analysis["summary"].values())
     for name, pipe in nlp.pipeline:
@@ -71,8 +80,8 @@ def test_debug_config_passes(path, tmp_path, capsys):
     ],
 )
 def test_evaluate_prints_scores_for_gold_in_spans_and_entities(labels, in_ents, expected, nlp, tmp_path, capsys):
-    doc = nlp.make_doc("By Ilse Okoro\n\nWrite to ilse@uni.edu.")
-    spans = [Span(doc, start, end, label=label) for (start, end), label in zip(((1, 3), (6, 7), (4, 5)), labels, strict=False)]
+    doc = nlp.make_doc("Ilse Okoro\n\nWrite to ilse@uni.edu.")
+    spans = [Span(doc, start, end, label=label) for (start, end), label in zip(((0, 2), (5, 6), (3, 4)), labels, strict=False)]
     if in_ents:
         doc.set_ents(spans)
     else:
@@ -84,5 +93,7 @@ def test_evaluate_prints_scores_for_gold_in_spans_and_entities(labels, in_ents, 
             evaluate(str(tmp_path / "pipeline"), tmp_path / "dev.spacy")
         return
     scores = evaluate(str(tmp_path / "pipeline"), tmp_path / "dev.spacy", silent=False)
-    assert (scores["ents_p"], scores["ents_r"]) == expected and scores["ents_per_type"]["EMAIL"] == dict.fromkeys(("p", "r", "f", "f5"), 1.0)
+    assert (scores["ents_p"], scores["ents_r"]) == expected and scores["ents_per_type"]["EMAIL"] == dict.fromkeys(
+        ("p", "r", "f", "f5"), 1.0
+    )
     assert "NER P" in capsys.readouterr().out

@@ -24,7 +24,7 @@ for name in ("pii_ruler", "pii_context", "hips_surrogate"):
     nlp.add_pipe(name)
 nlp.get_pipe("hips_surrogate").set_key(b"a key for tests, of no other use")
 doc = nlp("Name: Ana Lopez\\n\\nWrite to ana.lopez@gmail.com, says Piaget (1952).")
-assert "ana.lopez" not in doc._.deidentified and "Ana Lopez" not in doc._.deidentified, doc.spans
+assert "ana.lopez" not in doc._.deidentified and "Piaget" in doc._.deidentified, doc.spans
 print("fine")
 """
 

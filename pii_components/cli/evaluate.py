@@ -1,7 +1,6 @@
 """`pii-edu evaluate …` and `pii-edu compare`: every number that anyone sees."""
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from ..evaluate.systems import Run
 
 EPILOG = "Exit codes: 0 all done; 2 refused, nothing was written; 3 an unexpected error; 130 interrupted."
-EPILOG_CROSSVAL = "Exit codes: 0 all done; 2 refused; 3 an unexpected error; 130 interrupted. Run it again to go on: folds that are trained stay."
 
 
 def list_systems(asked: bool) -> None:
@@ -39,7 +37,6 @@ SeedOpt = Annotated[int, typer.Option(help="Of the bootstrap; 0 is the usual one
 QuietOpt = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 DebugOpt = Annotated[bool, typer.Option("--debug", help="Raise unexpected errors with their traceback, which may show text.")]
 GoldArg = Annotated[str, typer.Argument(metavar="GOLD", help="Labelled corpus in any form of: pii-edu corpus convert.")]
-EssaysArg = Annotated[str, typer.Argument(metavar="GOLD", help="Real essays with labels, CRAPII's form.")]
 PredictionsArg = Annotated[
     str, typer.Argument(metavar="PREDICTIONS", help="What detect --out or --save-predictions wrote, file_idx CSV, or a corpus.")
 ]
@@ -188,8 +185,8 @@ class Job:
         for one in runs if folder else ():
             write_run(one, Path(folder) / f"{one.name}.jsonl", data_sha256=self.sha256)
 
-    def finish(self, runs: Sequence["Run"], command: str, **more: Any) -> None:
-        """Score, print, write. more (Any): Goes into the metrics file as it is."""
+    def finish(self, runs: Sequence["Run"], command: str) -> None:
+        """Score, print, write."""
         from ..evaluate.metrics import SEED, name_source
         from ..evaluate.report import describe_data, score_report, write_report
         from ..evaluate.tables import print_score
@@ -202,7 +199,7 @@ class Job:
             "profile": self.profile.name,
         }
         options: dict[str, Any] = {"names": source, "resamples": self.how.resamples, "seed": self.how.seed or SEED}
-        report |= score_report(runs, self.documents, profile=self.profile, **options) | more
+        report |= score_report(runs, self.documents, profile=self.profile, **options)
         if not self.how.quiet:
             print_score(report, to=console())
             if self.masked["count"]:
@@ -211,86 +208,6 @@ class Job:
         if self.how.out:
             write_report(report, Path(self.how.out))
             console(stderr=True).print(f"wrote '{self.how.out}'", markup=False)
-
-
-def crossval(
-    *,
-    gold: EssaysArg,
-    source: Annotated[Path, typer.Option(help="Trained pipeline to go on from, which has seen none of the essays.")] = Path("training/model-last"),
-    config: Annotated[Path, typer.Option(help="Training config with a source.")] = Path("configs/pii_ner_real.cfg"),
-    corpus: Annotated[Path, typer.Option(help="Folder of `pii-edu corpus build`: essays of ours to train on beside them.")] = Path("corpus"),
-    work: Annotated[Path, typer.Option(help="For folds, checkpoints, logs, predictions and the classifier.")] = Path("training/crossval"),
-    settings: Annotated[Path, typer.Option(help="Config per component, JSON.")] = Path("configs/pipeline.json"),
-    n_folds: Annotated[int, typer.Option("--folds", min=2, help="Number of folds.")] = 5,
-    replay: Annotated[int, typer.Option(min=0, help="Stretches of our essays in each fold's training.")] = 350,
-    min_precision: Annotated[float, typer.Option(min=0, max=1, help="Thresholds below it are not chosen if one reaches it.")] = 0.0,
-    apart: Annotated[str, typer.Option(help="Other real essays: none is trained on, the first fold's detector finds them.")] = "",
-    final: Annotated[bool, typer.Option(help="Train on all essays too, those apart among them: what ships.")] = True,
-    protect: Annotated[float, typer.Option(min=0, max=1, help="Threshold for a private person; 0 to choose it on the other folds.")] = 0.2,
-    l2: Annotated[float, typer.Option("--l2", min=0, help="Penalty of the classifier; 0 to choose it on the other folds.")] = 0.0,
-    extra_l2: Annotated[float, typer.Option("--extra-l2", min=0, help="Of its fit to our own essays; 0 to choose it likewise.")] = 0.0,
-    classifier: Annotated[bool, typer.Option(help="Whether a classifier adds to the rules of pii_context.")] = True,
-    encoder: Annotated[str, typer.Option(help="What runs it when essays are predicted: torch, onnx-int8 (what ships), onnx-half.")] = "torch",
-    reader: Annotated[str, typer.Option(help="Reader of pii_context, as `weasel run train-reader` writes it.")] = "",
-    detector: Annotated[str, typer.Option(help="Pipeline that reads our own essays for the classifier [what the folds go on from].")] = "",
-    more: Annotated[list[str] | None, typer.Option(help="A .spacy file of labelled texts of ours, to fit the classifier to first.")] = None,
-    also: Annotated[list[str] | None, typer.Option(help="A .spacy file of other real texts (scripts.windows): folds learn from it.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of torch.")] = 2,
-    profile: ProfileOpt = "crapii",
-    names: NamesOpt = "table",
-    out: MetricsOutOpt = "",
-    resamples: ResamplesOpt = 1000,
-    seed: SeedOpt = 0,
-    quiet: QuietOpt = False,
-    debug: DebugOpt = False,
-) -> None:  # fmt: skip
-    """Train on all folds but one and predict that one, for the detector and for the classifier behind it; score what was held out.
-
-    Writes WORK/held_out.jsonl (offsets and labels), WORK/classifier.npz for packaging, WORK/chosen.json with what was chosen, and
-    WORK/proposed.json for scripts.veto.
-    """
-    with guard(debug):
-        from ..evaluate.crossval import CrossValidation
-        from ..evaluate.report import check_place
-        from ..training.package import ENCODERS, TORCH
-
-        if out:
-            check_place(Path(out))
-        more, also = more or [], also or []
-        given = (Path(file) for file in (reader, *more, *also) if file)
-        for path in (source, config, corpus / "train.spacy", corpus / "dev.spacy", *given):
-            if not path.exists():
-                raise PiiError(Errors.E501, what=path.name, reason="it does not exist")
-        if encoder not in ENCODERS:
-            raise PiiError(Errors.E519, value=encoder, what="form of the encoder", allowed=", ".join(ENCODERS))
-        how = Output(out, names, resamples, seed, quiet)
-        job = Job(gold, profile, how)
-        folds = CrossValidation(
-            work=work, source=source, config=config, corpus=corpus, settings=settings, n_folds=n_folds, replay=replay, threads=threads,
-            min_precision=min_precision, protect=protect, l2=l2, extra_l2=extra_l2, encoder=encoder, reader=Path(reader) if reader else None,
-            more=tuple(map(Path, more)), also=tuple(map(Path, also)), detector=detector,
-        )  # fmt: skip
-        held_out, others, details = folds.run(
-            job.documents, Path(gold), Path(apart) if apart else None, job.profile.protects, final=final, classifier=classifier
-        )
-        job.save([held_out], str(work))
-        shown = f"evaluate crossval {Path(gold).name} --source {source.name} --config {config.name} --folds {n_folds}"
-        shown += f" --protect {protect:g}" if classifier else " --no-classifier"
-        shown += (f" --l2 {l2:g}" if l2 else "") + (f" --extra-l2 {extra_l2:g}" if extra_l2 else "")
-        shown += f" --encoder {encoder}" if encoder != TORCH else ""
-        shown += "".join(f" --more {Path(file).name}" for file in more) + (
-            f" --detector {Path(detector).name}" if detector else ""
-        )
-        shown += "".join(f" --also {Path(file).parent.name}/{Path(file).name}" for file in also)
-        shown += f" --reader {Path(reader).name}" if reader else ""
-        job.finish([held_out], f"{shown} --min-precision {min_precision:g}", **details)
-        if others is not None:
-            place = str(Path(out).with_stem(f"{Path(out).stem}_apart")) if out else ""
-            second = Job(apart, profile, how._replace(out=place))
-            second.save([others], str(work / "apart"))
-            second.finish([others], f"{shown} --apart {Path(apart).name}")
-        if classifier and not quiet:
-            sys.stderr.write(f"wrote {work.name}/classifier.npz and {work.name}/chosen.json\n")
 
 
 FILES, MERGED = "files", "metrics.json"
@@ -365,15 +282,12 @@ def table(
     *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Metrics files that compare wrote.")],
     subset: Annotated[str, typer.Option(help="A part of the data (seed_split).")] = "",
-    control: Annotated[
-        bool, typer.Option("--control", help="Show the verifier against vetoes at random (scripts.veto).")
-    ] = False,
 ) -> None:
     """Print metrics files as a Markdown table."""
     with guard():
         from ..evaluate.tables import markdown_table
 
-        typer.echo(markdown_table(list(read_metrics(files).values()), subset=subset, control=control))
+        typer.echo(markdown_table(list(read_metrics(files).values()), subset=subset))
 
 
 evaluate_app = typer.Typer(
@@ -384,6 +298,5 @@ evaluate_app = typer.Typer(
 )
 evaluate_app.command("run", epilog=EPILOG)(run)
 evaluate_app.command("score", epilog=EPILOG)(score)
-evaluate_app.command("crossval", epilog=EPILOG_CROSSVAL)(crossval)
 evaluate_app.command("report")(report)
 evaluate_app.command("table")(table)

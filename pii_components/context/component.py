@@ -1,11 +1,11 @@
 """`pii_context`: whose name is it, and why. One decision per person of a document, not one per mention.
 
-    nlp.add_pipe("pii_context", after="pii_ruler", config={"settings": {"min_score": 0.4}})
+    nlp.add_pipe("pii_context", after="pii_ruler", config={"settings": {"protect": 0.1}})
     [(span.text, span._.pii_role, span._.pii_reason) for span in doc.spans["pii"]]
 
-It mends the edges of names, weak ones too, adds names that only a strong cue shows, drops weak ones without evidence, links the mentions of
-a person, weighs what speaks for each role, and marks an accepted name everywhere. It touches nothing but names. Verifiers that decide per
-mention lose people with one-word names (recall .30 against .95 on CRAPII); a bare word here shares the evidence of its person.
+It mends the edges of names, links the mentions of a person, and one classifier that was learned from annotated texts says whose name it is. A name is
+protected where the probability that it is a student's or somebody connected's reaches that of the operating point; nothing overrules it. It touches
+nothing but names. Verifiers that decide per mention lose people with one-word names (recall .30 against .95 on CRAPII).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,9 +24,9 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from ..config import Configured
-from ..labels import CHARACTER, CONNECTED, ROLES, STUDENT, is_name, label_for_role
+from ..labels import CONNECTED, INDIRECT_LABELS, ROLES, STUDENT, is_name, label_for_role
 from ..names.edges import write_whole
-from ..names.letters import forget
+from ..names.letters import fold, forget
 from ..ner.decode import BALANCED, OPERATING_POINT
 from ..ner.scorer import score_ents
 from ..spans import (
@@ -40,10 +40,9 @@ from ..spans import (
     write_ents,
     write_spans,
 )
-from .classifier import Examined, PersonModel, shares
-from .cues import CueRules, read_cues
-from .decide import CUE_PREFIX, Examiner, adjust_posterior, isolation_penalty
-from .evidence import READER, People, decide, folded_words, reason_for, roles_of
+from .classifier import CLASSES, NOT_NAME, PersonModel
+from .features import features, mention_rows, person_rows
+from .mentions import FORM, People, find_people, propagate
 from .role_encoder import PersonReader
 from .settings import ContextSettings
 from .view import DocView
@@ -51,7 +50,9 @@ from .view import DocView
 # Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
 PRIVATE = (STUDENT, CONNECTED)
 # Who is not protected by the default profile, and so is not in doc.ents until hips_surrogate with another one says so.
-KEPT = tuple(label_for_role(role) for role in ROLES if role not in PRIVATE)
+KEPT = (*(label_for_role(role) for role in ROLES if role not in PRIVATE), *INDIRECT_LABELS)
+_PRIVATE = [ROLES.index(role) for role in PRIVATE]
+_NONE = CLASSES.index(NOT_NAME)
 _PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a word of a text
 
 
@@ -59,11 +60,11 @@ class PiiContext(Configured, Pipe):
     """Decides the role of every name, with a reason, per (document, person).
 
     spans_key (str): The span group that is read and written.
-    settings (dict[str, Any] | None): Thresholds and weights, see `ContextSettings`; what is missing has its default.
-    cues (Sequence[dict[str, Any]]): Further rules, as in resources/cues/names.toml; one with the id of a shipped rule takes its place.
+    settings (dict[str, Any] | None): Thresholds, see `ContextSettings`; what is missing has its default.
     roster (Sequence[str] | None): Names of a class. Never saved with the pipeline.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap what is protected; ours.
-    RAISES (PiiError): E301, E302 for settings, E303 for cues that cannot be used."""
+    RAISES (PiiError): E301, E302 for settings.
+    """
 
     def __init__(
         self,
@@ -71,28 +72,23 @@ class PiiContext(Configured, Pipe):
         *,
         spans_key: str = SPANS_KEY,
         settings: dict[str, Any] | None = None,
-        cues: Sequence[dict[str, Any]] | None = None,
         roster: Sequence[str] | None = None,
         ents_filter: EntsFilter = prioritize_new_ents_filter,
     ) -> None:
         self.name = name
         self.ents_filter = ents_filter
-        given = [dict(cue) for cue in cues] if cues is not None else None
-        self.configure({"settings": {}, "cues": []}, {"spans_key": spans_key, "settings": settings, "cues": given})
-        self.roster = folded_words(roster or ())
+        self.configure({"settings": {}}, {"spans_key": spans_key, "settings": settings})
         self.classifier: PersonModel | None = None
         self.reader: PersonReader | None = None
+        self.set_roster(roster or ())
         self._load()
 
     def _load(self) -> None:
         self.settings = ContextSettings.from_dict(self.cfg["settings"])
-        self.rules: CueRules = read_cues(self.cfg["cues"])
-        self._examiner = Examiner(self.settings, self.rules, self.roster)
 
     def set_roster(self, names: Sequence[str]) -> None:
-        """Keep weak names that stand on a class list: full names, in any order of their parts. It is not saved with the pipeline."""
-        self.roster = folded_words(names)
-        self._examiner = Examiner(self.settings, self.rules, self.roster)
+        """A class list: full names, in any order of their parts; names on it are more likely a student's. It is not saved with the pipeline."""
+        self.roster = frozenset(word for name in names for word in fold(name).replace(",", " ").split())
 
     def __call__(self, doc: Doc) -> Doc:
         handle = self.get_error_handler()
@@ -119,12 +115,12 @@ class PiiContext(Configured, Pipe):
             yield from docs
 
     def set_annotations(self, docs: Iterable[Doc], found: Iterable[list[Candidate]]) -> None:
+        """Write `doc.spans[spans_key]`, the threshold that held, and `doc.ents`."""
         for doc, cands in zip(docs, found, strict=True):
             key = self.cfg["spans_key"]
             write = write_spans if self.has_our_tokens(doc) else write_whole
             write(doc, with_given(doc, cands, key), key)
-            if self.classifier is not None:
-                doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
+            doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
             write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
 
     def score(self, examples: Iterable[Example], **kwargs: Any) -> dict[str, Any]:
@@ -132,79 +128,103 @@ class PiiContext(Configured, Pipe):
         return score_ents(examples, KEPT.__contains__, spans_key=self.cfg["spans_key"])
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
+        """RETURNS (list[Candidate]): All candidates of a document, which stays as it is; sorted, without overlaps, names decided."""
         return self.find_all([doc])[0]
 
     def find_all(self, docs: Sequence[Doc]) -> list[list[Candidate]]:
-        """RETURNS (list[list[Candidate]]): Per document, which stays as it is, all candidates, sorted, without overlaps, names decided."""
-        seen = [self.examine(doc) for doc in docs]
-        read = self.read(docs, seen) if self.classifier is not None else [None] * len(docs)
-        return [self._found(doc, known, rows) for doc, known, rows in zip(docs, seen, read, strict=True)]
+        """RETURNS (list[list[Candidate]]): As `find_spans`, for several documents; the role encoder reads them together."""
+        seen = [self.people(doc) for doc in docs]
+        rows = self.rows(docs, [people for people, _ in seen])
+        return [
+            others if people is None or not people.cands else self._found(doc, people, others, of)
+            for doc, (people, others), of in zip(docs, seen, rows, strict=True)
+        ]
 
-    def _found(self, doc: Doc, seen: Examined | None, read: numpy.ndarray | None) -> list[Candidate]:
-        if seen is None:
-            return self._read(doc)
-        named = self._by_evidence(seen) if self.classifier is None else self._by_model(self.classifier, seen, doc, read)
-        return sorted([*seen.others, *named], key=lambda c: c.start)
+    def rows(self, docs: Sequence[Doc], seen: Sequence[People | None]) -> list[numpy.ndarray]:
+        """RETURNS (list[numpy.ndarray]): Of each document what is known of its people (`features`), shape `(n_persons, len(features()))`."""
+        named = [(n, (docs[n], people.view, people)) for n, people in enumerate(seen) if people is not None and people.cands]
+        read: dict[int, numpy.ndarray] = {}
+        if self.reader is not None and named:
+            read = dict(zip([n for n, _ in named], self.reader.read([texts for _, texts in named]), strict=True))
+        return [
+            numpy.zeros((0, len(features()))) if people is None else person_rows(people, mention_rows(people), read=read.get(n))
+            for n, people in enumerate(seen)
+        ]
 
-    def examine(self, doc: Doc) -> Examined | None:
-        """RETURNS (Examined | None): What is known of a document before it is decided; None for a text of white space."""
-        return self._examiner.examine(doc, self._read(doc))
+    def _found(self, doc: Doc, people: People, others: Sequence[Candidate], rows: numpy.ndarray) -> list[Candidate]:
+        least = self._protect_at(doc)
+        decided = [self._decide(rows[n], p, least) for n, p in enumerate(self._chances(people, rows))]
+        named = [
+            replace(people.cands[i], label=label, score=score, reason=reason, likely=likely, person=n)
+            for n, (person, found) in enumerate(zip(people.persons, decided, strict=True))
+            if found is not None
+            for label, score, reason, likely in (found,)
+            for i in person
+        ]
+        owners = {i: n for n, person in enumerate(people.persons) for i in person if decided[n] is not None}
+        more = propagate(people, owners, [*others, *named])
+        by_person = {c.person: c for c in named}
+        named += [replace(by_person[n], start=a, end=b, source=PROPAGATION, roles=()) for n, a, b in more]
+        return sorted([*others, *named], key=lambda c: c.start)
 
-    def people(self, view: DocView, cands: Sequence[Candidate]) -> People:
-        return self._examiner.people(view, cands, {})
+    def people(self, doc: Doc) -> tuple[People | None, list[Candidate]]:
+        """RETURNS (tuple): The people of a document, None for one of white space; and candidates that are no names."""
+        base = [
+            c
+            for c in read_spans(doc, self.cfg["spans_key"])
+            if not (is_name(c.label) and c.source.startswith((FORM, PROPAGATION)))
+        ]
+        view = DocView(doc, self.settings)
+        if not view.filled:
+            return None, base
+        return find_people(view, base, self._judge if self.classifier is not None else None)
 
-    def _read(self, doc: Doc) -> list[Candidate]:
-        return [_with_roles(c) for c in read_spans(doc, self.cfg["spans_key"]) if not (is_name(c.label) and _is_added(c))]
+    def _judge(self, people: People) -> numpy.ndarray:
+        """Log-probabilities of each mention by itself, shape `(n_mentions, 6)`."""
+        assert self.classifier is not None
+        alone = person_rows(people, mention_rows(people), [[i] for i in range(len(people.cands))])
+        return numpy.log(numpy.maximum(self.classifier.predict(alone), 1e-6))
 
-    def read(self, docs: Sequence[Doc], seen: Sequence[Examined | None]) -> list[numpy.ndarray | None]:
-        """RETURNS (list[numpy.ndarray | None]): Per document what the role encoder says of everybody; None without one or without names."""
-        found: list[numpy.ndarray | None] = [None] * len(docs)
-        if self.reader is not None:
-            named = [(n, (docs[n], known.view, known.people)) for n, known in enumerate(seen) if known and known.weighed]
-            for (n, _), rows in zip(named, self.reader.read([texts for _, texts in named]) if named else (), strict=True):
-                found[n] = rows
-        return found
+    def _chances(self, people: People, rows: numpy.ndarray) -> numpy.ndarray:
+        """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the detector read. A class list is prior knowledge."""
+        if self.classifier is not None:
+            chances = self.classifier.predict(rows)
+        else:
+            chances = numpy.zeros((len(people.persons), len(CLASSES)))
+            for n, person in enumerate(people.persons):
+                read = [people.cands[i].roles or tuple(float(r == people.cands[i].role) for r in ROLES) for i in person]
+                chances[n, : len(ROLES)] = numpy.mean(read, axis=0) + 1e-6
+        for n, person in enumerate(people.persons):
+            words = [people.forms[i].words for i in person if people.forms[i].words]
+            if self.roster and any(all(word in self.roster for word in some) for some in words):
+                chances[n, ROLES.index(STUDENT)] *= numpy.exp(self.settings.roster_weight)
+        return chances / chances.sum(axis=1, keepdims=True)
+
+    def _decide(self, row: numpy.ndarray, p: numpy.ndarray, least: float) -> tuple[str, float, str, str] | None:
+        """RETURNS (tuple | None): Label, probability, reason, and the likeliest role if the label says less; None for no name."""
+        private = float(p[_PRIVATE].sum())
+        if private < least and p[_NONE] >= p[:_NONE].max():
+            return None
+        roles = [role for role in ROLES if (role in PRIVATE) == (private >= least)]
+        role = max(roles, key=lambda r: float(p[ROLES.index(r)]))
+        likely = ROLES[int(p[:_NONE].argmax())] if role in PRIVATE else role
+        reason = (
+            self.classifier.reason(row, likely)
+            if self.classifier is not None
+            else f"{likely.lower()}: reads like it, to the model"
+        )
+        unsure = likely != role
+        score = private if role in PRIVATE else float(p[ROLES.index(role)])
+        return (
+            label_for_role(role),
+            min(score, 1.0),
+            reason + ("; hidden, to be safe" if unsure else ""),
+            likely if unsure else "",
+        )
 
     def _protect_at(self, doc: Doc) -> float:
         group = doc.spans.get(self.cfg["spans_key"])  # none, if nothing before found anything
         return self.settings.protect_at(BALANCED if group is None else group.attrs.get(OPERATING_POINT, BALANCED))
-
-    def _by_evidence(self, seen: Examined) -> list[Candidate]:
-        # CHARACTER only if anything tells of a story
-        roles = ROLES if seen.tells or not self.settings.story_cue else tuple(role for role in ROLES if role != CHARACTER)
-        found = []
-        for n, w in enumerate(seen.weighed):
-            role, reason = decide(w.evidence, w.model, roles=roles)
-            found += _written(seen.people, n, role, reason)
-        return found
-
-    def _by_model(self, model: PersonModel, seen: Examined, doc: Doc, read: numpy.ndarray | None) -> list[Candidate]:
-        if not seen.weighed:
-            return []
-        least = self._protect_at(doc)
-        rows = seen.rows(read)
-        masked = shares(rows) if read is None else (shares(rows) + roles_of(rows[:, READER])) / 2.0
-        adjusted = [
-            adjust_posterior(p, masked[n], seen.view, seen.people, person, w, self.settings)
-            for n, (person, w, p) in enumerate(zip(seen.people.persons, seen.weighed, model.predict(rows), strict=True))
-        ]
-        each = [sum(float(p[ROLES.index(role)]) for role in PRIVATE) for p in adjusted]
-        chances = isolation_penalty(each, seen.people, self.settings)
-        found = []
-        for n, (w, p, private) in enumerate(zip(seen.weighed, adjusted, chances, strict=True)):
-            if private < least and p[-1] > p[:-1].max():
-                continue
-            roles = [role for role in ROLES if (role in PRIVATE) == (private >= least)]
-            # Among these the role encoder's word counts as much, for a character without a story, too: nobody comes out of hiding by it.
-            believed = p[:-1] if read is None else (p[:-1] + roles_of(read[n : n + 1])[0]) / 2.0
-            role = max(roles, key=lambda r: float(believed[ROLES.index(r)]))
-            score = private if role in PRIVATE else float(believed[ROLES.index(role)])
-            # Who is hidden only because nobody is sure keeps the likeliest role: the label says what is done, the role who it is.
-            likely = ROLES[int(believed.argmax())] if role in PRIVATE else role
-            unsure = likely != role
-            reason = reason_for(likely, w.evidence, w.model) + ("; hidden, to be safe" if unsure else "")
-            found += _written(seen.people, n, role, reason, min(score, 1.0), likely if unsure else "")
-        return found
 
     def _part(self, name: str) -> bytes:
         if name == "cfg":
@@ -225,7 +245,7 @@ class PiiContext(Configured, Pipe):
         return util.to_bytes({name: partial(self._part, name) for name in _PARTS}, exclude)
 
     def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version."""
+        """Load what `to_bytes` returned. RAISES (PiiError): E304 for a classifier of another version, E307 for a broken reader."""
         with self.loading():
             util.from_bytes(bytes_data, {name: partial(self._read_part, name) for name in _PARTS}, exclude)
         self._load()
@@ -240,7 +260,7 @@ class PiiContext(Configured, Pipe):
         util.to_disk(path, dict.fromkeys(_PARTS, write), exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version."""
+        """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E307 for a broken reader."""
 
         def read(p: Path) -> None:
             self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
@@ -249,26 +269,3 @@ class PiiContext(Configured, Pipe):
             util.from_disk(path, dict.fromkeys(_PARTS, read), exclude)
         self._load()
         return self
-
-
-def _written(
-    people: People, number: int, role: str, reason: str, score: float | None = None, likely: str = ""
-) -> list[Candidate]:
-    found, person = [], people.persons[number]
-    for i in person:
-        here = any(e.role == (likely or role) for e in people.evidence[i])
-        note = reason if here or len(person) == 1 else f"{reason} (another mention)"
-        cand = people.cands[i]
-        taken = cand.score if score is None else score
-        found.append(replace(cand, label=label_for_role(role), reason=note, score=taken, likely=likely, person=number))
-    return found
-
-
-def _is_added(c: Candidate) -> bool:
-    return c.source == PROPAGATION or c.source.startswith(CUE_PREFIX)
-
-
-def _with_roles(c: Candidate) -> Candidate:
-    if not is_name(c.label) or len(c.roles) == len(ROLES):
-        return c
-    return replace(c, roles=tuple(0.6 if role == c.role else 0.1 for role in ROLES))

@@ -23,7 +23,7 @@ from ..names.table import name_table
 from ..names.wordlists import is_initial, words
 from ..ner.layers import build_layout_wordpiece_encoder, window_starts
 from ..ner.onnx import OnnxShim
-from .evidence import People
+from .mentions import People
 from .view import DocView
 
 # Kinds of placeholders; NAME where nobody knows whether a lone word is a given name or a surname.

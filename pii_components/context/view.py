@@ -264,7 +264,7 @@ class DocView:
 
     @cached_property
     def signoff(self) -> frozenset[int]:
-        most = reversed(self.filled[-self.settings.signoff_lines :])
+        most = list(reversed(self.filled))[: self.settings.signoff_lines]
         found = frozenset(takewhile(lambda n: not is_running(self.line(n)), most))
         return found - (self.header if len(self.filled) > 3 else frozenset())
 

@@ -13,7 +13,6 @@ from jinja2 import ChainableUndefined, Environment, PackageLoader, Undefined
 
 from .. import __version__
 from ..labels import is_name
-from . import tables
 from .gold import CRAPII_LABELS, Entity, GoldDocument
 
 Reports = Mapping[str, Mapping[str, Any]]
@@ -170,7 +169,7 @@ def build_page(
     env.filters |= {"number": number, "share": share}
     helpers = {f.__name__: f for f in (bar, estimate, flat, group_rows, lowest_first, title_of)}
     page = env.get_template("page.html").render(
-        helpers, tables=tables, reports=reports, comparisons=list(comparisons(reports)), windows=windows, title=title,
+        helpers, reports=reports, comparisons=list(comparisons(reports)), windows=windows, title=title,
         version=__version__, banner=BANNER, plainly=lambda rows: [[path, DASH if value is None else str(value)] for path, value in rows],
     )  # fmt: skip
     return page.lstrip()

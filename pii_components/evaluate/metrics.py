@@ -7,10 +7,9 @@ Intervals are percentile bootstraps over documents: entities of one essay stand 
 document was drawn, so that all resamples are one matrix product. With the same weights two systems are compared in pairs (`difference`).
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy
 
@@ -123,39 +122,6 @@ def paired_p(first: numpy.ndarray, second: numpy.ndarray, weights: numpy.ndarray
 def rate(part: numpy.ndarray, whole: numpy.ndarray, weights: numpy.ndarray) -> Estimate | None:
     """A ratio of sums over counts (or booleans) per document; None if there is nothing in the whole."""
     return _estimate(_divide(part.sum(), whole.sum()), _divide(weights @ part.astype("i8"), weights @ whole.astype("i8")))
-
-
-# --- do probabilities mean what they say
-
-
-def wilson(successes: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a share, by Wilson's score."""
-    p, square = successes / n, 1.96 * 1.96
-    middle = (p + square / (2 * n)) / (1 + square / n)
-    half = 1.96 * math.sqrt(p * (1 - p) / n + square / (4 * n * n)) / (1 + square / n)
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
-def reliability(scores: Sequence[float], outcomes: Sequence[bool], *, n_bins: int = 10) -> dict[str, Any]:
-    """The reliability curve.
-
-    scores (Sequence[float]): Probabilities, 0 to 1. outcomes (Sequence[bool]): What was so. n_bins (int): Of equal width.
-    RETURNS (dict[str, Any]): `n`, `share` (of what was so), `mean_score`, expected calibration error `ece`, `brier`, all None without any
-    score, and `bins` with `low`, `high`, `n`, `mean_score`, `share`, `share_95`; empty bins are left out.
-    """
-    p, y = numpy.asarray(scores, dtype="f8"), numpy.asarray(outcomes, dtype="f8")
-    bins: list[dict[str, Any]] = []
-    at = numpy.minimum((p * n_bins).astype(int), n_bins - 1)
-    for i in sorted(set(at.tolist())):
-        inside, so = p[at == i], y[at == i]
-        found = {"low": i / n_bins, "high": (i + 1) / n_bins, "n": len(inside), "mean_score": _mean(inside), "share": _mean(so)}
-        bins.append(found | {"share_95": [round(bound, 4) for bound in wilson(int(so.sum()), len(so))]})
-    ece = round(sum(b["n"] * abs(b["mean_score"] - b["share"]) for b in bins) / len(p), 4) if bins else None
-    return {"n": len(p), "share": _mean(y), "mean_score": _mean(p), "ece": ece, "brier": _mean((p - y) ** 2), "bins": bins}
-
-
-def _mean(values: numpy.ndarray) -> float | None:
-    return round(float(values.mean()), 4) if len(values) else None
 
 
 # --- what stays visible, from the counts of `expose`

@@ -52,14 +52,6 @@ def console() -> Console:
 # --- Markdown
 
 HEAD = ("system", "labels", "support", "P", "R", "F1", "F5 (95 % interval)", "PII left in", "clean essays touched")
-CONTROL_HEAD = ("labels", "system", "names", "P", "R", "F1", "F5")
-RECALL_HEAD = ("labels", "recall, at least", "P of the verifier", "P in a random order")
-# The verifier against vetoes at random, as scripts/veto.py draws them.
-WAYS = {
-    "names": "as many names at random",
-    "people": "as many people at random",
-    "readded": "strict verifier, names re-added at random",
-}
 
 
 def cell(score: Report, name: str, *, interval: bool = False) -> str:
@@ -74,21 +66,15 @@ def lines_of(head: Row, rows: Iterable[Row]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
 
 
-def markdown_table(reports: Sequence[Report], *, subset: str = "", control: bool = False) -> str:
+def markdown_table(reports: Sequence[Report], *, subset: str = "") -> str:
     """What `pii-edu evaluate table` prints, without a line break at the end.
 
-    reports (Sequence[Report]): One row per system and set of labels, of what `compare`, `run`, `score` and `crossval` wrote; what the scripts
+    reports (Sequence[Report]): One row per system and set of labels, of what `compare`, `run` and `score` wrote; what the scripts
     fairness, windows and presidio_samples wrote makes a table of its own form. subset (str): A part of the data (seed_split); all if empty.
-    control (bool): Show the random-veto control (scripts/veto.py) instead.
     """
     first = reports[0] if reports else {}
     kind = "groups" if "groups" in first else first.get("kind")
-    if control:
-        lines = [line for report in reports if report.get("control") for line in control_lines(report["control"])]
-    elif kind in STUDIES:
-        lines = STUDIES[kind](first)
-    else:
-        lines = _score_lines(reports, subset)
+    lines = STUDIES[kind](first) if kind in STUDIES else _score_lines(reports, subset)
     return "\n".join(lines)
 
 
@@ -126,14 +112,10 @@ def fairness_lines(report: Report) -> list[str]:
     asked = report["asked"]
     told = (
         f"No group more than {asked['most_below']} below the rest, on {asked['least_names']} names a group: "
-        f"{_held(asked)}; the worst is {asked['worst'].split(' ', 1)[1]}."
+        f"{'holds' if asked['holds'] else 'does not hold'}; the worst is {asked['worst'].split(' ', 1)[1]}."
     )
     head = ("names", "mentions", "people", "recall (95 % interval)", "less the rest (95 % interval)")
     return [*lines_of(head, rows), "", told]
-
-
-def _held(check: Report) -> str:
-    return "holds" if check["holds"] else "does not hold"
 
 
 def presidio_lines(report: Report) -> list[str]:
@@ -165,58 +147,6 @@ def windows_lines(report: Report) -> list[str]:
 
 
 STUDIES = {"groups": fairness_lines, "presidio": presidio_lines, "windows": windows_lines}
-
-
-def control_lines(control: Report) -> list[str]:
-    """The verifier against vetoes at random, as scripts/veto.py computes it."""
-    lines = [*lines_of(CONTROL_HEAD, control_rows(control)), "", control_note(control), ""]
-    return [*lines, *lines_of(RECALL_HEAD, recall_rows(control)), "", *(f"- {line}" for line in check_lines(control))]
-
-
-def control_rows(control: Report) -> list[list[str]]:
-    """Cells under `CONTROL_HEAD`, per set of labels: without, with the verifier, and by chance: mean, 95 % range, and the share of draws
-    that the verifier is above."""
-    rows = []
-    for view, found in control["views"].items():
-        for name in ("unverified", "verified"):
-            rows.append([view, name, str(found[name]["names"]), *(cell(found[name], m) for m in MEASURES)])
-        for way, shown in WAYS.items():
-            drawn = found["control"][way]
-            rows.append([view, shown, f"{drawn['drawn']} of {drawn['of']}", *(_place(drawn[m]) for m in MEASURES)])
-    return rows
-
-
-def recall_rows(control: Report) -> list[list[str]]:
-    """Per set of labels: recall, precision of the verifier at it, and of names in a random order."""
-    found = [(view, at) for view, part in control["views"].items() for at in part["at_recall"]]
-    return [[view, cell(at, "recall"), cell(at, "precision"), _place(at["control"])] for view, at in found]
-
-
-def check_lines(control: Report) -> list[str]:
-    """Per set of labels, whether the verifier keeps the recall, with the figures."""
-    checks = {view: found["check"] for view, found in control["views"].items()}
-    return [
-        f"{view}: recall of verified not below unverified by more than {control['about']['allowed']:g}: "
-        f"{_held(check)} ({check['verified']:.4f} against {check['unverified']:.4f}; "
-        "95 % interval of the difference {:+.4f} to {:+.4f})".format(*check["difference_95"])
-        for view, check in checks.items()
-        if check["holds"] is not None
-    ]
-
-
-def control_note(control: Report) -> str:
-    """What the rows by chance show."""
-    about = control["about"]
-    return (
-        f"By chance: mean and 95 % range of {about['draws']} draws, then the share of draws below the verified system, ties by half. "
-        f"The strict verifier takes {about['strict']:g} for its threshold."
-    )
-
-
-def _place(found: Report | None) -> str:
-    if found is None:
-        return "-"
-    return "{:.3f} ({:.3f} to {:.3f}); {:.3f}".format(found["mean"], *found["range_95"], found["above"])
 
 
 # --- the terminal

@@ -12,7 +12,7 @@ import numpy
 from spacy.attrs import IS_SPACE
 from spacy.tokens import Doc, Token
 
-from ..labels import NAME_LABELS, ROLES, STREET_ADDRESS, is_name, label_for_role
+from ..labels import INDIRECT_LABELS, NAME_LABELS, ROLES, STREET_ADDRESS, is_name, label_for_role
 from ..names.normalize import normalize_token
 from ..spans import Candidate
 
@@ -20,6 +20,7 @@ NAME = "NAME"  # the group of all name labels in thresholds
 MAX_LINES = {STREET_ADDRESS: 2}  # line breaks that a span of this group may cross; others may cross none
 _NAME_JOINERS = {"-", "'", "’", ".", "_", "‐", "`"}
 _MAX_NAME_TOKENS = 12
+_SURER = 4.0  # times that an indirect identifier must be likelier than a name or a direct one that reaches its threshold, too
 _SPLIT = 0.6  # share of B among B and I above which a second name starts within a run
 
 
@@ -45,9 +46,12 @@ def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Ma
     begin = numpy.stack([_columns(probs, labels, g, 0) for g in groups], axis=1)
     inside = numpy.stack([_columns(probs, labels, g, 1) for g in groups], axis=1)
     total = begin + inside
-    best = total.argmax(axis=1)
+    # A place or a school that may be somebody's name is a name, which more depends on, unless it is far from one.
+    weight = numpy.asarray([1.0 / _SURER if group in INDIRECT_LABELS else 1.0 for group in groups])
     least = numpy.asarray([thresholds.get(g, 0.5) for g in groups])
-    chosen = numpy.where(total[numpy.arange(len(doc)), best] >= least[best], best, -1)
+    reached = total >= least
+    best = numpy.where(reached, total * weight, -1.0).argmax(axis=1)
+    chosen = numpy.where(reached.any(axis=1), best, -1)
     chosen[doc.to_array(IS_SPACE).astype(bool)] = -1
     chosen[[i for i, token in enumerate(doc) if _shows_nothing(token)]] = -1
     found = []

@@ -8,10 +8,6 @@ tells in `doc.spans["pii"].attrs["annotated"]` which labels its annotators looke
 `{"NAME_STUDENT": ["NAME_STUDENT", "NAME_CONNECTED"], "EMAIL": ["EMAIL"]}`. A token outside its spans may be anything but those labels, and
 the loss is that of a partial label: -log of the summed probability of all that it may be (Jin and Ghahramani 2002, Learning with
 Multiple Labels).
-
-Gold may hold besides what other detectors said of its tokens, their soft targets (`attrs["taught"]`, written by training/distil.py). `alpha`
-of the loss is then the divergence from that, both softened by a temperature (Hinton et al. 2015, arXiv:1503.02531), and a token counts there
-as much as its teachers think that it is of one label or another.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,24 +25,7 @@ from ..spans import SPANS_KEY
 from .decode import group_of, output_labels
 
 UNLABELLED_KEY = "pii_unlabelled"
-# Names that a detector found and nobody labelled; the reader of `pii_context` learns from what they may be.
-FOUND_KEY = "pii_found"
 ANNOTATED = "annotated"
-TAUGHT = "taught"
-ALPHA, TEMPERATURE = 0.5, 3.0
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Taught:
-    """Soft targets of a document: logarithms of probabilities, `(n_tokens, n_outputs)`, and a weight per token, `(n_tokens,)`.
-
-    alpha (float): Share of the loss, 0 to 1. temperature (float): By which logits are divided, above 0.
-    """
-
-    logits: numpy.ndarray
-    weights: numpy.ndarray
-    alpha: float = ALPHA
-    temperature: float = TEMPERATURE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,13 +34,12 @@ class Target:
 
     gold (numpy.ndarray): Column per token, shape `(n_tokens,)`. weights (numpy.ndarray): Weight per token, same shape.
     wanted (numpy.ndarray | None): 1 for every column that a token may have, else 0, shape `(n_tokens, n_outputs)`; None where the gold
-        knows every label, and so each token has the one of `gold`. taught (Taught | None): Soft targets.
+        knows every label, and so each token has the one of `gold`.
     """
 
     gold: numpy.ndarray
     weights: numpy.ndarray
     wanted: numpy.ndarray | None = None
-    taught: Taught | None = None
 
 
 def targets(
@@ -70,7 +48,7 @@ def targets(
     """RETURNS (Target): Of the predicted document; what does not align has weight 0, what has a label that is none of the model's is outside.
 
     labels (Sequence[str]): The model's, in the order of its columns. class_weights (Mapping[str, float]): Factor per label or group, and `O`.
-    RAISES (PiiError): E002 for gold annotated for a label that does not exist; E310 for soft targets of other tokens or labels.
+    RAISES (PiiError): E002 for gold annotated for a label that does not exist.
     """
     column = {label: 1 + 2 * i for i, label in enumerate(labels)}
     gold = numpy.zeros(len(doc), dtype="i8")
@@ -88,10 +66,9 @@ def targets(
         elif wide is not None:
             weights[wide.start : wide.end] = 0.0
     attrs = reference.spans[spans_key].attrs if spans_key in reference.spans else {}
-    taught = _taught(attrs[TAUGHT], len(doc), labels, class_weights) if TAUGHT in attrs else None
     annotated = attrs.get(ANNOTATED)
     if not annotated:
-        return Target(gold, weights, taught=taught)
+        return Target(gold, weights)
     if unknown := [label for label in (*annotated, *chain.from_iterable(annotated.values())) if label not in LABELS]:
         raise PiiError(Errors.E002, label=unknown[0], allowed=", ".join(LABELS))
     wanted = numpy.ones((len(doc), len(output_labels(labels))), dtype="f4")
@@ -102,41 +79,23 @@ def targets(
         for at in (column[other] for other in annotated.get(label, (label,)) if other in column):
             wanted[start + 1 : end, at + 1] = 1.0
             wanted[start, at] = 1.0
-    return Target(gold, weights, wanted, taught)
+    return Target(gold, weights, wanted)
 
 
 def _weight(class_weights: Mapping[str, float], label: str) -> float:
     return class_weights.get(label, class_weights.get(group_of(label), 1.0))
 
 
-def as_taught(probabilities: numpy.ndarray, labels: Sequence[str], *, alpha: float, temperature: float) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): Soft targets, from `(n_tokens, n_outputs)` probabilities, as gold keeps them in `attrs["taught"]`."""
-    logits = numpy.log(numpy.maximum(probabilities, 1e-7)).astype("<f2")
-    return {"labels": list(labels), "logits": logits.tobytes(), "alpha": alpha, "temperature": temperature}
-
-
-def _taught(kept: Mapping[str, Any], n_tokens: int, labels: Sequence[str], class_weights: Mapping[str, float]) -> Taught:
-    columns = output_labels(labels)
-    logits = numpy.frombuffer(kept["logits"], dtype="<f2").astype("f4")
-    if list(kept["labels"]) != list(labels) or logits.size != n_tokens * len(columns):
-        raise PiiError(Errors.E310, n=n_tokens, labels=len(labels), size=logits.size, held=len(kept["labels"]))
-    logits = logits.reshape(n_tokens, len(columns))
-    each = [class_weights.get("O", 1.0), *(_weight(class_weights, label) for label in labels for _ in "BI")]
-    return Taught(logits, numpy.exp(logits) @ numpy.asarray(each, dtype="f4"), kept["alpha"], kept["temperature"])
-
-
 def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) -> tuple[float, list[Floats2d]]:
-    """RETURNS (tuple[float, list[Floats2d]]): Weighted cross entropy, the mean over the batch's weights, with the divergence from soft
-    targets where there are any; and its gradient with respect to the softmax's input, shapes as `scores`.
+    """RETURNS (tuple[float, list[Floats2d]]): Weighted cross entropy, the mean over the batch's weights, and its gradient with respect to
+    the softmax's input, shapes as `scores`.
 
     xp (module): numpy or cupy. scores (Sequence[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per document of `golds`.
     """
     total = max(sum(float(target.weights.sum()) for target in golds), 1e-6)
-    total_taught = max(sum(float(target.taught.weights.sum()) for target in golds if target.taught), 1e-6)
     loss, gradients = 0.0, []
     for probs, target in zip(scores, golds, strict=True):
-        share = 1.0 - target.taught.alpha if target.taught else 1.0
-        weights = xp.asarray(target.weights) * share / total
+        weights = xp.asarray(target.weights) / total
         if target.wanted is None:
             aim = xp.zeros_like(probs)
             aim[xp.arange(len(target.gold)), xp.asarray(target.gold)] = 1.0
@@ -146,24 +105,5 @@ def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) 
             mass = held.sum(axis=1)
             aim = held / xp.maximum(mass, 1e-8)[:, None]  # the model's own reading of what it may be
         loss -= float((weights * xp.log(xp.maximum(mass, 1e-8))).sum())
-        gradient = (probs - aim) * weights[:, None]
-        if target.taught:
-            part, gradient_taught = _divergence(xp, probs, target.taught)
-            loss += part / total_taught
-            gradient = gradient + gradient_taught / total_taught
-        gradients.append(gradient.astype(probs.dtype))
+        gradients.append(((probs - aim) * weights[:, None]).astype(probs.dtype))
     return loss, gradients
-
-
-def _divergence(xp: Any, probs: Floats2d, taught: Taught) -> tuple[float, Any]:
-    """Weighted sum of the softened divergences of a document's tokens, times alpha and the square of the temperature, and its gradient."""
-
-    def softened(logits: Any) -> Any:
-        scaled = logits / taught.temperature
-        scaled = scaled - scaled.max(axis=1, keepdims=True)
-        return scaled - xp.log(xp.exp(scaled).sum(axis=1, keepdims=True))
-
-    wanted, said = softened(xp.asarray(taught.logits)), softened(xp.log(xp.maximum(probs, 1e-9)))
-    weights = xp.asarray(taught.weights) * taught.alpha
-    loss = float((weights * (xp.exp(wanted) * (wanted - said)).sum(axis=1)).sum()) * taught.temperature**2
-    return loss, (xp.exp(said) - xp.exp(wanted)) * weights[:, None] * taught.temperature

@@ -151,7 +151,7 @@ def meta_of(source: Source) -> dict[str, Any]:
 
 def found_labels(source: Source) -> tuple[str, ...]:
     """Labels that a pipeline says it finds, in our order; all of ours where it does not say. Names are
-    always among them: cue words find them where no model does, and that component has no list."""
+    always among them: `pii_context` finds some that no model found, and has no list."""
     said = {label for labels in meta_of(source).get("labels", {}).values() for label in labels if label in LABELS}
     return tuple(label for label in LABELS if label in said or label in NAME_LABELS) if said else LABELS
 

@@ -184,12 +184,14 @@ def build_analyzer(
     labels: str = PRESIDIO,
     return_cited: bool = False,
     max_chars: int = MAX_CHARS,
+    supported_entities: Sequence[str] | None = None,
     recognizers: str | Path | None = None,
     default_score_threshold: float = 0.0,
 ) -> AnalyzerEngine:
     """Make an AnalyzerEngine of our NLP engine, our recognizer and those of Presidio's that find what ours does not look for.
 
-    pipeline (str | Path | Language), labels (str), return_cited (bool), max_chars (int): As for `StudentPiiRecognizer`.
+    pipeline (str | Path | Language), labels (str), return_cited (bool), max_chars (int), supported_entities (Sequence[str] | None): As for
+        `StudentPiiRecognizer`; Presidio's own recognizers find theirs whatever `supported_entities` says.
     recognizers (str | Path | None): A list of recognizers in Presidio's YAML, or an analyzer's file with one; that of the file that ships if
         None. What it says of StudentPiiRecognizer is kept, but for the pipeline and its language; if it has none, one is added.
     default_score_threshold (float): As in Presidio.
@@ -209,7 +211,8 @@ def build_analyzer(
         if name in (entry.get("name"), entry.get("class_name")):
             # The pipeline is loaded once, here; the rest is the file's to say, if it is the user's.
             entry |= {"pipeline": engine.pipelines[language].nlp, "max_chars": max_chars, "supported_languages": [language]}
-            entry |= {"labels": labels, "return_cited": return_cited} if recognizers is None else {}
+            own = {"labels": labels, "return_cited": return_cited, "supported_entities": supported_entities}
+            entry |= {key: value for key, value in own.items() if value is not None} if recognizers is None else {}
     configuration = {**listed, "supported_languages": [language], "recognizers": entries}
     return AnalyzerEngine(
         registry=RecognizerRegistryProvider(registry_configuration=configuration).create_recognizer_registry(),

@@ -21,7 +21,7 @@ import srsly
 
 from .. import keep_offline
 from ..errors import Errors, PiiError
-from ..labels import ID_NUM, LABELS, OTHER, PRESIDIO_ENTITIES, is_name
+from ..labels import ID_NUM, LABELS, PRESIDIO_ENTITIES, is_name
 
 CONFIGS = ("analyzer",)
 PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
@@ -68,13 +68,13 @@ def read_config(name_or_path: str | Path) -> dict[str, Any]:
 
 
 def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
-    """Our label of an entity of Presidio ("PERSON", "US_SSN", ...). labels: What goes before the table. OTHER for what nobody knows, and
-    OTHER has no generator: it becomes a tag."""
+    """Our label of an entity of Presidio ("PERSON", "US_SSN", ...). labels: What goes before the table. What nobody knows keeps its
+    name: no profile has an action for it, so it becomes a tag, also where a profile keeps OTHER."""
     if labels and entity in labels:
         return labels[entity]
     if entity in LABELS:
         return entity
-    return LABEL_OF_ENTITY.get(entity) or (ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else OTHER)
+    return LABEL_OF_ENTITY.get(entity) or (ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else entity)
 
 
 def score_of(label: str, probability: float, protect_at: float) -> float:

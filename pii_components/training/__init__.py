@@ -1,1 +1,1 @@
-"""Learn the components, distil and average what was learned, and write the package that ships."""
+"""Learn the components, and write the package that ships."""

@@ -1,145 +1,133 @@
-"""Train the classifier of `pii_context`: persons of labelled essays, what each may be, and a fit.
+"""Learn the classifier of `pii_context` from annotated texts: persons, a fit, and what it is worth on texts that it has not seen.
 
-    persons = collect(nlp, docs)                 # docs with gold in doc.spans["pii"], as `pii-edu corpus build` writes them
-    model = train(persons, l2=3.0)
-    nlp.get_pipe("pii_context").classifier = model
+    persons = collect(nlp, texts)                # texts with gold for every name
+    model = fit(persons, l2=100.0)
+    chances = cross_validate(persons, l2=100.0)   # out of fold, folds keep a text together
 
-Take essays that `pii_ner` was not trained on: on its own essays it is surer than it will ever be again.
+Take texts that `pii_ner` was not trained on: on its own it is surer than it will ever be again.
 """
 
+import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy
 from spacy.language import Language
-from spacy.tokens import Doc, Span
 
-from ..context.classifier import CLASSES, TRUST, PersonModel, fit
+from ..context.classifier import CLASSES, NOT_NAME, PersonModel, softmax
 from ..context.component import PiiContext
-from ..context.cues import NOT_NAME
-from ..context.evidence import READER, People
 from ..errors import Errors, PiiError
-from ..labels import CONNECTED, DETAIL_LABELS, STUDENT, is_name, role_of
-from ..ner.loss import ANNOTATED, UNLABELLED_KEY
-from ..spans import SPANS_KEY, Candidate
+from ..files.formats.base import LabelledText
+from ..labels import DETAIL_LABELS, is_name, role_of
 
 CONTEXT = "pii_context"
-DOUBT = 0.15  # chosen on held-out real essays among 0, .15, .3 and .5: without it people who sign or head a text were lost
+FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersonExample:
-    """One person of one essay: its number, what the classifier sees of the person, 1 for each of `CLASSES` that the gold leaves open, shape
-    `(6,)`, and how many mentions there are."""
+    """One person, or one mention by itself, of one text: what the classifier sees, its class by gold, and how many mentions there are."""
 
-    document: int
+    text: str
     row: numpy.ndarray
-    allowed: numpy.ndarray
+    gold: str
     mentions: int
+    weight: float = 1.0
 
 
-def collect(nlp: Language, docs: Iterable[Doc], *, prepare: Callable[[int], Doc] | None = None) -> list[PersonExample]:
-    """RETURNS (list[PersonExample]): Persons of labelled essays, as the pipeline finds them before it decides, of whom the gold says something.
-
-    prepare (Callable[[int], Doc] | None): Gives an essay, by its number, as it is before `pii_context`; None to run the pipeline.
-    """
+def collect(nlp: Language, texts: Sequence[LabelledText], *, weight: float = 1.0) -> list[PersonExample]:
+    """RETURNS (list[PersonExample]): Everybody whom the components before `pii_context` propose in labelled texts. nlp (Language): With
+    `pii_context`;
+    its classifier, if it has one, parts namesakes. weight (float): Of each in the fit; a person with several roles counts by their shares."""
     component = cast(PiiContext, nlp.get_pipe(CONTEXT))
-    found = []
-    for number, gold in enumerate(docs):
-        doc = prepare(number) if prepare else _before_context(nlp, gold.text)
-        seen = component.examine(doc)
-        if seen is not None and seen.weighed:
-            rows = seen.rows(component.read([doc], [seen])[0])
-            for row, mentions in zip(rows, mentions_of(seen.people, doc), strict=True):
-                allowed = classes_of(gold, mentions)
-                if allowed is not None:
-                    found.append(PersonExample(number, row, allowed, len(mentions)))
+    found: list[PersonExample] = []
+    with nlp.select_pipes(disable=[name for name in nlp.pipe_names if name in (CONTEXT, "hips_surrogate", "pii_cleaner")]):
+        for text, doc in zip(texts, nlp.pipe([one.text for one in texts], batch_size=16), strict=True):
+            people, _ = component.people(doc)
+            if people is None or not people.cands:
+                continue
+            gold = [(a, b, role_of(label)) for a, b, label in text.spans if is_name(label)]
+            # A name within a user name or an e-mail address is neither somebody's name nor no name.
+            masked = [*text.masked, *((a, b) for a, b, label in text.spans if label in DETAIL_LABELS)]
+            classes = []
+            for cand in people.cands:
+                span = doc[cand.start : cand.end]
+                here = [role for a, b, role in gold if a < span.end_char and b > span.start_char]
+                unknown = any(a < span.end_char and b > span.start_char for a, b in masked)
+                classes.append(here[0] if here else "" if unknown else NOT_NAME)
+            rows = component.rows([doc], [people])[0]
+            for person, row in zip(people.persons, rows, strict=True):
+                counts = Counter(classes[i] for i in person if classes[i])
+                for gold_class, n in counts.items():
+                    share = weight * n / counts.total()
+                    found.append(PersonExample(text.id, row, gold_class, n, share))
     return found
 
 
-def _before_context(nlp: Language, text: str) -> Doc:
-    return nlp(text, disable=nlp.pipe_names[nlp.pipe_names.index(CONTEXT) :])
+def fit(persons: Sequence[PersonExample], *, l2: float = 100.0) -> PersonModel:
+    """Softmax regression over standardised features, L-BFGS. l2 (float): Penalty on the squared weights. RAISES (PiiError): E306 without anyone."""
+    from scipy.optimize import minimize
 
-
-def names_before(nlp: Language, text: str) -> list[Candidate]:
-    """RETURNS (list[Candidate]): Names of a text as `pii_context` has them before it decides."""
-    seen = cast(PiiContext, nlp.get_pipe(CONTEXT)).examine(_before_context(nlp, text))
-    return seen.people.cands if seen is not None else []
-
-
-def mentions_of(people: People, doc: Doc) -> list[list[tuple[int, int]]]:
-    """RETURNS (list[list[tuple[int, int]]]): Characters, from and to, of each mention of each person."""
-    spans = [doc[cand.start : cand.end] for cand in people.cands]
-    return [[(spans[i].start_char, spans[i].end_char) for i in person] for person in people.persons]
-
-
-def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray | None:
-    """RETURNS (numpy.ndarray | None): 1 for each of `CLASSES` that the gold leaves open to a person with mentions there, shape `(6,)`; None if
-    it says nothing: nobody has labelled the mentions, or they are of several people."""
-    spans, unlabelled = (gold.spans.get(key, ()) for key in (SPANS_KEY, UNLABELLED_KEY))
-    labelled = [(a, b) for a, b in mentions if not any(s.start_char < b and a < s.end_char for s in unlabelled)]
-    votes = Counter(_label_at(spans, start, end) for start, end in labelled)
-    if not votes:
-        return None
-    # A mention that is labelled says more than one that the annotators passed over.
-    named = {label: n for label, n in votes.items() if label}
-    label, n = max((named or votes).items(), key=lambda item: item[1])
-    if sum(named.values()) > 1.5 * n:
-        return None
-    if label in DETAIL_LABELS:
-        return None  # a user name or a number taken for a name: no name, but nothing to let stand either
-    annotated = gold.spans[SPANS_KEY].attrs.get(ANNOTATED) if SPANS_KEY in gold.spans else None
-    if not annotated:
-        classes = {role_of(label) if is_name(label) else NOT_NAME}
-    elif is_name(label):
-        classes = {role_of(other) for other in annotated.get(label, [label])}
-    else:
-        # Nobody marked it, so it is none of those who would have been: classmates neither, whom CRAPII calls students.
-        classes = {*CLASSES} - {STUDENT, CONNECTED}
-    return numpy.asarray([name in classes for name in CLASSES], dtype="f4")
-
-
-def _label_at(spans: Iterable[Span], start: int, end: int) -> str:
-    """The label of the gold span that shares most characters; empty if none shares half of the mention."""
-    best, most = "", 0
-    for span in spans:
-        shared = min(end, span.end_char) - max(start, span.start_char)
-        if shared > most and 2 * shared >= min(end - start, span.end_char - span.start_char):
-            best, most = span.label_, shared
-    return best
-
-
-def train(
-    persons: Sequence[PersonExample], *, extra: Sequence[PersonExample] = (), l2: float = 30.0, extra_l2: float = 10.0
-) -> PersonModel:
-    """Fit the classifier: to `extra` first, if there are any, and from there to `persons`.
-
-    persons (Sequence[PersonExample]): From `collect`. extra (Sequence[PersonExample]): Of other essays, such as ours, which are many and
-        tell every role. The reader learned from essays by the same hands and is right there more often than elsewhere, so a share `DOUBT`
-        of them is seen with what it says of somebody else.
-    l2, extra_l2 (float): Penalty of the fit to either, see `context.classifier.fit`.
-    RETURNS (PersonModel): Trained. RAISES (PiiError): E306 without anyone.
-    """
-    start = fit(*_stacked(doubted(extra)), l2=extra_l2, trust=TRUST) if extra else None
-    return fit(*_stacked(persons), l2=l2, start=start) if persons or start is None else start
-
-
-def doubted(persons: Sequence[PersonExample], *, share: float = DOUBT, seed: int = 46) -> list[PersonExample]:
-    """RETURNS (list[PersonExample]): The same, a share of them with the reader's word of another one."""
-    rng = numpy.random.default_rng(seed)
-    draws, others = rng.random(len(persons)), rng.integers(len(persons), size=len(persons))
-    found = []
-    for person, draw, other in zip(persons, draws, others, strict=True):
-        row = person.row.copy()
-        if draw < share:
-            row[READER] = persons[other].row[READER]
-        found.append(replace(person, row=row))
-    return found
-
-
-def _stacked(persons: Sequence[PersonExample]) -> tuple[numpy.ndarray, numpy.ndarray]:
     if not persons:
         raise PiiError(Errors.E306)
-    return numpy.stack([p.row for p in persons]), numpy.stack([p.allowed for p in persons])
+    rows = numpy.stack([p.row for p in persons]).astype("f8")
+    weights = numpy.asarray([p.weight for p in persons])
+    gold = numpy.zeros((len(persons), len(CLASSES)))
+    gold[numpy.arange(len(persons)), [CLASSES.index(p.gold) for p in persons]] = 1.0
+    known = ~numpy.isnan(rows) * weights[:, None]
+    every = numpy.maximum(known.sum(axis=0), 1e-9)
+    mean = (numpy.nan_to_num(rows) * known).sum(axis=0) / every
+    scale = numpy.maximum(numpy.sqrt((numpy.nan_to_num(rows - mean) ** 2 * known).sum(axis=0) / every), 0.05)
+    empty = PersonModel(mean, scale, numpy.zeros((rows.shape[1], len(CLASSES))), numpy.zeros(len(CLASSES)))
+    x = empty.inputs(rows)
+
+    def loss(flat: numpy.ndarray) -> tuple[float, numpy.ndarray]:
+        w, b = flat[: -len(CLASSES)].reshape(rows.shape[1], len(CLASSES)), flat[-len(CLASSES) :]
+        p = softmax(x @ w + b)
+        value = -(weights * numpy.log(numpy.maximum((p * gold).sum(axis=1), 1e-12))).sum() + 0.5 * l2 * (w**2).sum()
+        d = (p - gold) * weights[:, None]
+        return value / len(x), numpy.concatenate([(x.T @ d + l2 * w).ravel(), d.sum(axis=0)]) / len(x)
+
+    found: Any = minimize(
+        loss, numpy.zeros(len(CLASSES) * (rows.shape[1] + 1)), jac=True, method="L-BFGS-B", options={"maxiter": 300}
+    )
+    return PersonModel(mean, scale, found.x[: -len(CLASSES)].reshape(rows.shape[1], len(CLASSES)), found.x[-len(CLASSES) :])
+
+
+def fold_of(text: str, folds: int = FOLDS) -> int:
+    """RETURNS (int): The fold of a text by its id, so that persons of one text stay together."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") % folds
+
+
+def cross_validate(persons: Sequence[PersonExample], *, l2: float = 100.0, folds: int = FOLDS) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): Probabilities of every person by a model that has seen nobody of their text, shape `(n, 6)`."""
+    chances = numpy.zeros((len(persons), len(CLASSES)))
+    of = [fold_of(p.text, folds) for p in persons]
+    for fold in range(folds):
+        inside = [i for i, f in enumerate(of) if f == fold]
+        if inside:
+            model = fit([p for p, f in zip(persons, of, strict=True) if f != fold], l2=l2)
+            chances[inside] = model.predict(numpy.stack([persons[i].row for i in inside]))
+    return chances
+
+
+def tally(persons: Sequence[PersonExample], chances: numpy.ndarray, threshold: float) -> dict[str, float]:
+    """Shares of mentions that are hidden at a threshold, by class of the gold, and how many of those hidden are private (`precision`)."""
+    private = chances[:, [CLASSES.index(role) for role in ("STUDENT", "CONNECTED")]].sum(axis=1) >= threshold
+    hidden: Counter[str] = Counter()
+    every: Counter[str] = Counter()
+    for p, hide in zip(persons, private, strict=True):
+        every[p.gold] += p.mentions
+        hidden[p.gold] += p.mentions * bool(hide)
+    good = sum(hidden[c] for c in ("STUDENT", "CONNECTED", "INSTRUCTOR"))
+    return {c: hidden[c] / every[c] for c in every} | {"precision": good / max(hidden.total(), 1)}
+
+
+def names_of(persons: Iterable[PersonExample]) -> Counter[str]:
+    """RETURNS (Counter[str]): Persons per class."""
+    return Counter(p.gold for p in persons)
+
+
+__all__ = ["PersonExample", "collect", "cross_validate", "fit", "fold_of", "names_of", "tally"]

@@ -7,6 +7,7 @@ seen, and what `pii_ner` has seen in training is students' words.
 
 import logging
 import shutil
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -64,8 +65,29 @@ def halve(nlp: Language) -> None:
                     cast(Any, shim)._serialize_model = _serialize_half
 
 
+def mean_of(models: Sequence[Path | str], **options: Any) -> Language:
+    """One pipeline with the mean of the weights of several that were trained from the same start, as good as their ensemble and as fast as one
+    (Wortsman et al. 2022, arXiv:2203.05482). options (Any): Of `spacy.load`. RETURNS (Language): The first, with the means."""
+    first, *others = (spacy.load(str(model), **options) for model in models)
+    for name, pipe in first.pipeline:
+        if not hasattr(pipe, "model"):
+            continue
+        walks = [list(nlp.get_pipe(name).model.walk()) for nlp in (first, *others)]  # type: ignore[attr-defined]
+        for nodes in zip(*walks, strict=True):
+            for param in nodes[0].param_names:
+                if nodes[0].has_param(param):
+                    nodes[0].set_param(param, sum(node.get_param(param) for node in nodes) / len(nodes))
+            for shims in zip(*(node.shims for node in nodes), strict=True):
+                if isinstance(shims[0], PyTorchShim):
+                    states = [cast(Any, shim)._model.state_dict() for shim in shims]
+                    cast(Any, shims[0])._model.load_state_dict(
+                        {key: sum(state[key] for state in states) / len(states) for key in states[0]}
+                    )
+    return first
+
+
 def assemble(
-    model: Path | str,
+    model: Path | str | Sequence[Path | str],
     *,
     settings: dict[str, dict[str, Any]] | None = None,
     encoder: str = INT8,
@@ -74,12 +96,14 @@ def assemble(
 ) -> Language:
     """Add the rules behind the trained components.
 
-    model (Path | str): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name. settings (dict | None): Config per
-    component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`. classifier, reader (bytes): Of `pii_context`, as `pii-edu
-    evaluate crossval` and `role_encoder` write them; none if empty. RETURNS (Language): The whole pipeline, not yet saved.
+    model (Path | str | Sequence): A pipeline as `spacy train` saved it, or one that was assembled before, by path or name; of several `mean_of`.
+    settings (dict | None): Config per component; "pii_ner" may change thresholds. encoder (str): One of `ENCODERS`. classifier, reader (bytes):
+    Of `pii_context`, as `scripts.annotated classifier` and `scripts.train role-encoder` write them; none if empty. RETURNS (Language): The
+    whole pipeline, not yet saved.
     """
     settings = settings or {}
-    nlp = spacy.load(str(model), exclude=[*RULES, CLEANER, "doc_cleaner"])  # the latter until 0.9.6
+    models = [model] if isinstance(model, Path | str) else model
+    nlp = mean_of(models, exclude=[*RULES, CLEANER, "doc_cleaner"])  # the latter until 0.9.6
     if thresholds := settings.get("pii_ner", {}).get("thresholds"):
         cast(Any, nlp.get_pipe("pii_ner")).cfg["thresholds"] = dict(thresholds)
     config = nlp.config.copy()
@@ -102,16 +126,23 @@ def assemble(
 
 
 def meta_of(metrics: Path | None = None) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): What meta.json says. metrics (Path | None): Of `pii-edu evaluate crossval` or `spacy evaluate`: its performance."""
+    """RETURNS (dict[str, Any]): What meta.json says. metrics (Path | None): Of `pii-edu evaluate run`, `spacy evaluate` or
+    `scripts.annotated score`: its performance."""
     performance = srsly.read_json(metrics) if metrics else {}
-    notes = ""
+    notes, part = "", performance.get("part", "")
     if "systems" in performance:
         view = next(iter(performance["systems"].values()))["views"]["all"]
         found, documents = _numbers(view), performance["data"]["documents"]
         each = {label: numbers for label, of in view["per_label"].items() if (numbers := _numbers(of))}
         performance = {f"ents_{kind}": value for kind, value in found.items()} | {"ents_per_type": each}
-        notes = f"Precision {found['p']:.3f}, recall {found['r']:.3f}, F5 {found['f5']:.3f} on {documents} essays, held out from training but "
-        notes += "read by the makers of the rules; unread text gives less: MODEL_CARD.md"
+        notes = f"Precision {found['p']:.3f}, recall {found['r']:.3f}, F5 {found['f5']:.3f} on {documents} texts; "
+        notes += "MODEL_CARD.md says on which, and what unread text gives"
+    elif "sources" in performance:
+        names = performance["sources"]["all"]["names"]
+        keys = ("protected", "kept_hidden", "precision")
+        performance = {"documents": names["documents"]} | {k: names[k] for key in keys for k in (key, f"{key}_95")}
+        notes = f"On {names['documents']} {part} texts: {names['protected']:.3f} of the mentions of students and connected people are "
+        notes += f"hidden, and {names['kept_hidden']:.3f} of those of cited people and characters; MODEL_CARD.md"
     return {**META, "version": __version__, "notes": notes, "performance": performance}
 
 
@@ -120,7 +151,7 @@ def _numbers(view: dict[str, Any]) -> dict[str, float]:
     return {kind: view["position"][name] for kind, name in names.items() if name in view["position"]}
 
 
-def package(model: Path | str, out: Path, *, metrics: Path | None = None, **options: Any) -> Path:
+def package(model: Path | str | Sequence[Path | str], out: Path, *, metrics: Path | None = None, **options: Any) -> Path:
     """Write a package folder such as the one that `spacy.load("en_pii_edu")` finds.
 
     out (Path): The folder; earlier pipelines in it are removed. metrics (Path | None): See `meta_of`. options (Any): Of `assemble`.

@@ -15,8 +15,8 @@ import logging
 import os
 import random
 import time
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -26,18 +26,18 @@ import numpy
 import spacy
 import torch
 from spacy.language import Language
-from spacy.tokens import Doc, DocBin
+from spacy.tokens import Doc, DocBin, Span
 from torch import Tensor, nn
 
-from ..context.classifier import CLASSES
+from ..context.classifier import CLASSES, NOT_NAME
 from ..context.component import PiiContext
+from ..context.mentions import People, find_people
 from ..context.role_encoder import NAME, PLACEHOLDERS, PLACES, Blinded, Head, PersonReader, blind, cut, pieces_of
 from ..context.view import DocView
-from ..labels import NAME_CITED, is_name
+from ..labels import CONNECTED, DETAIL_LABELS, NAME_CITED, STUDENT, is_name, role_of
 from ..ner.cpu_training import quicken
-from ..ner.loss import FOUND_KEY, UNLABELLED_KEY
+from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY, Candidate
-from .classifier import classes_of, mentions_of
 from .encoder import need_weights, read_torch
 from .onnx_export import PREFIX, WORDS, count_layers, encoder_graph, encoder_state
 
@@ -78,13 +78,9 @@ class Text(NamedTuple):
 
 
 def people_of_gold(gold: Doc, rng: random.Random, *, strangers: float) -> list[Candidate]:
-    """RETURNS (list[Candidate]): The names of a labelled text, and in a share of the texts up to three capitalised words that are none. Where a
-    detector's names stand beside the gold, these instead."""
+    """RETURNS (list[Candidate]): The names of a labelled text, and in a share of the texts up to three capitalised words that are none."""
     labelled, unlabelled = (gold.spans.get(key, ()) for key in (SPANS_KEY, UNLABELLED_KEY))
     found = [Candidate(s.start, s.end, s.label_, 0.99, "model") for s in labelled if is_name(s.label_)]
-    if FOUND_KEY in gold.spans:
-        found += [Candidate(s.start, s.end, s.label_, 0.5, "model") for s in gold.spans[FOUND_KEY]]
-        return sorted(found, key=lambda c: c.start)
     if rng.random() >= strangers:
         return found
     taken = {i for s in (*labelled, *unlabelled) for i in range(s.start, s.end)}
@@ -111,7 +107,7 @@ def read_texts(path: Path, nlp: Language, pieces: Any, settings: Settings) -> li
 def as_text(context: PiiContext, gold: Doc, cands: Sequence[Candidate], pieces: Any) -> Text:
     """RETURNS (Text): A labelled text with these names, which `context` links; `pieces` is a piece encoder."""
     view = DocView(gold, context.settings)
-    people = context.people(view, cands)
+    people, _ = find_people(view, cands, None)
     ragged = pieces.predict([gold])[0]
     blinded = blind(people, view.words, ragged.dataXd.tolist(), ragged.lengths.tolist())
     allowed = numpy.zeros((blinded.n_persons, len(CLASSES)), dtype="f4")
@@ -119,6 +115,48 @@ def as_text(context: PiiContext, gold: Doc, cands: Sequence[Candidate], pieces: 
         if (classes := classes_of(gold, mentions)) is not None:
             allowed[number] = classes
     return Text(blinded, allowed)
+
+
+def mentions_of(people: People, doc: Doc) -> list[list[tuple[int, int]]]:
+    """RETURNS (list[list[tuple[int, int]]]): Characters, from and to, of each mention of each person."""
+    spans = [doc[cand.start : cand.end] for cand in people.cands]
+    return [[(spans[i].start_char, spans[i].end_char) for i in person] for person in people.persons]
+
+
+def classes_of(gold: Doc, mentions: Sequence[tuple[int, int]]) -> numpy.ndarray | None:
+    """RETURNS (numpy.ndarray | None): 1 for each of `CLASSES` that the gold leaves open to a person with mentions there, shape `(6,)`; None if
+    it says nothing: nobody has labelled the mentions, or they are of several people."""
+    spans, unlabelled = (gold.spans.get(key, ()) for key in (SPANS_KEY, UNLABELLED_KEY))
+    labelled = [(a, b) for a, b in mentions if not any(s.start_char < b and a < s.end_char for s in unlabelled)]
+    votes = Counter(_label_at(spans, start, end) for start, end in labelled)
+    if not votes:
+        return None
+    # A mention that is labelled says more than one that the annotators passed over.
+    named = {label: n for label, n in votes.items() if label}
+    label, n = max((named or votes).items(), key=lambda item: item[1])
+    if sum(named.values()) > 1.5 * n:
+        return None
+    if label in DETAIL_LABELS:
+        return None  # a user name or a number taken for a name: no name, but nothing to let stand either
+    annotated = gold.spans[SPANS_KEY].attrs.get(ANNOTATED) if SPANS_KEY in gold.spans else None
+    if not annotated:
+        classes = {role_of(label) if is_name(label) else NOT_NAME}
+    elif is_name(label):
+        classes = {role_of(other) for other in annotated.get(label, [label])}
+    else:
+        # Nobody marked it, so it is none of those who would have been: classmates neither, whom CRAPII calls students.
+        classes = {*CLASSES} - {STUDENT, CONNECTED}
+    return numpy.asarray([name in classes for name in CLASSES], dtype="f4")
+
+
+def _label_at(spans: Iterable[Span], start: int, end: int) -> str:
+    """The label of the gold span that shares most characters; empty if none shares half of the mention."""
+    best, most = "", 0
+    for span in spans:
+        shared = min(end, span.end_char) - max(start, span.start_char)
+        if shared > most and 2 * shared >= min(end - start, span.end_char - span.start_char):
+            best, most = span.label_, shared
+    return best
 
 
 class Batch(NamedTuple):

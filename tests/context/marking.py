@@ -1,37 +1,74 @@
-"""Documents for `pii_context` with the candidates that stand in [[...]], or [[.3:...]] with their score."""
+"""Documents for `pii_context` with the candidates that stand in [[...]], or [[.3:...]] with their score; [[Ana Lopez|STUDENT]] has its gold."""
 
 import re
+from functools import cache
 
+import numpy
 import spacy
+from spacy.language import Language
 from spacy.tokens import Doc, Span
 
+from pii_components.context.classifier import PersonModel
 from pii_components.context.component import PiiContext
+from pii_components.context.features import features
+from pii_components.context.mentions import Judge, People, find_people
 from pii_components.context.settings import ContextSettings
 from pii_components.context.view import DocView
+from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT, ROLES, is_name, label_for_role
 from pii_components.ruler.tokenizer import make_student_tokenizer
-from pii_components.spans import Candidate, write_spans
+from pii_components.spans import Candidate, read_spans, write_spans
+
+from ..tiny import TOKENIZER
 
 NLP = spacy.blank("en")
 NLP.tokenizer = make_student_tokenizer(NLP)
 CONTEXT = PiiContext()
 EVEN = (0.2,) * 5
-_MARK = re.compile(r"\[\[(?:(\.\d+):)?(.+?)\]\]", re.DOTALL)
+_MARK = re.compile(r"\[\[(?:(\.\d+):)?(.+?)(?:\|(\w+))?\]\]", re.DOTALL)
+
+# One student, friend, author ... after the other, to learn from.
+TEXTS = (
+    "[[Ana Lopez|STUDENT]]\nMarch 3\n\nI liked what [[Hobart|CITED]] (2013) says about queues, and I tried it in our shop.",
+    "A map\nBy [[Ben Roth|STUDENT]]\n\nAs [[Quill|CITED]] (2009) says, it is for people. I drew it with my friend [[Tomas|CONNECTED]].",
+    "My name is [[Ida Berg|STUDENT]] and I live by the sea. According to [[Wanda Hobart|CITED]] (2013), maps help all of us.",
+    "[[Ola Weiss|STUDENT]]\n\nMy friend [[Kim|CONNECTED]] and I met in the hall. [[Marsh|CITED]] et al. (2010) write that it helps.",
+    "The plan came late. My friend [[Rosa|CONNECTED]] and my sister [[Bea|CONNECTED]] helped me.\n\nBest regards,\n[[Chidi Obi|STUDENT]]",
+    "Name: [[Ines Voss|STUDENT]]\nInstructor: [[Maud Ferrier|INSTRUCTOR]]\n\nThe plan came late, and we had to wait for it all day.",
+    "[[Kenji Mori|STUDENT]]\nInstructor: [[Halden|INSTRUCTOR]]\n\nMy professor [[Halden|INSTRUCTOR]] asked for a map, and I drew it.",
+    "Our persona is [[Lorna Pike|CHARACTER]], 34, who works nights. Imagine [[Lorna Pike|CHARACTER]] at noon in the market hall.",
+    "Imagine [[Otis Grange|CHARACTER]], 61, who has no car. Our persona [[Otis Grange|CHARACTER]] is tired of it by noon.",
+    "On the [[Likert|NOT_NAME]] scale most people choose four, says the [[Lincoln|NOT_NAME]] Institute of the town.",
+    "We met at the [[Kaneshie|NOT_NAME]] Hospital, by the [[Zorbo|NOT_NAME]] river, and drew a map of the way to it.",
+)  # fmt: skip
+
+
+def unmarked(text: str) -> tuple[str, list[tuple[int, int, float, str]]]:
+    """RETURNS (tuple): The text, and start, end, score and gold of what is marked."""
+    plain, found, at = "", [], 0
+    for match in _MARK.finditer(text):
+        plain += text[at : match.start()]
+        found.append((len(plain), len(plain) + len(match[2]), float(match[1] or 0.9), match[3] or ""))
+        plain += match[2]
+        at = match.end()
+    return plain + text[at:], found
 
 
 def marked(text: str, model: str | None = None) -> Doc:
     """model: the role as which the detector reads all candidates; it says nothing of their role without one."""
-    plain, spans, at = "", [], 0
-    for match in _MARK.finditer(text):
-        plain += text[at : match.start()]
-        spans.append((len(plain), len(plain) + len(match[2]), float(match[1] or 0.9)))
-        plain += match[2]
-        at = match.end()
-    doc = NLP(plain + text[at:])
+    plain, spans = unmarked(text)
+    doc = NLP(plain)
     roles = tuple(0.6 if role == model else 0.1 for role in ROLES) if model else EVEN
-    found = [(doc.char_span(start, end, alignment_mode="expand"), score) for start, end, score in spans]
-    write_spans(doc, [Candidate(s.start, s.end, label_for_role(model or "STUDENT"), p, "model", "model", roles) for s, p in found])
+    found = [(doc.char_span(start, end, alignment_mode="expand"), score) for start, end, score, _ in spans]
+    write_spans(
+        doc, [Candidate(s.start, s.end, label_for_role(model or "STUDENT"), p, "model", "model", roles) for s, p in found]
+    )
     return doc
+
+
+def labelled(text: str, ident: str = "a") -> LabelledText:
+    plain, spans = unmarked(text)
+    return LabelledText(ident, plain, tuple((a, b, label_for_role(gold)) for a, b, _, gold in spans if gold in ROLES))
 
 
 def names_in(doc: Doc) -> list[list[str]]:
@@ -45,3 +82,46 @@ def view_of(text: str) -> DocView:
 def name(span: Span | tuple[int, int], source: str = "model") -> Candidate:
     start, end = span if isinstance(span, tuple) else (span.start, span.end)
     return Candidate(start, end, NAME_STUDENT, 0.9, source)
+
+
+def people_of(text: str, judge: Judge | None = None, model: str | None = None) -> People:
+    doc = marked(text, model)
+    return find_people(DocView(doc, ContextSettings()), read_spans(doc), judge)[0]
+
+
+KNOWN = re.compile("|".join(sorted({plain[a:b] for plain, found in map(unmarked, TEXTS) for a, b, *_ in found}, key=len)[::-1]))
+
+
+@Language.component("context_test_names")
+def know_names(doc: Doc) -> Doc:
+    """As a detector: marks the names of TEXTS in any text."""
+    write_spans(doc, [name(doc.char_span(*m.span(), alignment_mode="expand")) for m in KNOWN.finditer(doc.text)])
+    return doc
+
+
+def pipeline() -> Language:
+    nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("context_test_names")
+    nlp.add_pipe("pii_context")
+    return nlp
+
+
+@cache
+def learned() -> PersonModel:
+    """RETURNS (PersonModel): What the people of TEXTS teach."""
+    from pii_components.training.classifier import collect, fit
+
+    return fit(collect(pipeline(), [labelled(text, str(n)) for n, text in enumerate(TEXTS)]), l2=0.3)
+
+
+def always(*chances: float) -> PersonModel:
+    """RETURNS (PersonModel): The same of everybody: probabilities of five roles, and of no name."""
+    n = len(features())
+    bias = numpy.log(numpy.maximum(numpy.asarray(chances, dtype="f8"), 1e-300))
+    return PersonModel(numpy.zeros(n), numpy.ones(n), numpy.zeros((n, 6)), bias)
+
+
+def context_of(model: PersonModel | None, **options) -> PiiContext:
+    context = PiiContext(**options)
+    context.classifier = model
+    return context

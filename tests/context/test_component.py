@@ -1,200 +1,243 @@
-"""`pii_context`: cases of regression_cases/context.json, settings, properties, serialisation."""
+"""`pii_context`: whose name it is, who is hidden, and that nothing else is touched."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 import spacy
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
+from spacy.tokens import Span
 
-from pii_components.context.component import PiiContext
-from pii_components.context.cues import compile_cues, load_cues
-from pii_components.context.evidence import figures
-from pii_components.context.find import FORM_SOURCES
+from pii_components.context.component import PRIVATE, PiiContext
+from pii_components.context.features import features
 from pii_components.context.settings import ContextSettings
 from pii_components.context.view import _shown
 from pii_components.errors import PiiError
-from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, ROLES, is_name
+from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, ROLES, is_name, role_of
 from pii_components.names.normalize import normalize_token
-from pii_components.names.parse import read_tokens
-from pii_components.names.wordlists import case_style, words
-from pii_components.ruler.merge import SOURCE
-from pii_components.spans import Candidate, read_spans, resolve_overlaps, write_spans
+from pii_components.ner.decode import OPERATING_POINT, POINTS
+from pii_components.spans import PROTECT_AT, Candidate, mark_given, read_spans, resolve_overlaps, write_spans
 
 from ..tiny import TOKENIZER
-from .marking import CONTEXT, EVEN, NLP, marked, names_in
+from .marking import CONTEXT, EVEN, NLP, always, context_of, learned, marked, names_in
+from .test_mentions import DOCS
 
-CASES = json.loads((Path(__file__).parents[1] / "data" / "regression_cases" / "context.json").read_text("utf8"))
-GOOD = {"id": "x", "role": "CITED", "weight": 1.0, "before": "saith $", "reason": "an old verb"}
-
-
-def test_cases_fail_only_where_known() -> None:
-    assert len({case["id"] for case in CASES["cases"]}) == len(CASES["cases"]) >= 420
-    failures = {}
-    for case in CASES["cases"]:
-        doc = PiiContext(settings=case.get("settings"))(marked(case["text"], case.get("model")))
-        if names_in(doc) != case["expected"]:
-            failures[case["id"]] = names_in(doc)
-        for span in doc.spans["pii"]:
-            assert span._.pii_role.lower() == span._.pii_reason.split(":")[0], case["id"]
-            assert span._.pii_source and "\n" not in span._.pii_reason and len(span._.pii_reason) < 100
-    assert sorted(failures) == sorted(CASES["known_failures"]), failures
+STUDENT, CONNECTED = ROLES.index("STUDENT"), ROLES.index("CONNECTED")
+FAST = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-@pytest.mark.parametrize(
-    "text, reasons",
-    [
-        ("[[Hobart]] (2014) came to another result.", ["cited: year in brackets follows"]),
-        ("My boss would often tell me: “Hey [[.5:Felicia]], mind the step.”", ["student: the writer is spoken to"]),
-        (
-            "My friend [[Tomas]] came. Later Tomas went home by bus.",
-            ["connected: friend, classmate or colleague of the writer" + where for where in ("", " (another mention)")],
-        ),
-    ],
-)
-def test_reason_names_the_cue(text: str, reasons: list[str]) -> None:
-    doc = CONTEXT(marked(text))
-    assert [span._.pii_reason for span in doc.spans["pii"]] == reasons
+@pytest.fixture(scope="module")
+def context():
+    """Learned from a few invented people."""
+    pytest.importorskip("scipy")
+    return context_of(learned())
 
 
-def test_names_found_by_their_form_say_so() -> None:
-    body = "The town is old and the river is long, and every spring the water comes up to the doors.\n"
-    doc = CONTEXT(NLP(f"{body}by A N A  L O P E Z and 4n4 L0p3z, then Budi San-\ntoso and 李伟, Essay_MiraKowalska_v2.docx"))
-    assert {c.source for c in read_spans(doc)} >= FORM_SOURCES - {"cue:name_torn", SOURCE}
+# fmt: off
+@pytest.mark.parametrize(("text", "names"), [
+    ("[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it.", [["Eva Stone", "STUDENT"], ["Norwood", "CITED"]]),
+    ("By [[Eva Stone]]\n\nMy friend [[Nils]] and I met there.", [["Eva Stone", "STUDENT"], ["Nils", "CONNECTED"]]),
+    ("[[Eva Stone]]\nInstructor: [[Nils Ek]]\n\nThe plan came late.", [["Eva Stone", "STUDENT"], ["Nils Ek", "INSTRUCTOR"]]),
+    ("Imagine [[Vera Pond]], 40, who has no car. Our persona [[Vera Pond]] waits.", [["Vera Pond", "CHARACTER"]] * 2),
+    ("We met at the [[Murdock]] Institute of the town.", []),
+])
+# fmt: on
+def test_roles_are_those_that_were_learned(context, text, names):
+    doc = context(marked(text))
+    assert names_in(doc) == names
+    assert all(span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ") for span in doc.spans["pii"])
 
 
-def test_no_other_span_is_changed_or_grown_into() -> None:
-    doc = NLP("By Ana Lopez\nana.lopez@example.edu\n\nI wrote this on a long train ride home from the sea.\n")
-    mail = next(t.i for t in doc if t.like_email)
-    address = Candidate(mail, mail + 1, EMAIL, 0.2, "rule", "an address")
-    write_spans(doc, [address])
-    assert [c for c in read_spans(CONTEXT(doc)) if c.label == EMAIL] == [address]
-    doc = NLP("My friend Maria Kowalska came.")
-    write_spans(doc, [Candidate(2, 3, NAME_STUDENT, 0.9, "model", "", EVEN), Candidate(3, 4, "ID_NUM", 0.9, "rule", "")])
-    assert [(c.start, c.end) for c in read_spans(CONTEXT(doc))] == [(2, 3), (3, 4)]
+
+def test_one_person_one_decision(context):
+    doc = context(marked("[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it. [[Stone]] again, and Eva. Norwood was long."))
+    of_eva = [c for c in read_spans(doc) if c.person == 0]
+    assert [doc[c.start : c.end].text for c in of_eva] == ["Eva Stone", "Stone", "Eva"]
+    assert len({(c.label, c.score, c.reason) for c in of_eva}) == 1
+    assert [c.source for c in of_eva] == ["model", "model", "propagation"]
+    others = [c for c in read_spans(doc) if c.person == 1]
+    assert [c.label for c in others] == [NAME_CITED] * 2 and [c.source for c in others] == ["model", "propagation"]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\n", ".", "Ana"])
-def test_short_documents(text: str) -> None:
-    assert list(CONTEXT(NLP(text)).spans["pii"]) == []
+def test_who_speaks_for_another_role_is_another_person():
+    """A classifier that is sure of years, and of headers, tells two people of one surname apart."""
+    sure, text = numpy.zeros((len(features()), 6)), "[[Ana Smith]]\nReflection\n\nI read it, as [[Smith]] (2014) did, for a day.\n"
+    sure[features().index("most cue year"), ROLES.index("CITED")] = 9.0
+    sure[features().index("most zone header"), STUDENT] = 6.0
+    model = always(*[1 / 6] * 6)
+    model.weights[:] = sure
+    assert names_in(context_of(model)(marked(text))) == [["Ana Smith", "STUDENT"], ["Smith", "CITED"]]
 
 
-def test_label_without_role_probabilities_counts_as_a_soft_reading() -> None:
+CHANCES = st.lists(st.floats(0, 1), min_size=6, max_size=6)
+
+
+@settings(FAST, max_examples=200)
+@given(CHANCES, st.floats(0, 1), st.sampled_from(POINTS))
+@example([0.25, 0, 0.25, 0.5, 0, 0], 0.5, "balanced")
+@example([0.25, 0, 0.25, 0.5, 0, 0], 0.5000001, "balanced")
+@example([0, 0, 0, 0, 0, 1], 0.0, "recall")
+@example([1, 0, 0, 0, 0, 0], 1.0, "precision")
+def test_a_name_is_hidden_from_the_threshold_on_and_only_then(chances, threshold, point):
+    assume(sum(chances) > 0.01)
+    model = always(*(numpy.asarray(chances) / sum(chances)))
+    p = model.predict(numpy.zeros((1, len(features()))))
+    p = (p / p.sum(axis=1, keepdims=True))[0]
+    private = float(p[[STUDENT, CONNECTED]].sum())
+    names = {"recall": "protect_recall", "balanced": "protect", "precision": "protect_precision"}
+    others = {name: 1.0 if private < threshold else 0.0 for name in names.values()}
+    doc = marked("We saw [[Ana Lopez]] there, and later Lopez again.")
+    doc.spans["pii"].attrs[OPERATING_POINT] = point
+    context_of(model, settings={**others, names[point]: threshold})(doc)
+    hidden = [role_of(span.label_) in PRIVATE for span in doc.spans["pii"]]
+    assert doc.spans["pii"].attrs[PROTECT_AT] == threshold
+    if private >= threshold:
+        assert hidden == [True, True] and [ent.text for ent in doc.ents] == ["Ana Lopez", "Lopez"]
+        assert doc.spans["pii"].attrs["scores"] == pytest.approx([private] * 2)
+    else:
+        assert not any(hidden) and not doc.ents
+        assert hidden == ([] if p[5] >= p[:5].max() else [False, False])
+
+
+# fmt: off
+@pytest.mark.parametrize(("chances", "label", "role", "score"), [
+    ((0.6, 0.0, 0.1, 0.2, 0.1, 0.0), "NAME_STUDENT", "STUDENT", 0.7),
+    ((0.2, 0.0, 0.5, 0.2, 0.1, 0.0), "NAME_CONNECTED", "CONNECTED", 0.7),
+    # Hidden, since nobody is sure; the likeliest role is told.
+    ((0.2, 0.0, 0.1, 0.6, 0.1, 0.0), "NAME_STUDENT", "CITED", 0.3),
+    ((0.1, 0.0, 0.15, 0.1, 0.05, 0.6), "NAME_CONNECTED", "CONNECTED", 0.25),
+    ((0.1, 0.5, 0.05, 0.35, 0.0, 0.0), "NAME_INSTRUCTOR", "INSTRUCTOR", 0.5),
+    ((0.1, 0.0, 0.05, 0.05, 0.5, 0.3), "NAME_CHARACTER", "CHARACTER", 0.5),
+    ((0.1, 0.0, 0.05, 0.25, 0.0, 0.6), None, None, None),
+])
+# fmt: on
+def test_labels_scores_and_likeliest_roles(chances, label, role, score):
+    doc = context_of(always(*chances), settings={"protect": 0.2})(marked("We saw [[Ana Lopez]]."))
+    if label is None:
+        assert not doc.spans["pii"]
+        return
+    (span,), (cand,) = doc.spans["pii"], read_spans(doc)
+    assert (span.label_, span._.pii_role, cand.score) == (label, role, pytest.approx(score))
+    assert span._.pii_reason.startswith(f"{role.lower()}: ")
+    assert span._.pii_reason.endswith("; hidden, to be safe") is (role != role_of(label))
+
+
+
+def test_a_class_list_makes_a_student_likelier_and_is_never_saved():
+    text, unlikely = "We saw [[Kemal Zorbo]] and [[Ivo Novak]] there.", (0.02, 0.0, 0.08, 0.9, 0.0, 0.0)
+    plain, listed = context_of(always(*unlikely)), context_of(always(*unlikely), roster=["Zorbo, Kemal"])
+    assert names_in(plain(marked(text))) == [["Kemal Zorbo", "CITED"], ["Ivo Novak", "CITED"]]
+    doc = listed(marked(text))
+    assert [span.label_ for span in doc.spans["pii"]] == [NAME_STUDENT, NAME_CITED]
+    assert b"orbo" not in listed.to_bytes() and not PiiContext().from_bytes(listed.to_bytes()).roster
+    listed.set_roster([])
+    assert names_in(listed(marked(text))) == names_in(plain(marked(text)))
+    certain = context_of(always(1, 0, 0, 0, 0, 0), roster=["Kemal Zorbo"], settings={"roster_weight": 50})
+    assert read_spans(certain(marked(text)))[0].score == 1.0
+
+
+def test_without_a_classifier_the_detectors_reading_decides():
+    reading = {role: names_in(CONTEXT(marked("Nobody but [[Tomas Halden]] stood there.", role))) for role in ROLES}
+    assert reading == {role: [["Tomas Halden", role]] for role in ROLES}
     doc = NLP("Nobody but Tomas Halden stood there.")
     write_spans(doc, [Candidate(2, 4, NAME_CITED, 0.9, "llm", "")])
     assert names_in(CONTEXT(doc)) == [["Tomas Halden", "CITED"]]
 
 
-def test_roster_keeps_a_weak_name_and_is_never_saved() -> None:
-    text = "The last thing we saw was the [[.3:Zorbo]] on the wall."
-    assert names_in(PiiContext()(marked(text))) == []
-    context = PiiContext(roster=["Kemal Zorbo"])
-    assert names_in(context(marked(text))) == [["Zorbo", "STUDENT"]]
-    assert b"orbo" not in context.to_bytes()
-    context.set_roster([])
-    assert names_in(context(marked(text))) == []
+@pytest.mark.parametrize("text", ["", "   ", "\n\n", ".", "Ana"])
+def test_short_documents(context, text):
+    for component in (CONTEXT, context):
+        doc = component(NLP(text))
+        assert list(doc.spans["pii"]) == [] and doc.ents == ()
 
 
-def test_settings_change_decisions() -> None:
-    text = "The last thing we saw was the [[.4:Zorbo]] on the wall."
-    assert names_in(PiiContext(settings={"min_score": 0.3})(marked(text))) == [["Zorbo", "STUDENT"]]
-    thin = "Nobody but [[Tomas Halden]] stood there."
-    assert names_in(PiiContext(settings={"student_bias": 4.0})(marked(thin, "CITED"))) == [["Tomas Halden", "STUDENT"]]
-    off = PiiContext(settings={"find": False, "propagate": False, "repair": False})
-    assert names_in(off(marked("My name is Mira Kowalska."))) == []
+def test_a_text_of_white_space_keeps_what_is_no_name():
+    doc = NLP(" \n ")
+    write_spans(doc, [Candidate(0, 1, "OTHER", 0.5, "rule", "")])
+    assert [c.label for c in read_spans(CONTEXT(doc))] == ["OTHER"]
 
 
-@pytest.mark.parametrize(
-    "values, code",
-    [
-        ({"min_score": 2}, "E301"), ({"repeat": -1}, "E301"), ({"header_alone": -1}, "E301"), ({"company": 1.5}, "E301"),
-        ({"alone": -1.0}, "E301"), ({"blind": 0.6}, "E301"), ({"min_scores": 0.5}, "E302"),
-    ],
-)  # fmt: skip
-def test_settings_out_of_range(values: dict, code: str) -> None:
-    with pytest.raises(PiiError) as err:
-        PiiContext(settings=values)
-    assert err.value.code == code
+def test_no_other_span_is_changed_or_grown_into(context):
+    doc = marked("[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it.")
+    others = [Candidate(3, 4, "DATE", 0.9, "rule", "a date"), Candidate(12, 13, "ID_NUM", 0.2, "rule", "a number")]
+    write_spans(doc, [*read_spans(doc), *others])
+    assert [c for c in read_spans(context(doc)) if not is_name(c.label)] == others
+    doc = NLP("My friend Maria Kowalska came.")
+    write_spans(doc, [Candidate(2, 3, NAME_STUDENT, 0.9, "model", "", EVEN), Candidate(3, 4, "ID_NUM", 0.9, "rule", "")])
+    assert [(c.start, c.end) for c in read_spans(CONTEXT(doc))] == [(2, 3), (3, 4)]
 
 
-def test_own_cue_is_used_and_saved() -> None:
-    text, cue = "Thus saith [[Tomas Halden]] to them.", {**GOOD, "weight": 5.0}
-    context = PiiContext(cues=[cue])
-    assert names_in(context(marked(text))) == [["Tomas Halden", "CITED"]]
-    assert names_in(PiiContext().from_bytes(context.to_bytes())(marked(text))) == [["Tomas Halden", "CITED"]]
-    assert names_in(PiiContext()(marked(text))) == [["Tomas Halden", "STUDENT"]]
+def test_entities_are_what_is_hidden_and_what_others_found():
+    doc = marked("We saw [[Ana Lopez]] in Porto.")
+    doc.ents = [Span(doc, 5, 6, label="GPE")]
+    assert [(ent.text, ent.label_) for ent in context_of(always(0, 0, 0, 1, 0, 0))(doc).ents] == [("Porto", "GPE")]
+    context_of(always(0.9, 0.1, 0, 0, 0, 0))(doc)
+    assert [(ent.text, ent.label_) for ent in doc.ents] == [("Ana Lopez", NAME_STUDENT), ("Porto", "GPE")]
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"role": "NOBODY"}, {"weight": 0}, {"before": "("}, {"before": "<nothing>$"}, {"zone": ["cellar"]}, {"colour": 1},
-        {"find": True, "before": None, "after": "x"}, {"before": None}, {"reason": None}, {"english": True},
-    ],
-)  # fmt: skip
-def test_cue_that_cannot_be_used(change: dict) -> None:
-    cue = {key: value for key, value in {**GOOD, **change}.items() if value is not None}
-    for cues in ([cue], [GOOD, GOOD]):
-        with pytest.raises(PiiError) as err:
-            compile_cues({"cue": cues})
-        assert err.value.code == "E303"
-
-
-def test_shipped_cues_compile_and_are_many() -> None:
-    rules = load_cues()
-    assert len(rules.cues) >= 120 and len({cue.id for cue in rules.cues}) == len(rules.cues)
-    assert {cue.role for cue in rules.cues} == {*ROLES, "NOT_NAME"}
-
-
-def test_figures() -> None:
-    assert len(figures().full) >= 400
-    people = {"J. K. Rowling": "CITED", "Rowling , J. K.": "CITED", "Sherlock Holmes": "CHARACTER", "Ana Kant": ""}
-    assert {who: figures().of(read_tokens(who.split()).form) for who in people} == people
-
-
-def test_words() -> None:
-    assert words().is_title("Prof.") and words().is_heading("Reflection") and not words().is_heading("Lopez")
-    styles = {"Ana": "title", "ANA": "upper", "ana": "lower", "McKay": "title", "A.": "title", "安": "other"}
-    assert {word: case_style(word) for word in styles} == styles
-
-
-LINES = [case["text"] for case in CASES["cases"][:220]]
-DOCS = st.lists(st.sampled_from(LINES), min_size=1, max_size=3).map("\n".join)
-MODELS = st.sampled_from([None, *ROLES])
-FAST = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+def test_what_a_user_gave_stays():
+    doc = NLP("We saw Ana Lopez in Porto with Ivo Novak.")
+    doc.spans["pii"] = [Span(doc, 2, 4, label=NAME_CITED)]
+    mark_given(doc)
+    write_spans(doc, [*read_spans(doc), Candidate(7, 9, NAME_STUDENT, 0.9, "model", "", EVEN)])
+    context_of(always(0, 0, 0, 0, 0, 1))(doc)
+    assert [(span.text, span.label_) for span in doc.spans["pii"]] == [("Ana Lopez", NAME_CITED)]
 
 
 @FAST
-@given(DOCS, MODELS, st.data())
-def test_twice_is_once_and_others_and_text_stay_and_nothing_overlaps(text: str, model: str | None, data: st.DataObject) -> None:
+@given(DOCS, st.sampled_from([None, *ROLES]), st.data())
+def test_names_alone_are_touched_twice_is_once_and_nothing_overlaps(text, model, data):
     doc = marked(text, model)
     places = data.draw(st.sets(st.integers(0, max(len(doc) - 1, 0)), max_size=4))
-    labels = st.sampled_from(["EMAIL", "ID_NUM", "DATE"])
+    labels = st.sampled_from([EMAIL, "ID_NUM", "DATE"])
     others = [Candidate(i, i + 1, data.draw(labels), 0.4, "rule", "r") for i in places]
     cands = resolve_overlaps([*others, *read_spans(doc)])
     write_spans(doc, cands)
     before = doc.text
     found = read_spans(CONTEXT(doc))
-    assert doc.text == before and read_spans(CONTEXT(doc)) == found
+    assert doc.text == before and read_spans(CONTEXT(doc)) == found == resolve_overlaps(found)
     assert [c for c in found if not is_name(c.label)] == [c for c in cands if not is_name(c.label)]
-    assert resolve_overlaps(found) == found
-    assert not any("\n" in doc[c.start : c.end].text for c in found if is_name(c.label))
+    for span in doc.spans["pii"]:
+        if is_name(span.label_):
+            assert span._.pii_source and span._.pii_person is not None
+            assert span._.pii_reason.startswith(f"{span._.pii_role.lower()}: ") and len(span._.pii_reason) < 100
 
 
 @FAST
-@given(st.lists(st.tuples(DOCS, MODELS), min_size=2, max_size=4), st.randoms(use_true_random=False))
-def test_order_and_batches_do_not_matter(pairs: list, rng) -> None:
-    alone = [read_spans(CONTEXT(marked(*pair))) for pair in pairs]
+@given(st.lists(st.tuples(DOCS, st.sampled_from([None, *ROLES])), min_size=2, max_size=4), st.randoms(use_true_random=False))
+def test_order_and_batches_do_not_matter(context, pairs, rng):
+    alone = [read_spans(context(marked(*pair))) for pair in pairs]
     order = list(range(len(pairs)))
     rng.shuffle(order)
-    piped = list(CONTEXT.pipe((marked(*pairs[i]) for i in order), batch_size=2))
+    piped = list(context.pipe((marked(*pairs[i]) for i in order), batch_size=2))
     assert [read_spans(doc) for doc in piped] == [alone[i] for i in order]
 
 
-def test_errors_go_to_the_handler_and_no_word_outlives_its_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+# fmt: off
+@pytest.mark.parametrize(("values", "code"), [
+    ({"protect": 2}, "E301"), ({"protect_recall": -0.1}, "E301"), ({"protect_precision": float("nan")}, "E301"),
+    ({"roster_weight": -1}, "E301"), ({"roster_weight": 1000}, "E301"), ({"header_lines": -1}, "E301"), ({"signoff_lines": 2.5}, "E301"),
+    ({"protect": "0.3"}, "E301"), ({"protect": True}, "E301"), ({"protect": None}, "E301"),
+    ({"protects": 0.5}, "E302"), ({"student_bias": 1}, "E302"),
+])
+# fmt: on
+def test_settings_out_of_range(values, code):
+    with pytest.raises(PiiError) as err:
+        PiiContext(settings=values)
+    assert err.value.code == code
+
+
+def test_settings_that_are_missing_have_their_default():
+    least = ContextSettings()
+    assert ContextSettings.from_dict({}) == least == ContextSettings.from_dict(least.to_dict())
+    changed = PiiContext(settings={"protect": 0.4}).settings
+    assert changed.to_dict() == {**least.to_dict(), "protect": 0.4}
+
+
+def test_errors_go_to_the_handler_and_no_word_outlives_its_batch(monkeypatch):
     nlp = spacy.blank("en", config=TOKENIZER)
     pipe = nlp.add_pipe("pii_context")
     seen = []
@@ -214,25 +257,38 @@ def test_errors_go_to_the_handler_and_no_word_outlives_its_batch(monkeypatch: py
     assert normalize_token.cache_info().currsize == 0
 
 
-def test_serialisation_in_a_fresh_process_that_imports_nothing_heavy(tmp_path: Path) -> None:
-    nlp = spacy.blank("en")
-    nlp.add_pipe("pii_context", config={"settings": {**ContextSettings().to_dict(), "min_score": 0.05}, "cues": [GOOD]})
+def test_serialisation_in_a_fresh_process_that_imports_nothing_heavy(tmp_path: Path):
+    nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("pii_context", config={"settings": {"protect": 0.05}}).classifier = always(0.06, 0, 0, 0.94, 0, 0)
     nlp.to_disk(tmp_path / "pipe")
     code = (
         "import sys, spacy; before = set(sys.modules); import pii_components.context.component\n"
-        "heavy = {'faker', 'pandas', 'presidio_analyzer', 'phonenumbers', 'tldextract', 'names_dataset'}\n"
+        "heavy = {'faker', 'pandas', 'presidio_analyzer', 'phonenumbers', 'tldextract', 'scipy', 'torch'}\n"
         "assert not heavy & (set(sys.modules) - before)\n"
         "from pii_components.spans import Candidate, write_spans\n"
         "nlp = spacy.load(sys.argv[1]); pipe = nlp.get_pipe('pii_context')\n"
-        "assert pipe.settings.min_score == 0.05 and any(c.id == 'x' for c in pipe.rules.cues)\n"
+        "assert pipe.settings.protect == 0.05\n"
         "again = pipe.from_bytes(pipe.to_bytes()); doc = nlp.make_doc('We saw the Zorbo there.')\n"
         "write_spans(doc, [Candidate(3, 4, 'NAME_STUDENT', 0.1, 'model')])\n"
-        "print([(s.text, s._.pii_role) for s in again(doc).spans['pii']])\n"
+        "print([(s.text, s.label_, s._.pii_role) for s in again(doc).spans['pii']])\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "pipe")], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "[('Zorbo', 'STUDENT')]", done.stderr
+    assert done.stdout.strip() == "[('Zorbo', 'NAME_STUDENT', 'CITED')]", done.stderr
 
 
-def test_exclude() -> None:
-    changed = PiiContext(settings={"min_score": 0.1}).to_bytes()
-    assert PiiContext().from_bytes(changed, exclude=["cfg"]).settings.min_score == 0.5
+def test_parts_that_are_left_out_stay_as_they_are(tmp_path: Path):
+    full = context_of(always(1, 0, 0, 0, 0, 0), settings={"protect": 0.4})
+    full.to_disk(tmp_path / "full")
+    bare = PiiContext()
+    bare.to_disk(tmp_path / "bare")
+    for load, data in (("from_bytes", full.to_bytes()), ("from_disk", tmp_path / "full")):
+        fresh = getattr(PiiContext(), load)(data)
+        assert fresh.settings.protect == 0.4 and numpy.allclose(fresh.classifier.bias, full.classifier.bias)
+        assert getattr(PiiContext(), load)(data, exclude=["cfg"]).settings == ContextSettings()
+        assert getattr(PiiContext(), load)(data, exclude=["classifier"]).classifier is None
+    for load, data in (("from_bytes", bare.to_bytes()), ("from_disk", tmp_path / "bare")):
+        again = context_of(always(1, 0, 0, 0, 0, 0))
+        assert getattr(again, load)(data).classifier is None
+    (tmp_path / "full" / "classifier").write_bytes(b"of another version")
+    with pytest.raises(PiiError, match="E304"):
+        PiiContext().from_disk(tmp_path / "full")

@@ -3,10 +3,11 @@
 import numpy
 import pytest
 
+from pii_components.context.mentions import find_people
 from pii_components.context.role_encoder import GIVEN, NAME, PLACES, SURNAME, blind, kinds_of
 from pii_components.names.parse import read_tokens
 
-from .marking import CONTEXT, NLP, name, view_of
+from .marking import NLP, name, view_of
 
 KEPT, DROPPED = -1, -2
 
@@ -19,7 +20,7 @@ def blinded(text, names):
         cands.append(name(doc.char_span(at, at + len(who))))
         at += len(who)
     view = view_of(text)
-    found = blind(CONTEXT.people(view, cands), view.words, [900, *range(len(doc)), 901], [1] * (len(doc) + 2))
+    found = blind(find_people(view, cands, None)[0], view.words, [900, *range(len(doc)), 901], [1] * (len(doc) + 2))
     shown = [doc[i].text.lower() if 0 <= i < 900 else i for i in found.pieces.tolist()[1:]]
     return found, shown
 
@@ -74,7 +75,7 @@ def test_what_shows_nothing_has_no_piece():
     text = "by \u200bAna\u200b \u200bLopez\u200b who"
     doc, view = NLP(text), view_of(text)
     unseen = [-1 if token.text == "\u200b" else 5 for token in doc]
-    people = CONTEXT.people(view, [name(doc.char_span(4, 15))])
+    people = find_people(view, [name(doc.char_span(4, 15))], None)[0]
     found = blind(people, view.words, [900, *unseen, 901], [1] * (len(doc) + 2))
     assert found.pieces.tolist() == [900, 5, code(GIVEN, 0), code(SURNAME, 0), 5]
     assert found.mentions.tolist() == [[2, 2, 0]]

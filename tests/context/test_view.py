@@ -2,9 +2,10 @@
 
 import pytest
 
-from pii_components.context.component import PiiContext
+from pii_components.context.settings import ContextSettings
+from pii_components.context.view import DocView
 
-from .marking import NLP, marked, name, names_in, view_of
+from .marking import NLP, name, view_of
 
 PROSE = "The group adopted the view of one of us after a vote and went home.\n"
 
@@ -21,7 +22,10 @@ PROSE = "The group adopted the view of one of us after a vote and went home.\n"
             "[Fri 17:04] cook80: one\n14/02, 17:05 - Anne-Marie O'Hara : two\n[Fri 17:04] cook80: three\n14/02, 17:06 - Anne-Marie O'Hara : four\n",
             [("one", False), ("two", False), ("three", False), ("four", False)],
         ),
-        ("प्रिया: one\nDr. Hart: two\nप्रिया: three\nDr. Hart: four\n", [(word, False) for word in ("one", "two", "three", "four")]),
+        (
+            "प्रिया: one\nDr. Hart: two\nप्रिया: three\nDr. Hart: four\n",
+            [(word, False) for word in ("one", "two", "three", "four")],
+        ),
         ("student> a\ntutor 2> b\nstudent> c\ntutor 2> d\n", [("a", False), ("b", True), ("c", False), ("d", True)]),
         # A turn may run over several lines; those that open with nobody are no turns.
         ("Q: a\nmore\nA: b\nQ: c\nA: d\nand more\n", [("a", False), ("b", False), ("c", False), ("d", False)]),
@@ -55,7 +59,10 @@ def test_names_of_speakers_keep_their_own_line() -> None:
         (f"References\nPopper (1959). The logic.\n5. Conclusion\n{PROSE}", [1]),
         (f"3. Literature\nThe theory is old and good.\n4. Who isn't there\n{PROSE}", [1]),
         # Entries are numbered too, and may be prepared by somebody.
-        ("3. References\n1. Popper K. The logic\n2. Kuhn T. The structure\n3. Rawls J. Justice\n4. Arendt, H. The life\n", [1, 2, 3, 4]),
+        (
+            "3. References\n1. Popper K. The logic\n2. Kuhn T. The structure\n3. Rawls J. Justice\n4. Arendt, H. The life\n",
+            [1, 2, 3, 4],
+        ),
         ("References\n1. Popper\n2. Kuhn\n3. Rawls\n", [1, 2, 3]),
         ("References\nPopper, K. (1959). The logic.\nData and Society (2019). A report.\n", [1, 2]),
         (
@@ -86,6 +93,7 @@ def test_text_as_it_is_shown(text: str, shown: str) -> None:
     [
         ("It was over.Ana came.", True), ("It was 🌸Ana there.", True), ("It was over. Ana came.", False),
         ("It was over.ana came.", False),  # a space is missing there, and nothing more
+        ("It was \u200bAna there.", True), ("It was Ana🌸 there.", True),
     ],
 )  # fmt: skip
 def test_a_sign_touches_a_name(text: str, touched: bool) -> None:
@@ -93,6 +101,41 @@ def test_a_sign_touches_a_name(text: str, touched: bool) -> None:
     assert ("beset" in view_of(text).places([name(doc.char_span(at, at + 3))])[0].zones) is touched
 
 
-def test_what_shows_nothing_touches_a_name() -> None:
-    doc = PiiContext(settings={"min_score": 0.9})(marked("Then \u200b[[.75:Iqra]] was late."))
-    assert [text.strip("\u200b") for text, _ in names_in(doc)] == ["Iqra"]
+LINES = "Ana Lopez\nWeek 3\n\nThe group adopted the view of one of us after a vote.\n\nAna\nBen\nCarl\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "header", "signoff"),
+    [
+        ({}, [0, 1], [5, 6, 7]),
+        ({"header_lines": 1}, [0], [5, 6, 7]),
+        ({"header_lines": 0}, [], [5, 6, 7]),
+        ({"signoff_lines": 2}, [0, 1], [6, 7]),
+        ({"signoff_lines": 0}, [0, 1], []),
+    ],
+)
+def test_head_and_end_of_a_text(settings: dict, header: list[int], signoff: list[int]) -> None:
+    view = DocView(NLP(LINES), ContextSettings(**settings))
+    assert (sorted(view.header), sorted(view.signoff)) == (header, signoff)
+
+
+@pytest.mark.parametrize(
+    ("text", "zones"),
+    [
+        (f"Ana Lopez\n{PROSE * 3}", {"header", "top", "alone", "opens"}),
+        (f"Title\nWeek 3\nby\nAna Lopez\n{PROSE * 3}", {"header", "alone", "opens"}),
+        (
+            "Ana Lopez  Challenge  The queue in our bakery is far too long in the morning, and nobody knows why.",
+            {"lead", "opens", "last"},
+        ),
+        (f"{PROSE * 3}Then Ana Lopez left for good with all of the others.\n{PROSE}", {"body"}),
+        (f"{PROSE * 3}\nBest, Ana Lopez\n", {"signoff", "last"}),
+        (f"{PROSE}References\nAna Lopez (2014). The map.\nPopper (1959). The logic.\n", {"bibliography", "signoff", "opens"}),
+        (f"{PROSE * 3}She said “go to Ana Lopez and ask her for the map of it” again.\n{PROSE}", {"body", "quoted"}),
+        (f"{PROSE * 3}we saw ana lopez there with all of the others again\n{PROSE}", {"body", "small"}),
+        ("Tutor: hi Ana Lopez\nBen: hi\nTutor: so is it done\nBen: not yet\n", {"header", "top", "turn", "tutor_turn"}),
+    ],
+)
+def test_zones(text: str, zones: set[str]) -> None:
+    doc, at = NLP(text), text.lower().index("ana lopez")
+    assert view_of(text).places([name(doc.char_span(at, at + 9))])[0].zones == zones

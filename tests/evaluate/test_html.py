@@ -13,10 +13,9 @@ from pii_components.cli.evaluate import read_metrics, report
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity, file_sha256, read_gold
 from pii_components.evaluate.html import BANNER, build_page, error_windows, estimate, flat, kind_of_error, number, share
-from pii_components.evaluate.metrics import reliability
 from pii_components.evaluate.systems import Run, write_run
 
-VOID = {"meta", "line", "rect", "circle", "br", "hr"}
+VOID = {"meta", "line", "rect", "br", "hr"}
 
 
 def scored(value: float, **counts: int) -> dict:
@@ -75,7 +74,6 @@ RELEASE = {
 }  # fmt: skip
 MALE = {"category": "gender", "group": "male", "total": 77, "hits": 70, "recall": 0.9091}
 NAMES = {"systems": {"ours": {"names": {"source": "table", "rows": [MALE]}}}}
-CALIBRATION = {"calibration": {"private people": reliability([0.21, 0.93, 0.84], [False, True, True])}}
 SCALING = {
     "repeats": 3,
     "systems": {
@@ -91,7 +89,7 @@ AZURE = {"system": "azure", "label": "Overall", "tp": 1717, "fp": 1201, "fn": 12
 PAPER = {"table7": {"rows": [AZURE]}}
 ALL = {
     "compare.json": COMPARISON, "robustness.json": ROBUSTNESS, "groups.json": GROUPS, "release.json": RELEASE, "paper.json": PAPER,
-    "names.json": NAMES, "speed.json": SCALING, "crossval.json": CALIBRATION,
+    "names.json": NAMES, "speed.json": SCALING,
 }  # fmt: skip
 
 
@@ -168,7 +166,6 @@ def test_every_number_is_shown(page):
         ("results", ["0.8849", "0.6417", "0.8538 to 0.9071", "7 of 52", "33 of 288", "+0.1949", "1717", "0.5884", "(peer)", "(published)"]),
         ("labels", ["EMAIL", "0.7531", "USERNAME", "–"]),
         ("groups", ["female", "0.9635", "Asia", "0.8632", "0.043", "male", "0.9091"]),
-        ("calibration", ["private people", "0.8 to 0.9", "0.84", "3 probabilities"]),
         ("robustness", ["lower case", "0.9119", "0.8801 to 0.9402", "zero width"]),
         ("speed", ["1838.2", "110.5", "0.89", "987.6", "950.1 to 1001.2", "1234.5", "4.321", "1.77"]),
         ("release", ["0.2083", "0.0485", "0.0021", "0.0948", "0.0613", "353"]),
@@ -190,7 +187,7 @@ def test_text_is_escaped(page):
 
 def test_what_is_missing_is_said():
     page = Page(build_page({"x.json": {"a": 1}}))
-    for part in ("results", "labels", "recall by culture and gender", "reliability curves", "perturbations", "speed", "release risk"):
+    for part in ("results", "labels", "recall by culture and gender", "perturbations", "speed", "release risk"):
         assert f"Left out: no {part} in the metrics files given." in page.text
 
 
@@ -200,7 +197,7 @@ def test_what_is_missing_is_said():
         {"systems": {"x": {}}, "views": {"all": []}},
         {"systems": {"x": {"views": {}}}, "views": {"all": ["EMAIL"]}},
         {"perturbations": {"a": {}, "b": {"recall": None}, "c": 3}},
-        {"calibration": {"x": {}, "y": 3}, "control": "yes", "release": {}},
+        {"release": {}},
         {"table7": {"rows": []}, "rows": [{"category": "x", "group": "y", "recall": None}]},
         {"release": {"attacks": {"reader": {}}, "arithmetic": {"by_repetition": [{}]}}},
     ],

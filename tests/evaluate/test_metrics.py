@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.evaluate.match import ALARMS, COVERED, ENTITIES
-from pii_components.evaluate.metrics import coverage, difference, measures, reliability, resample, score
+from pii_components.evaluate.metrics import coverage, difference, measures, resample, score
 
 # The overall rows of Table 7 of the JEDM paper: counts, then P, R, F1, F5 as printed there.
 TABLE_7 = [
@@ -98,20 +98,3 @@ def test_coverage_counts_documents():
     assert [found[name] for name in names] == [2, 1, 3, 1, 2, 1]
     assert found["incomplete_rate"].value == found["touched_rate"].value == 0.5
     assert coverage(counts, numpy.zeros(4, dtype=bool), resample(4))["touched_rate"] is None
-
-
-def test_what_is_too_sure_has_one():
-    curve = reliability([0.95] * 10, [True] * 6 + [False] * 4)
-    assert curve["ece"] == pytest.approx(0.35) and curve["brier"] == pytest.approx(0.6 * 0.0025 + 0.4 * 0.9025)
-    assert curve["bins"] == [{"low": 0.9, "high": 1.0, "n": 10, "mean_score": 0.95, "share": 0.6, "share_95": [0.3127, 0.8318]}]
-
-
-def test_nothing_is_no_number():
-    assert reliability([], [])["ece"] is None
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.booleans()), min_size=1, max_size=50))
-def test_bins_hold_everything_once(pairs):
-    curve = reliability([p for p, _ in pairs], [y for _, y in pairs])
-    assert sum(b["n"] for b in curve["bins"]) == curve["n"] == len(pairs)
-    assert 0 <= curve["ece"] <= 1 and 0 <= curve["brier"] <= 1

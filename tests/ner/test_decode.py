@@ -118,3 +118,14 @@ def test_components_behind_keep_the_point():
     doc.spans["pii"].attrs[OPERATING_POINT] = "recall"
     write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", 0.9)])
     assert doc.spans["pii"].attrs[OPERATING_POINT] == "recall" and doc.spans["pii"].attrs["scores"] == [0.9]
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "label"),
+    [(0.1, 0.3, "NAME_STUDENT"), (0.1, 0.8, "LOCATION"), (0.04, 0.4, "LOCATION"), (0.3, 0.6, "NAME_STUDENT"), (0.04, 0.3, None)],
+)
+def test_what_may_be_a_name_is_no_place_unless_it_is_far_likelier(name, place, label):
+    labels = ("NAME_STUDENT", "LOCATION")
+    doc = NLP.make_doc("Charlotte")
+    found = decode(doc, numpy.asarray([[1 - name - place, name, 0.0, place, 0.0]]), labels, {"NAME": 0.08, "LOCATION": 0.35})
+    assert [c.label for c in found] == ([label] if label else [])

@@ -77,8 +77,9 @@ def names_pipeline(lang: str = "en") -> Language:
 
 
 def small_pipeline(*, surrogates: bool = False) -> Language:
-    """RETURNS (Language): pii_ruler and pii_context. surrogates (bool): With hips_surrogate behind them."""
+    """RETURNS (Language): pii_ruler and pii_context behind `presidio_test_names`. surrogates (bool): With hips_surrogate behind them."""
     nlp = spacy.blank("en", config=TOKENIZER)
+    nlp.add_pipe("presidio_test_names", name="names")
     nlp.add_pipe("pii_ruler")
     nlp.add_pipe("pii_context")
     if surrogates:

@@ -1,16 +1,24 @@
 """Documents made by hand: a text with its spans marked in place, `{NAME_STUDENT|Ana Lopez}`."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import spacy
 from spacy.tokens import Doc
 
+from pii_components.labels import INDIRECT_LABELS, OTHER
+from pii_components.profiles import Profile
 from pii_components.spans import Candidate, write_spans
 from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import Chance
 
 KEY = b"a key for tests, 32 bytes long.."
+CRAPII = Profile.load("crapii")
+# As crapii, and indirect identifiers are hidden too; OTHER needs a map, so it gets its tag.
+INDIRECT_TOO = replace(
+    CRAPII, name="indirect_too", actions={**CRAPII.actions, **dict.fromkeys(INDIRECT_LABELS, "surrogate"), OTHER: "tag"}
+)
 _MARK = re.compile(r"\{(\w+)\|(.*?)\}", re.DOTALL)
 _NLP = spacy.blank("en")
 

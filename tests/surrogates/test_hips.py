@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from spacy.tokens import Doc, DocBin
 
 from pii_components.errors import PiiError, PiiWarning
+from pii_components.labels import INDIRECT_LABELS
 from pii_components.names.letters import norm
 from pii_components.profiles import Profile
 from pii_components.surrogates import dates, handles, values
 from pii_components.surrogates.component import HipsSurrogate
 
-from .conftest import KEY, make_doc
+from .conftest import INDIRECT_TOO, KEY, make_doc
 
 ESSAY = (
     "Reflection by {NAME_STUDENT|Ana Lopez}\n\nI am {NAME_STUDENT|Ana}, and Dr. {NAME_INSTRUCTOR|Hartwell} and my friend "
@@ -27,14 +28,14 @@ ESSAY = (
 )
 
 
-def essay_with(hips: HipsSurrogate, profile: str) -> str:
+def essay_with(hips: HipsSurrogate, profile: str | Profile) -> str:
     hips.profile = profile
     return hips(make_doc(ESSAY))._.deidentified
 
 
 def test_crapii(hips):
     text = essay_with(hips, "crapii")
-    assert not any(w in text for w in ("Ana", "Lopez", "LOPEZ", "stateu", "867", "2047", "Oak", "45402", "Ridgeview", "1999"))
+    assert not any(w in text for w in ("Ana", "Lopez", "LOPEZ", "stateu", "867", "2047", "Oak", "45402"))
     assert re.search(r"Dr\. Hartwell and my friend (?!Wei)\w+ (?!Chen)\w+ helped me\. Garcia \(2019\) says so\.", text)
     given, family = text.split("\n")[0].removeprefix("Reflection by ").split()
     assert text.endswith(f"\n{given[0]}. {family} / {family.upper()}, {given}")
@@ -43,9 +44,15 @@ def test_crapii(hips):
     assert f"linkedin.com/in/{given.lower()}{family.lower()}" in text
     assert "@example.edu" in text
     assert "555-01" in text
-    assert re.search(
-        r"in (?!Dayton)[A-Z]\w+, at (?!Ridgeview)([A-Z]\w+) College\. My \1 College! Born [A-Z]\w+ \d+, 19\d\d, 2\d\.", text
-    )
+    assert " in Dayton, at Ridgeview College. My Ridgeview College! Born May 3, 1999, 24.\n" in text
+    assert text.count("Dayton") == 1  # in the address it is gone
+    assert "[" not in text
+
+
+def test_indirect_identifiers_are_hidden_if_asked(hips):
+    text = essay_with(hips, INDIRECT_TOO)
+    assert not any(w in text for w in ("Dayton", "Ridgeview", "1999"))
+    assert re.search(r"in [A-Z]\w+, at ([A-Z]\w+) College\. My \1 College! Born [A-Z]\w+ \d+, 19\d\d, 2\d\.", text)
     assert "[" not in text
 
 
@@ -136,7 +143,7 @@ def test_document_stays_as_it_was(hips):
     assert doc.text == text
     assert [(s.start, s.end, s.label_) for s in doc.spans["pii"]] == spans
     assert [(e.text, e.label_) for e in doc.ents][:2] == [("Ana Lopez", "NAME_STUDENT"), ("Ana", "NAME_STUDENT")]
-    assert not {e.label_ for e in doc.ents} & {"NAME_CITED", "NAME_INSTRUCTOR"}
+    assert not {e.label_ for e in doc.ents} & {"NAME_CITED", "NAME_INSTRUCTOR", *INDIRECT_LABELS}
 
 
 def test_empty_documents(hips):
@@ -264,6 +271,7 @@ def test_errors_are_raised_without_a_handler(hips, monkeypatch):
 
 
 def test_no_word_of_a_text_stays_in_a_cache(hips, monkeypatch):
+    hips.profile = INDIRECT_TOO
     caches = [dates._numbers, dates._read, handles.site_of, values.canonical]
     essay = ESSAY + " {OTHER|x} {URL_PERSONAL|github.com/mlopez}"
     docs = hips.pipe([make_doc(essay), make_doc(essay)], batch_size=1)
@@ -354,7 +362,7 @@ def test_text_outside_spans_is_unchanged_and_no_original_is_left(pieces):
 @settings(max_examples=10, deadline=None)
 @given(st.permutations([ONE, TWO, ESSAY, "{NAME_STUDENT|Tom Baker} {NAME_STUDENT|Ana}"]), st.integers(1, 4))
 def test_order_of_documents_and_batches_does_not_matter(texts, batch_size):
-    hips = HipsSurrogate(scope="corpus")
+    hips = HipsSurrogate(profile=INDIRECT_TOO, scope="corpus")
     hips.set_key(KEY)
     together = {d.text: d._.deidentified for d in hips.pipe((make_doc(t) for t in texts), batch_size=batch_size)}
     assert all(hips(make_doc(t))._.deidentified == together[make_doc(t).text] for t in texts)

@@ -6,12 +6,13 @@ import random
 import numpy
 import pytest
 import spacy
-from spacy.tokens import Doc, DocBin, Span
+from spacy.tokens import DocBin, Span
 from typer.testing import CliRunner
 
-from pii_components.context.classifier import CLASSES, without
+from pii_components.context.classifier import CLASSES
 from pii_components.context.component import PiiContext
-from pii_components.context.cues import NOT_NAME
+from pii_components.context.features import features
+from pii_components.context.mentions import find_people
 from pii_components.context.role_encoder import OVERLAP, PLACEHOLDERS, WINDOW, Blinded, PersonReader, cut
 from pii_components.context.view import DocView
 from pii_components.errors import PiiError
@@ -20,16 +21,14 @@ from pii_components.labels import (
     INSTRUCTOR,
     NAME_CHARACTER,
     NAME_CITED,
-    NAME_CONNECTED,
     NAME_INSTRUCTOR,
     NAME_STUDENT,
-    ROLES,
     STUDENT,
-    label_for_role,
     role_of,
 )  # fmt: skip
-from pii_components.ner.loss import FOUND_KEY, UNLABELLED_KEY
+from pii_components.ner.loss import UNLABELLED_KEY
 from pii_components.spans import SPANS_KEY, Candidate, read_spans, write_spans
+from pii_components.training.classifier import PersonExample, fit
 from scripts.train import app
 from tests.tiny import TOKENIZER
 
@@ -119,7 +118,7 @@ def reader(learned):
 def read(reader, text, name):
     context, doc = PiiContext(), named(text, name)
     view = DocView(doc, context.settings)
-    return reader.read([(doc, view, context.people(view, read_spans(doc)))])[0]
+    return reader.read([(doc, view, find_people(view, read_spans(doc), None)[0])])[0]
 
 
 def test_it_learns_roles_from_the_text_and_knows_them_of_names_it_never_saw(learned):
@@ -220,7 +219,7 @@ def test_a_training_that_was_broken_off_goes_on(learned, encoder, tmp_path, monk
     assert all(torch.equal(mine, other) for mine, other in zip(models[0].parameters(), models[2].parameters(), strict=True))
 
 
-def test_words_that_are_no_names_and_a_detectors_names_are_learned_from_too():
+def test_words_that_are_no_names_are_learned_from_too():
     gold = NLP.make_doc("Ana Lopez saw Rome and Old Mill Lane .")
     gold.spans[SPANS_KEY], gold.spans[UNLABELLED_KEY] = [Span(gold, 0, 2, NAME_STUDENT)], [Span(gold, 3, 4, "X")]
     rng = random.Random(1)
@@ -228,9 +227,6 @@ def test_words_that_are_no_names_and_a_detectors_names_are_learned_from_too():
     words = {gold[c.start : c.end].text for cands in drawn for c in cands if c.label == NAME_CITED}
     assert {"Old", "Old Mill", "Mill"} <= words and not any("Rome" in word or "Ana" in word for word in words)
     assert sum(len(cands) > 1 for cands in drawn) in range(15, 45) and all(cands[0].end == 2 for cands in drawn)
-    gold.spans[FOUND_KEY] = [Span(gold, 5, 7, NAME_STUDENT)]
-    found = training.people_of_gold(gold, rng, strangers=1.0)
-    assert [(c.start, c.label, c.score) for c in found] == [(0, NAME_STUDENT, 0.99), (5, NAME_STUDENT, 0.5)]
 
 
 def test_gold_that_leaves_roles_open_is_learned_from():
@@ -240,76 +236,7 @@ def test_gold_that_leaves_roles_open_is_learned_from():
     assert training.loss_of(logits, torch.ones(1, 6)) == pytest.approx(0.0, abs=1e-6)
 
 
-def test_where_no_story_is_told_a_character_is_somebody_of_whom_nothing_is_known():
-    """Students who are told of like figures were lost by the reader's word alone."""
-    read = numpy.log(numpy.asarray([[0.0, 0.0, 0.0, 0.0, 1.0, 0.0], [0.4, 0.0, 0.0, 0.25, 0.25, 0.1]]) + 1e-9)
-    found = numpy.exp(without(read, CHARACTER))
-    assert numpy.allclose(found, [[0.2, 0.2, 0.2, 0.2, 0.0, 0.2], [0.45, 0.05, 0.05, 0.3, 0.0, 0.15]], atol=1e-6)
-    found = numpy.exp(without(read, CHARACTER, NOT_NAME))
-    assert numpy.allclose(found[1], [0.4875, 0.0875, 0.0875, 0.3375, 0.0, 0.0], atol=1e-6)
-
-
-class Says:
-    """A classifier that believes the same of everybody."""
-
-    width = 0
-
-    def __init__(self, *chances):
-        self.chances = chances
-
-    def predict(self, rows):
-        return numpy.tile(numpy.asarray(self.chances, dtype="f8"), (len(rows), 1))
-
-
-def heard(context, chances, word):
-    """A document about one person of whom the classifier and the reader believe this."""
-    doc = NLP.make_doc("Yesterday Ana Lopez wrote to us .")
-    write_spans(doc, [Candidate(1, 3, NAME_STUDENT, 0.95, "model")])
-    context.classifier = Says(*chances)
-    context.read = lambda docs, seen: [numpy.log(numpy.asarray([word]) + 1e-9)]
-    return doc
-
-
-@pytest.mark.parametrize(
-    ("chances", "word", "label"),
-    [
-        (
-            (0.02, 0.03, 0.05, 0.85, 0.0, 0.05),
-            (0.0, 0.0, 0.0, 0.05, 0.95, 0.0),
-            NAME_CHARACTER,
-        ),  # of those in clear the reader's
-        ((0.02, 0.50, 0.05, 0.38, 0.0, 0.05), (0.0, 0.1, 0.0, 0.9, 0.0, 0.0), NAME_CITED),
-        ((0.30, 0.05, 0.20, 0.40, 0.0, 0.05), (0.0, 0.0, 0.0, 0.0, 1.0, 0.0), NAME_STUDENT),  # nobody comes out of hiding by it
-        ((0.30, 0.05, 0.20, 0.40, 0.0, 0.05), (0.1, 0.0, 0.9, 0.0, 0.0, 0.0), NAME_CONNECTED),
-        ((0.02, 0.03, 0.05, 0.85, 0.0, 0.05), (1.0, 0.0, 0.0, 0.0, 0.0, 0.0), NAME_CITED),  # nor is anybody hidden by it
-    ],
-)
-def test_who_is_hidden_is_the_classifiers_word_and_the_role_among_the_rest_the_readers_too(context, chances, word, label):
-    (found,) = context.find_spans(heard(context, chances, word))
-    assert found.label == label and 0.0 < found.score <= 1.0
-    likeliest = label if found.likely == "" else label_for_role(found.likely)
-    believed = (numpy.asarray(chances[:5]) + numpy.asarray(word[:5]) / sum(word[:5])) / 2
-    if label in (NAME_STUDENT, NAME_CONNECTED):
-        assert role_of(likeliest) == ROLES[int(believed.argmax())]
-    else:
-        assert found.likely == ""
-
-
-def test_who_is_hidden_to_be_safe_keeps_the_likeliest_role_and_says_so(context):
-    doc = heard(context, (0.05, 0.50, 0.40, 0.05, 0.0, 0.0), (0.0, 0.9, 0.1, 0.0, 0.0, 0.0))
-    context(doc)
-    (span,) = doc.spans[SPANS_KEY]
-    assert (span.label_, span._.pii_role) == (NAME_CONNECTED, "INSTRUCTOR")
-    assert span._.pii_reason.startswith("instructor: ") and span._.pii_reason.endswith("; hidden, to be safe")
-    (again,) = context.find_spans(doc)
-    assert (again.label, again.role, again.likely) == (NAME_CONNECTED, "INSTRUCTOR", "INSTRUCTOR")
-    assert again.with_label(NAME_CITED).role == "CITED"
-    saved = Doc(NLP.vocab).from_bytes(doc.to_bytes())
-    assert [span._.pii_role for span in saved.spans[SPANS_KEY]] == ["INSTRUCTOR"]
-
-
 def test_a_reader_without_a_classifier_is_not_asked(reader, context):
-    """Rules alone decide without a classifier; the reader's word has no weight of its own."""
     doc = named("My teacher Zoë marked the essay .", "Zoë")
     before = context.find_spans(doc)
     context.reader = reader
@@ -320,8 +247,25 @@ def test_documents_of_a_batch_are_read_as_each_alone(reader, context):
     context.reader = reader
     texts = ("My teacher Zoë marked the essay .", "The sea .", "In the story Zoë sailed the sea .", " ")
     docs = [named(text, "Zoë") for text in texts]
-    seen = [context.examine(doc) for doc in docs]
-    together = context.read(docs, seen)
-    assert together[1] is None and together[3] is None
+    seen = [context.people(doc)[0] for doc in docs]
+    together = context.rows(docs, seen)
+    assert [len(rows) for rows in together] == [1, 0, 1, 0]
+    around = [n for n, name in enumerate(features()) if name.startswith("around ")]
     for n in (0, 2):
-        assert numpy.allclose(together[n], context.read([docs[n]], [seen[n]])[0], atol=1e-5)
+        assert numpy.allclose(together[n], context.rows([docs[n]], [seen[n]])[0], atol=1e-5)
+        assert CLASSES[int(together[n][0][around].argmax())] == (INSTRUCTOR, CHARACTER)[n // 2]
+
+
+def test_a_classifier_learns_what_the_readers_word_is_worth(reader, context):
+    context.reader = reader
+    texts = [(pattern.format(name, name), label) for name in NAMES for pattern, label in TEXTS.items()]
+    docs = [named(text, name) for name in NAMES for text in (p.format(name, name) for p in TEXTS)]
+    persons = [
+        PersonExample(text, context.rows([doc], [context.people(doc)[0]])[0][0], role_of(label), 1)
+        for (text, label), doc in zip(texts, docs, strict=True)
+    ]
+    context.classifier = fit(persons, l2=1.0)
+    (found,) = context.find_spans(named("In the story Zoë sailed the sea .", "Zoë"))
+    assert found.role == CHARACTER
+    context.reader = None  # what is not known counts for nothing, and is no error
+    assert context.find_spans(named("In the story Zoë sailed the sea .", "Zoë"))

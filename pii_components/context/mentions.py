@@ -1,0 +1,299 @@
+"""The names of a document before anybody is judged: edges mended, names that their form shows added, mentions linked into persons.
+
+    people = find_people(view, candidates, judge)
+    people.persons                      # lists of mentions, as indices into people.cands
+
+`judge` says of single mentions whose they may be, so that a student and an author with one surname stay two people. Accepted names are marked
+everywhere (`propagate`, skweak's document history).
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy
+
+from ..labels import NAME_STUDENT, ROLES, is_name
+from ..names.letters import fold
+from ..names.link import RoleCues, link_with_roles, spell_initials
+from ..names.parse import Form, Mention, read_tokens
+from ..names.spelling import respell
+from ..names.table import name_table
+from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
+from ..spans import Candidate, free_of
+from .repair import drop_unnamed, repair
+from .view import DocView, Place
+
+FORM = "form:"  # source of names that their form shows
+_FORM_SCORE = 0.5
+_MARGIN, _SIGNED = (
+    1.5,
+    3.0,
+)  # log-odds by which a mention's own role must lead to be another person; the more, whom the text is signed by
+_JOINERS = ("-", "_", "‐")
+_AS_NAMES = frozenset(("title", "upper"))
+_FOUND_MOST, _TOP, _END, _LONGEST_ALONE = 4, 5, 3, 60
+_SIGNS = frozenset(("header", "lead", "signoff"))
+_FILE_NAME = re.compile(
+    r"(?<![\w/.@-])[^\W_](?=(?:[^\W_]|-)*+_)[\w-]*+(?:\.[\w-]++){0,2}\.(docx?|pdf|odt|rtf|txt|pages|pptx?|xlsx?|jpe?g|png|zip|mp4)(?!\w)",
+    re.IGNORECASE,
+)
+Span = tuple[int, int]
+# Places and candidates of some mentions -> log-probabilities, `(n_mentions, n_classes)`, the first five of the roles.
+Judge = Callable[["People"], numpy.ndarray]
+
+
+@dataclass(slots=True)
+class People:
+    """Names in parallel lists; persons (list[list[int]]): Indices of each one's mentions, in order of the first."""
+
+    view: DocView
+    cands: list[Candidate]
+    mentions: list[Mention]
+    places: list[Place]
+    persons: list[list[int]]
+
+    @property
+    def forms(self) -> list[Form]:
+        return [mention.form for mention in self.mentions]
+
+
+def find_people(view: DocView, base: Sequence[Candidate], judge: Judge | None) -> tuple[People, list[Candidate]]:
+    """RETURNS (tuple): The people of a document, and what is no name. base: What others found. judge (Judge | None): Of single mentions."""
+    base = repair(view, drop_unnamed(view, base))
+    for finder in (_find_alone, _find_obfuscated, _find_leet, _find_in_file_names, _find_native):
+        base = [*base, *finder(view, base)]
+    cands = sorted((c for c in base if is_name(c.label)), key=lambda c: c.start)
+    read = [read_tokens(view.words[c.start : c.end]) for c in cands]
+    forms = respell([mention.form for mention in read])
+    named = spell_initials([mention._replace(form=form) for mention, form in zip(read, forms, strict=True)])
+    people = People(view, cands, list(named), view.places(cands), [[i] for i in range(len(cands))])
+    if cands:
+        own = judge(people) if judge is not None else numpy.zeros((len(cands), len(ROLES)))
+        cues = [
+            RoleCues(
+                c.start, dict(zip(ROLES, map(float, row), strict=False)), signs=bool(place.zones & _SIGNS), addressed=False
+            )
+            for c, place, row in zip(cands, people.places, own, strict=True)
+        ]
+        links = link_with_roles(people.mentions, cues, margin=_MARGIN, signed=_SIGNED)
+        people.persons = [[] for _ in links.people]
+        for i, owner in enumerate(links.owners):
+            people.persons[owner].append(i)
+    return people, [c for c in base if not is_name(c.label)]
+
+
+# --- accepted names, everywhere
+
+
+class Known(NamedTuple):
+    """One accepted mention: whose it is, and its words as written."""
+
+    cand: Candidate
+    form: Form
+    person: int
+    texts: tuple[str, ...]
+
+
+Forms = list[tuple[tuple[str, ...], Known]]
+
+
+def propagate(people: People, owners: Mapping[int, int], taken: Sequence[Candidate]) -> list[tuple[int, int, int]]:
+    """Further mentions of accepted names. owners (Mapping[int, int]): Accepted mention -> its person. taken: What is found already.
+    RETURNS (list[tuple[int, int, int]]): Person, and tokens start to end (exclusive), free of `taken`; sorted by position."""
+    view = people.view
+    known = [
+        Known(c, people.forms[i], n, tuple(w for w in view.words[c.start : c.end] if w[:1].isalpha()))
+        for i, n in owners.items()
+        for c in (people.cands[i],)
+    ]
+    if not known:
+        return []
+    full, single, styles = _index(known)
+    joined = {"".join(order): k for forms in full.values() for order, k in forms}
+    used = view.marked(taken)
+    found: list[tuple[int, int, int]] = []
+
+    def add(start: int, end: int, k: Known) -> None:
+        found.append((k.person, start, end))
+        used[start:end] = [True] * (end - start)
+
+    for piece in view.obfuscated:
+        parts = [fold(word) for word in piece.words]
+        whose = joined.get("".join(parts)) or (single.get(parts[0]) if all(part in single for part in parts) else None)
+        if whose is not None and not any(used[piece.start : piece.end]) and not all(map(words().is_common, piece.words)):
+            add(piece.start, piece.end, whose)
+    i = 0
+    folded = [fold(word) if word[:1].isalpha() else "" for word in view.words]
+    while i < len(view):
+        word, end, whose = folded[i], i + 1, None
+        if word and not used[i]:
+            if word in single or word in full:
+                end, whose = _full_at(view, folded, used, i, full.get(word, ()))
+                if whose is None and word in single and _single_fits(view, i, styles.get(word, _AS_NAMES)):
+                    whose = single[word]
+            else:
+                whose = joined.get(word)  # "analopez"
+        if whose is not None:
+            add(i, end, whose)
+        i = end
+    return sorted(found, key=lambda one: one[1])
+
+
+def _index(known: Sequence[Known]) -> tuple[dict[str, Forms], dict[str, Known], dict[str, set[str]]]:
+    full: dict[str, Forms] = {}
+    single: dict[str, Known] = {}
+    styles: dict[str, set[str]] = {}
+    for k in sorted(known, key=lambda k: (-k.cand.score, k.cand.start)):
+        form = k.form
+        if form.full:
+            for order in {form.words, (form.given, form.surname), (form.surname, form.given)}:
+                full.setdefault(order[0], []).append((order, k))
+        for word in form.words if not form.full else {form.given, form.surname}:
+            if len(word) >= 2:
+                single.setdefault(word, k)
+        for text in k.texts:
+            styles.setdefault(fold(text).removesuffix("'s"), set()).add(case_style(text))
+    for forms in full.values():
+        forms.sort(key=lambda pair: (-len(pair[0]), -pair[1].cand.score, pair[1].cand.start))
+    return full, single, styles
+
+
+def _full_at(
+    view: DocView, folded: list[str], used: list[bool], i: int, forms: Sequence[tuple[tuple[str, ...], Known]]
+) -> tuple[int, Known | None]:
+    for form, k in forms:
+        at = i + 1
+        for word in form[1:]:
+            at = _next_word(view, at)
+            if at >= len(view) or used[at] or folded[at] != word:
+                break
+            at += 1
+        else:
+            plain = [view.words[n] for n in range(i, at) if folded[n] in form]
+            if not all(case_style(word) == "lower" and words().is_common(word) for word in plain):
+                return at, k
+    return i + 1, None
+
+
+def _next_word(view: DocView, at: int) -> int:
+    for _ in range(3):
+        if at >= len(view) or "\n" in view.words[at]:
+            return len(view)
+        word = view.words[at]
+        if word and word not in (*_JOINERS, ".", ",") and not is_initial(word) and not (view.is_space(at) and len(word) == 1):
+            break
+        at += 1
+    return at
+
+
+def _single_fits(view: DocView, i: int, styles: Collection[str]) -> bool:
+    word, lists = view.words[i], words()
+    style = case_style(word)
+    if style == "other" and word[:1].isascii():
+        return not lists.is_common(word)  # "mARIA"
+    if style not in styles and not (style == "title" and styles):  # "blerta" who is welcomed as "Blerta"
+        return False
+    if style == "lower" and "title" in styles:
+        return False
+    after = view.words[i + 1 : i + 3]
+    if len(after) == 2 and after[0] in _JOINERS and after[0] != "_" and not view.gap(i) and after[1][:1].isalpha():
+        return False
+    if not lists.is_common(word):
+        return True
+    if style != "title" or lists.is_heading(word):
+        return False
+    before = view.words[i - 1] if i else ""
+    if i and (view.is_space(i - 1) or not in_table(word)):
+        # opens a line, or is no name that anybody else has
+        return False
+    if fold(word) in lists.ambiguous and fold(before) in lists.place_before:
+        return False
+    neighbours = [view.words[j] for j in (i - 1, i + 1) if 0 <= j < len(view)]
+    if any(case_style(n) in _AS_NAMES and n[:1].isalpha() and not lists.is_title(n) and n != "I" for n in neighbours):
+        # among other capitals: a title or the name of a place
+        return False
+    return before[:1].isalpha() or before in (",", ";", "&", "(", "-")
+
+
+# --- names that their form shows, whatever stands beside them
+
+
+def _find_alone(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    table, lists = name_table(), words()
+    found = []
+    lines = [n for n in view.filled[:_TOP] if n in view.header] + [n for n in view.filled[-_END:] if n in view.signoff]
+    for n in dict.fromkeys(lines):
+        low, high = view.lines[n]
+        tokens = range(bisect_left(view.starts, low), bisect_left(view.starts, high))
+        named = [i for i in tokens if not view.is_space(i) and is_word(view.words[i])]
+        whole = [view.words[i] for i in named if not is_initial(view.words[i])]
+        if not 2 <= len(whole) <= _FOUND_MOST or named[-1] - named[0] >= len(named) + 2 or high - low > _LONGEST_ALONE:
+            continue
+        span = (named[0], named[-1] + 1)
+        if not free_of(cands, *span) or any(map(str.isdigit, view.line(n))):
+            continue
+        if any(lists.is_common(word) or not in_table(word) or case_style(word) not in ("title", "upper") for word in whole):
+            continue
+        if table.is_given(whole[0]) and table.is_surname(whole[-1]):
+            found.append(_added(span, "alone", "a line with a name and nothing else"))
+    return found
+
+
+def _find_obfuscated(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    lists = words()
+    found = []
+    keys = Counter(piece.key for piece in view.obfuscated)
+    for piece in view.obfuscated:
+        span = (piece.start, piece.end)
+        if not free_of(cands, *span) or any(map(lists.is_heading, piece.words)):
+            continue
+        common = [word for word in piece.words if lists.is_common(word)]
+        known = any(in_table(word) for word in piece.words if word not in common) or (keys[piece.key] > 1 and not common)
+        torn = piece.start in view.torn
+        if torn and (not known or case_style(piece.words[0]) not in ("title", "upper")):
+            continue
+        if not known:
+            zones = view.places([_added(span, "", "")])[0].zones
+            if common or "alone" not in zones or not zones & {"header", "signoff"}:
+                continue
+        found.append(_added(span, "torn" if torn else "spaced", "a name, letter by letter or torn"))
+    return found
+
+
+def _find_native(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    return [_added(span, "native", "a name in a script of its own") for span in view.native if free_of(cands, *span)]
+
+
+def _find_leet(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    spans: list[Span] = []
+    for i in view.leet:
+        if spans and i == spans[-1][1] and view.gap(i - 1) == " ":
+            spans[-1] = (spans[-1][0], i + 1)
+        else:
+            spans.append((i, i + 1))
+    return [_added(span, "leet", "a name with digits for letters") for span in spans if free_of(cands, *span)]
+
+
+def _find_in_file_names(view: DocView, cands: Sequence[Candidate]) -> list[Candidate]:
+    found: list[Candidate] = []
+    for match in _FILE_NAME.finditer(view.text) if "_" in view.text else ():
+        first, last = bisect_left(view.starts, match.start()), bisect_left(view.starts, match.start(1) - 1)
+        run: list[int] = []
+        for i in range(first, last + 1):
+            word = view.words[i] if i < last else ""
+            if word and is_word(word) and not words().is_common(word) and (in_table(word) or is_glued(word)):
+                run.append(i)
+            elif run and word not in ("_", "-", "."):
+                span = (run[0], run[-1] + 1)
+                if free_of(cands, *span):
+                    found.append(_added(span, "file_name", "in the name of a file"))
+                run = []
+    return found
+
+
+def _added(span: Span, rule: str, reason: str) -> Candidate:
+    return Candidate(*span, NAME_STUDENT, _FORM_SCORE, FORM + rule, reason, (1 / len(ROLES),) * len(ROLES))
