@@ -195,8 +195,8 @@ class PiiContext(Configured, Pipe):
                 read = [people.cands[i].roles or tuple(float(r == people.cands[i].role) for r in ROLES) for i in person]
                 chances[n, : len(ROLES)] = numpy.mean(read, axis=0) + 1e-6
         for n, person in enumerate(people.persons):
-            words = [people.forms[i].words for i in person if people.forms[i].words]
-            if self.roster and any(all(word in self.roster for word in some) for some in words):
+            named = (people.forms[i].words for i in person)
+            if self.roster and any(words and self.roster.issuperset(words) for words in named):
                 chances[n, ROLES.index(STUDENT)] *= numpy.exp(self.settings.roster_weight)
         return chances / chances.sum(axis=1, keepdims=True)
 

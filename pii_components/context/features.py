@@ -1,4 +1,4 @@
-"""What is known of a person in a document, as numbers: `person_rows(people)`, one row a person, columns as in `FEATURES`.
+"""What is known of a person in a document, as numbers: `person_rows(people)`, one row a person, columns as in `features()`.
 
 A mention has what the detector says, its form, its zone, the patterns beside it (resources/cues/context.toml) and the gazetteer of known people; a
 person has the mean and the most of these over their mentions, what the document is like, and what the role encoder reads around all their
@@ -18,10 +18,8 @@ import numpy
 
 from ..labels import CHARACTER, CITED, ROLES
 from ..names.parse import Form, read_tokens
-from ..names.spelling import is_near_table
-from ..names.table import name_table
-from ..names.wordlists import case_style, in_table, is_word, story_pattern, words
-from ..spans import PROPAGATION, Candidate
+from ..names.wordlists import case_style, is_word, story_pattern, words
+from ..spans import Candidate
 from .mentions import FORM, People
 from .view import MASK, Place
 
@@ -85,7 +83,7 @@ def _key(form: Form) -> str:
 
 
 _FORM_FEATURES = (
-    "full", "initials", "comma", "given in table", "surname in table", "whole in table", "near table", "common word", "lower case", "upper case",
+    "full", "initials", "comma", "common word", "lower case", "upper case",
     "other case", "strange", "words", "figure", "character of a story", "surname of a figure",
 )  # fmt: skip
 _PLACE_FEATURES = ("first person in sentence", "first person near", "position", "possessive")
@@ -94,7 +92,7 @@ _PLACE_FEATURES = ("first person in sentence", "first person near", "position", 
 @cache
 def mention_names() -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Columns of a mention."""
-    detector = (*(f"model {role}" for role in ROLES), "score", "by model", "by form", "propagated")
+    detector = (*(f"model {role}" for role in ROLES), "score", "by model", "by form")
     zones, cues = (f"zone {zone}" for zone in _ZONES), (f"cue {cue.id}" for cue in read_cues())
     return (*detector, *_FORM_FEATURES, *_PLACE_FEATURES, *zones, *cues)
 
@@ -103,7 +101,6 @@ _DOCUMENT = (
     "mentions", "share of mentions", "persons", "length", "first person", "tells a story", "conversation", "bibliography", "first named",
     "others in the line", "others sign", "fullest is single", *(f"others {role}" for role in ROLES),
 )  # fmt: skip
-
 
 _READ = (*(f"around {role}" for role in ROLES), "around no name")
 
@@ -116,19 +113,22 @@ def features() -> tuple[str, ...]:
 
 
 def mention_rows(people: People) -> numpy.ndarray:
-    """RETURNS (numpy.ndarray): One row a mention, shape `(n_mentions, len(mention_names()))`."""
+    """RETURNS (numpy.ndarray): One row a mention, shape `(n_mentions, len(mention_names()))`; counted once, and kept in `people.rows`."""
+    if people.rows is not None:
+        return people.rows
     length = max(len(people.view.text), 1)
     rows = [
         _mention(people, cand, form, place, people.view.starts[cand.start] / length)
         for cand, form, place in zip(people.cands, people.forms, people.places, strict=True)
     ]
-    return numpy.asarray(rows, dtype="f4").reshape(len(rows), len(mention_names()))
+    people.rows = numpy.asarray(rows, dtype="f4").reshape(len(rows), len(mention_names()))
+    return people.rows
 
 
 def _mention(people: People, cand: Candidate, form: Form, place: Place, position: float) -> list[float]:
     roles = cand.roles if len(cand.roles) == len(ROLES) else (1 / len(ROLES),) * len(ROLES)
     row = [math.log(p + 0.01) + 2.0 for p in roles]
-    row += [_logit(cand.score), cand.source == "model", cand.source.startswith(FORM), cand.source == PROPAGATION]
+    row += [_logit(cand.score), cand.source == "model", cand.source.startswith(FORM)]
     written = [word for word in people.view.words[cand.start : cand.end] if is_word(word)]
     row += _of_form(form, written)
     before, after, above = place.before.lower(), place.after.lower(), place.line_before.lower()
@@ -146,28 +146,23 @@ def _mention(people: People, cand: Candidate, form: Form, place: Place, position
 
 
 def _of_form(form: Form, written: Sequence[str]) -> list[float]:
-    table, lists = name_table(), words()
+    # Not whether the name table has it: names of Oceania, which it has less of, would be given away more often (metrics/fairness.json).
     full, surnames = figures()
     styles = [case_style(word) for word in written]
     known = full.get(_key(form), "") if len(form.words) + len(form.letters) > 1 else ""
-    first, last = (form.given or form.words[0], form.surname) if form.words else ("", "")
     return [
         form.full,
         bool(form.letters),
         form.comma,
-        bool(first) and table.is_given(first),
-        bool(last) and table.is_surname(last),
-        bool(form.words) and all(map(in_table, form.words)),
-        any(map(is_near_table, form.words)),
-        bool(form.words) and all(map(lists.is_common, form.words)),
+        bool(form.words) and all(map(words().is_common, form.words)),
         bool(styles) and all(style == "lower" for style in styles),
         bool(styles) and all(style == "upper" for style in styles),
         "other" in styles,
         any(_UNLIKE.search(word) for word in written),
         min(len(written), 5),
         known == CITED,
-        known == CHARACTER or surnames.get(last) == CHARACTER,
-        surnames.get(last) == CITED,
+        known == CHARACTER or surnames.get(form.surname) == CHARACTER,
+        surnames.get(form.surname) == CITED,
     ]
 
 

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy
@@ -29,10 +29,8 @@ from .view import DocView, Place
 
 FORM = "form:"  # source of names that their form shows
 _FORM_SCORE = 0.5
-_MARGIN, _SIGNED = (
-    1.5,
-    3.0,
-)  # log-odds by which a mention's own role must lead to be another person; the more, whom the text is signed by
+# Log-odds by which a mention's own role must lead to be another person; the more, whom the text is signed by.
+_MARGIN, _SIGNED = 1.5, 3.0
 _JOINERS = ("-", "_", "‐")
 _AS_NAMES = frozenset(("title", "upper"))
 _FOUND_MOST, _TOP, _END, _LONGEST_ALONE = 4, 5, 3, 60
@@ -48,17 +46,19 @@ Judge = Callable[["People"], numpy.ndarray]
 
 @dataclass(slots=True)
 class People:
-    """Names in parallel lists; persons (list[list[int]]): Indices of each one's mentions, in order of the first."""
+    """Names in parallel lists. persons (list[list[int]]): Indices of each one's mentions, in order of the first. rows (numpy.ndarray | None): What
+    is known of each mention (`features.mention_rows`), once somebody has asked."""
 
     view: DocView
     cands: list[Candidate]
     mentions: list[Mention]
     places: list[Place]
     persons: list[list[int]]
+    rows: numpy.ndarray | None = None
+    forms: list[Form] = field(init=False)
 
-    @property
-    def forms(self) -> list[Form]:
-        return [mention.form for mention in self.mentions]
+    def __post_init__(self) -> None:
+        self.forms = [mention.form for mention in self.mentions]
 
 
 def find_people(view: DocView, base: Sequence[Candidate], judge: Judge | None) -> tuple[People, list[Candidate]]:

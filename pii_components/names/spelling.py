@@ -1,32 +1,26 @@
-"""Names that are written wrong: which word of a text is another one with a slip in it, and which is a frequent name with one.
+"""Names that are written wrong: which word of a text is another one with a slip in it.
 
 respell(forms)                # "Okaofr" as "Okafor", where that stands in the same text
-is_near_table("marja")        # True
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from itertools import combinations
 
 from rapidfuzz.distance import OSA
 
-from .letters import per_batch
 from .parse import Form
-from .table import name_table
 from .wordlists import in_table
 from .wordlists import words as word_lists
 
 _LEAST, _WHOLE, _LONG = 4, 5, 8  # letters of the word, of the longer of both, and of one that may have two slips
 _MOST = 30  # letters of a name that is compared with others: each has half the square of that many neighbours
-# Rarity up to which a name of the table is one that somebody may have meant, of short names and of longer ones: any five letters are near some name.
-_SHORT, _FREQUENT_SHORT, _FREQUENT = 5, 6, 8
+_SHORT = 5  # letters of a word that only a full name or a known one explains: any five letters are near some name
 
 
 def respell(forms: Sequence[Form]) -> list[Form]:
-    """RETURNS (list[Form]): All forms of a text; a word that is no known name and one slip away from one other word of the
-    names (two, from eight letters
-    on) as that word. Which of two is right is told by the table, then by how often each stands there."""
+    """RETURNS (list[Form]): All forms of a text; a word that is no known name and one slip away from one other word of the names (two,
+    from eight letters on) as that word. Which of two is right is told by the table, then by how often each stands there."""
     count = Counter(word for form in forms for word in form.words)
     doubtful = [word for word in count if _is_doubtful(word)]
     if not doubtful or len(count) < 2:
@@ -84,30 +78,3 @@ def is_slip(word: str, other: str) -> bool:
         return False
     slips = 1 + (longer >= _LONG)
     return OSA.distance(word, other, score_cutoff=slips) <= slips
-
-
-@per_batch(4096)
-def is_near_table(word: str) -> bool:
-    """RETURNS (bool): Whether a word, folded, is one slip away from a frequent name and is none itself, and no English word either."""
-    if not _is_doubtful(word):
-        return False
-    return any(len(name) >= _WHOLE and OSA.distance(word, name, score_cutoff=1) <= 1 for name in _names_like(word))
-
-
-def _names_like(word: str) -> Iterable[str]:
-    by_start = _by_start()
-    for first in dict.fromkeys(word[:2]):
-        for size in (len(word) - 1, len(word), len(word) + 1):
-            yield from by_start.get((first, size), ())
-
-
-@lru_cache(maxsize=1)
-def _by_start() -> dict[tuple[str, int], list[str]]:
-    table = name_table()
-    found: dict[tuple[str, int], dict[str, None]] = {}
-    for given in (True, False):
-        short, names = set(table.frequent(_FREQUENT_SHORT, given=given)), table.frequent(_FREQUENT, given=given)
-        for name in names:
-            if len(name) > _SHORT or name in short:
-                found.setdefault((name[0], len(name)), {})[name] = None
-    return {key: list(names) for key, names in found.items()}

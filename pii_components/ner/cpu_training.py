@@ -42,7 +42,7 @@ def quicken(encoder: nn.Module, *, dropout: float = 0.0) -> nn.Module:
 
 
 def has_bfloat16() -> bool:
-    """RETURNS (bool): Whether this processor multiplies bfloat16 itself. Where torch has to imitate it, a training step takes seven times as long."""
+    """RETURNS (bool): Whether this processor multiplies bfloat16 itself. Where torch has to imitate it, a training step takes eight times as long."""
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 

@@ -13,12 +13,12 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import minibatch
+from thinc.api import Adam
 
 from ..errors import Errors, PiiError
 from ..ner.component import PiiTokenClassifier
 
 _BATCH = 16  # documents of which vectors are kept together
-_BETAS, _EPS = (0.9, 0.999), 1e-8  # Adam's (Kingma and Ba 2015)
 
 
 def fit_head(
@@ -34,25 +34,22 @@ def fit_head(
         raise PiiError(Errors.E102, key=ner.cfg["spans_key"])
     output = ner.model.get_ref("output_layer")
     kept = [_inputs(nlp, ner, batch) for batch in minibatch(docs, _BATCH)]
-    w, b = output.get_param("W").copy(), output.get_param("b").copy()
-    moments = [numpy.zeros_like(value) for value in (w, w, b, b)]
+    sgd = Adam(learn_rate, L2=l2, grad_clip=0.0)
     rng, told, step, steps = random.Random(seed), list[float](), 0, epochs * len(kept)
     for _ in range(epochs):
         rng.shuffle(kept)
         losses = []
         for examples, inputs in kept:
-            scores = [_softmax(x @ w.T + b) for x in inputs]
-            loss, gradients = ner.get_loss(examples, cast(Any, scores))
+            loss, gradients = ner.get_loss(examples, [output.predict(x) for x in inputs])
             losses.append(loss)
+            sgd.learn_rate = learn_rate * (1 - step / steps)
             step += 1
-            rate = learn_rate * (1 - (step - 1) / steps)
-            d_w = sum(g.T @ x for g, x in zip(gradients, inputs, strict=True)) + l2 * w
-            d_b = sum(g.sum(axis=0) for g in gradients)
-            w, moments[0], moments[1] = _adam(w, d_w, moments[0], moments[1], rate, step)
-            b, moments[2], moments[3] = _adam(b, d_b, moments[2], moments[3], rate, step)
+            for name, gradient in (
+                ("W", sum(g.T @ x for g, x in zip(gradients, inputs, strict=True))),
+                ("b", sum(g.sum(axis=0) for g in gradients)),
+            ):
+                output.set_param(name, sgd((output.id, name), output.get_param(name), gradient)[0])
         told.append(float(numpy.mean(losses)))
-    output.set_param("W", w)
-    output.set_param("b", b)
     return told
 
 
@@ -62,15 +59,3 @@ def _inputs(nlp: Language, ner: PiiTokenClassifier, golds: Sequence[Doc]) -> tup
     examples = [Example(doc, gold) for doc, gold in zip(docs, (g for g in golds if len(g)), strict=True)]
     below: Any = ner.model.layers[0]
     return examples, [numpy.asarray(x, dtype="f4") for x in below.predict(docs)]
-
-
-def _softmax(logits: numpy.ndarray) -> numpy.ndarray:
-    shifted = numpy.exp(logits - logits.max(axis=1, keepdims=True))
-    return cast(numpy.ndarray, shifted / shifted.sum(axis=1, keepdims=True))
-
-
-def _adam(value: Any, gradient: Any, first: Any, second: Any, rate: float, step: int) -> tuple[Any, Any, Any]:
-    first = _BETAS[0] * first + (1 - _BETAS[0]) * gradient
-    second = _BETAS[1] * second + (1 - _BETAS[1]) * gradient**2
-    change = first / (1 - _BETAS[0] ** step) / (numpy.sqrt(second / (1 - _BETAS[1] ** step)) + _EPS)
-    return (value - rate * change).astype("f4"), first, second

@@ -101,8 +101,6 @@ def test_a_cue_holds_where_it_says_and_elsewhere_not(cue):
     ("most full", "We saw [[Ana]].", "Ana", 0),
     ("most initials", "We saw [[A. Lopez]].", "A. Lopez", 1),
     ("most comma", "[[Lopez, Ana]]\nReflection", "Lopez, Ana", 1),
-    ("most whole in table", "We saw [[Ana Lopez]].", "Ana Lopez", 1),
-    ("most whole in table", "We saw [[Zyxu Qworb]].", "Zyxu Qworb", 0),
     ("most upper case", "WE SAW [[ANA LOPEZ]].", "ANA LOPEZ", 1),
     ("most lower case", "we saw [[ana lopez]].", "ana lopez", 1),
     ("most strange", "We saw [[李伟]].", "李伟", 1),

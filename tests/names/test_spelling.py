@@ -6,7 +6,7 @@ import pytest
 
 from pii_components.names import spelling
 from pii_components.names.parse import read_tokens
-from pii_components.names.spelling import is_near_table, is_slip, respell
+from pii_components.names.spelling import is_slip, respell
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,3 @@ def test_the_words_of_a_long_list_are_not_each_compared_with_every_other(monkeyp
 def test_one_of_two_misspellings_stands_for_both() -> None:
     forms = respell([read_tokens([word]).form for word in ("Prszybilla", "Prszybila", "Oyelaran")])
     assert forms[0] == forms[1] != forms[2]
-
-
-def test_a_slip_away_from_a_frequent_name() -> None:
-    near = {"jonathna": True, "gonzalze": True, "maria": False, "window": False, "zzyzx": False, "jhn": False}
-    assert {word: is_near_table(word) for word in near} == near
