@@ -68,7 +68,7 @@ def figures() -> tuple[dict[str, str], dict[str, str]]:
     for file, role in _FILES:
         for line in (resources.files("pii_components") / "resources" / "cues" / file).read_text("utf8").splitlines():
             if name := line.partition("#")[0].strip():
-                form = read_tokens(name.rstrip("*").replace("-", " ").replace(",", "").split()).form
+                form = read_tokens(name.replace("-", " ").replace(",", "").split()).form
                 if len(form.words) + len(form.letters) > 1:
                     full.setdefault(_key(form), role)
                 if form.surname:
