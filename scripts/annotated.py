@@ -44,7 +44,10 @@ TextsOpt = Annotated[list[Path] | None, typer.Option("--texts", help="JSON Lines
 LOOKS = Path("metrics/looks.jsonl")
 KEPT_ROLES = (CITED, CHARACTER)
 DIRECT = tuple(label for label in LABELS if label not in INDIRECT_LABELS)
-_RUN, _QUOTED = 8, 0.3  # words of a run, and the share of runs up to which a text only quotes what another quotes, the question set
+_RUN, _QUOTED = (
+    8,
+    0.3,
+)  # words of a run, and the share of runs up to which a text only quotes what another quotes, the question set
 PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
 
 
@@ -160,7 +163,12 @@ def classifier(
     second: Annotated[Path, typer.Option(help="Detector that was trained on the second half; it reads the first.")] = Path(
         "training/d_second/model-last"
     ),
-    reader: Annotated[Path | None, typer.Option(help="The reader of pii_context; that of en_pii_edu if missing.")] = None,
+    reader: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="The reader of pii_context; if given twice, of the first half and of the second. That of en_pii_edu if missing."
+        ),
+    ] = None,
     authored: Annotated[Path | None, typer.Option(help="A .spacy file of filled essays that neither was trained on.")] = None,
     authored_weight: Annotated[float, typer.Option(min=0.0, help="Of each person there.")] = 0.3,
     settings: Annotated[Path, typer.Option(help="Settings of the components.")] = Path("configs/pipeline.json"),
@@ -171,10 +179,10 @@ def classifier(
     """Learn the classifier of pii_context, and print what it is worth by cross-validation, out of fold, at several thresholds."""
     with guard(debug):
         made = json.loads(settings.read_text("utf8"))
-        shipped = None if reader else cast(PiiContext, spacy.load("en_pii_edu").get_pipe("pii_context"))
-        around = PersonReader.from_bytes(reader.read_bytes()) if reader else shipped and shipped.reader
+        readers: list[Any] = [PersonReader.from_bytes(path.read_bytes()) for path in reader or ()]
+        readers = readers or [cast(PiiContext, spacy.load("en_pii_edu").get_pipe("pii_context")).reader]
         persons: list[PersonExample] = []
-        for path, part in ((first, SECOND), (second, FIRST)):
+        for path, part, around in ((first, SECOND, readers[0]), (second, FIRST, readers[-1])):
             nlp = spacy.load(path, exclude=[*RULES, CLEANER])
             nlp.get_pipe("pii_ner").cfg["thresholds"] = dict(made["pii_ner"]["thresholds"])  # type: ignore[attr-defined]
             for name in ("pii_ruler", "pii_context"):

@@ -21,7 +21,7 @@ from ..names.letters import fold, norm
 from ..names.parse import Form
 from ..names.table import name_table
 from ..names.wordlists import is_initial, words
-from ..ner.layers import build_layout_wordpiece_encoder, window_starts
+from ..ner.layers import build_layout_wordpiece_encoder, windows_of
 from ..ner.onnx import OnnxShim
 from .mentions import People
 from .view import DocView
@@ -160,14 +160,17 @@ class PersonReader:
         self.placeholders = numpy.asarray([number[piece] for piece in PLACEHOLDERS], dtype="i8")
         self.pieces = pieces_of(vocabulary)
 
-    def blind(self, doc: Doc, view: DocView, people: People) -> Blinded:
-        """RETURNS (Blinded): A document with placeholders for its names."""
-        ragged = self.pieces.predict([doc])[0]
-        return blind(people, view.words, ragged.dataXd.tolist(), ragged.lengths.tolist())
+    def blind(self, named: Sequence[Named]) -> list[Blinded]:
+        """RETURNS (list[Blinded]): Documents with placeholders for their names."""
+        read = self.pieces.predict([doc for doc, *_ in named])
+        return [
+            blind(people, view.words, pieces.dataXd.tolist(), pieces.lengths.tolist())
+            for (_, view, people), pieces in zip(named, read, strict=True)
+        ]
 
     def read(self, named: Sequence[Named]) -> list[numpy.ndarray]:
         """RETURNS (list[numpy.ndarray]): Per document log-probabilities, shape `(n_persons, 6)`, columns as in `classifier.CLASSES`."""
-        plans = [(blinded, *cut(blinded)) for blinded in (self.blind(doc, view, people) for doc, view, people in named)]
+        plans = [(blinded, *cut(blinded)) for blinded in self.blind(named)]
         windows = [
             numpy.where(w < 0, self.placeholders[numpy.where(w < 0, -1 - w, 0)], w) for _, found, _ in plans for w in found
         ]
@@ -215,8 +218,7 @@ def cut(blinded: Blinded) -> tuple[list[numpy.ndarray], list[tuple[int, int, int
     mention longer than the overlap of windows is read by its beginning."""
     windows: list[numpy.ndarray] = []
     inside: list[tuple[int, int, int, int]] = []
-    for start in window_starts(len(blinded.pieces), window=WINDOW, overlap=OVERLAP):
-        end = min(start + WINDOW, len(blinded.pieces))
+    for start, end in windows_of(len(blinded.pieces), window=WINDOW, overlap=OVERLAP):
         spans = [(first, first + min(n, OVERLAP), owner) for first, n, owner in blinded.mentions.tolist()]
         mine = [(len(windows), low - start, high - start, owner) for low, high, owner in spans if low >= start and high <= end]
         if mine:

@@ -144,33 +144,43 @@ def encoded_data(doc: Doc) -> list[int]:
     return found
 
 
-def window_starts(length: int, *, window: int, overlap: int) -> list[int]:
-    """RETURNS (list[int]): Where windows start that cover `length` pieces, neighbours sharing `overlap` pieces or more.
+def windows_of(length: int, *, window: int, overlap: int, even: bool = True) -> list[tuple[int, int]]:
+    """RETURNS (list[tuple[int, int]]): Start and end of windows that cover `length` pieces, neighbours sharing `overlap` pieces or more.
 
-    The last one ends with the document, so that a signature is read with what stands before it.
+    As few as `window` pieces allow, and all of one size, so that hardly a piece is read twice without need.
 
-        0        stride                length
-        |--------- window ---------|
-                 |--------- window ---------|
-                             |--------- window ---------|   (moved back to end with the document)
+        0                              length
+        |------ window ------|
+                  |------ window ------|
+                  |  overlap |
+
+    even (bool): If not, all have `window` pieces, where there are so many, and the last is moved back to end with the document.
     """
-    return [*range(0, length - window, window - overlap), max(0, length - window)]
+    if not even:
+        starts = [*range(0, length - window, window - overlap), max(0, length - window)]
+        return [(start, min(start + window, length)) for start in starts]
+    n = max(1, -(-(length - overlap) // (window - overlap)))
+    size = -(-(length + (n - 1) * overlap) // n)
+    return [(start, start + size) for start in (round(i * (length - size) / max(n - 1, 1)) for i in range(n))]
 
 
-def build_with_windows(*, window: int = 256, overlap: int = 64, batch_size: int = 64) -> Callable[[Model], Model]:
+def build_with_windows(
+    *, window: int = 256, overlap: int = 64, batch_size: int = 64, even: bool = False
+) -> Callable[[Model], Model]:
     """RETURNS (Callable[[Model], Model]): Wraps an encoder, as `with_spans` of the curated transformers asks, to read overlapping windows.
 
     What they say of the same piece is averaged. Near the edge of a window it is read with little context, so its weight falls linearly
     towards the edge. Pieces `UNSEEN` are not read; their vector is that of the piece before.
 
     window (int): Pieces in a window; the encoder's number of positions at most. overlap (int): The least number of pieces that neighbours
-        share; from 0 to window / 2. batch_size (int): Windows in one call of the encoder. RAISES (PiiError): E105, if they do not fit.
+        share; from 0 to window / 2. batch_size (int): Windows in one call of the encoder. even (bool): Whether windows of a document are all
+        of one size, see `windows_of`; it is off in pipelines until 0.11. RAISES (PiiError): E105, if they do not fit.
     """
     if not 0 <= overlap <= window // 2 or batch_size < 1:
         raise PiiError(Errors.E105, window=window, overlap=overlap, batch_size=batch_size)
 
     def with_windows(encoder: Model) -> Model:
-        attrs = {"window": window, "overlap": overlap, "batch_size": batch_size}
+        attrs = {"window": window, "overlap": overlap, "batch_size": batch_size, "even": even}
         return Model("with_windows", _with_windows_forward, init=_with_windows_init, layers=[encoder], attrs=attrs)
 
     return with_windows
@@ -181,28 +191,28 @@ def _with_windows_init(model: Model, X: Any = None, Y: Any = None) -> None:
     model.layers[0].initialize(X=sample, Y=None)
 
 
-def _window_weights(xp: Any, starts: list[int], length: int, window: int) -> list[Any]:
+def _window_weights(xp: Any, windows: list[tuple[int, int]], length: int) -> list[Any]:
     """One weight per piece of each window, so that the weights of a piece sum to 1."""
-    size = min(window, length)
+    size = windows[0][1] - windows[0][0]
     ramp = xp.minimum(xp.arange(1, size + 1), xp.arange(size, 0, -1)).astype("float32")
     total = xp.zeros(length, dtype="float32")
-    for start in starts:
-        total[start : start + size] += ramp
-    return [ramp / total[start : start + size] for start in starts]
+    for start, end in windows:
+        total[start:end] += ramp
+    return [ramp / total[start:end] for start, end in windows]
 
 
 def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tuple[Any, Callable]:
     encoder = model.layers[0]
-    xp = model.ops.xp
-    window, overlap, size = model.attrs["window"], model.attrs["overlap"], model.attrs["batch_size"]
-    plans = []  # per document: (pieces that are read, windows' starts, their weights)
+    xp, size = model.ops.xp, model.attrs["batch_size"]
+    how = {name: model.attrs[name] for name in ("window", "overlap", "even")}
+    plans = []  # per document: (pieces that are read, windows, their weights)
     pieces: list[Any] = []
     for x in X:
         seen = x.dataXd != UNSEEN
         read = x.dataXd[seen]
-        starts = window_starts(len(read), window=window, overlap=overlap)
-        plans.append((seen, starts, _window_weights(xp, starts, len(read), window)))
-        pieces.extend(read[s : s + window] for s in starts)
+        windows = windows_of(len(read), **how)
+        plans.append((seen, windows, _window_weights(xp, windows, len(read))))
+        pieces.extend(read[start:end] for start, end in windows)
 
     outputs: list[list[Floats2d]] = []
     backprops: list[Callable] = []
@@ -214,24 +224,24 @@ def _with_windows_forward(model: Model, X: list[Ragged], is_train: bool) -> tupl
 
     def merged() -> Iterator[list[Ragged]]:
         at = 0
-        for x, (seen, starts, weights) in zip(X, plans, strict=True):
+        for x, (seen, windows, weights) in zip(X, plans, strict=True):
             layers = []
             rows = xp.maximum(xp.cumsum(seen) - 1, 0)
             for n_layer in range(len(outputs[at])):
                 total = model.ops.alloc2f(int(seen.sum()), outputs[at][n_layer].shape[1])
-                for i, start in enumerate(starts):
-                    total[start : start + window] += outputs[at + i][n_layer] * weights[i][:, None]
+                for i, (start, end) in enumerate(windows):
+                    total[start:end] += outputs[at + i][n_layer] * weights[i][:, None]
                 layers.append(Ragged(total if len(total) == len(rows) else total[rows], x.lengths))
-            at += len(starts)
+            at += len(windows)
             yield layers
 
     result = record(outputs=list(merged()), last_layer_only=last_only)
 
     def backprop(dY: list[list[Ragged]]) -> list[Any]:
         d_windows = [
-            [model.ops.as_contig(layer.dataXd[seen][start : start + window] * weights[i][:, None]) for layer in d_layers]
-            for d_layers, (seen, starts, weights) in zip(dY, plans, strict=True)
-            for i, start in enumerate(starts)
+            [model.ops.as_contig(layer.dataXd[seen][start:end] * weights[i][:, None]) for layer in d_layers]
+            for d_layers, (seen, windows, weights) in zip(dY, plans, strict=True)
+            for i, (start, end) in enumerate(windows)
         ]
         for n_batch, backprop_batch in enumerate(backprops):
             backprop_batch(d_windows[n_batch * size : (n_batch + 1) * size])

@@ -4,7 +4,7 @@ The component `transformer` keeps its name, its pieces and its windows; its mode
 to it reads `doc.tensor`. Everything else is copied as it is.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -154,7 +154,7 @@ def _embed(g: _Graph) -> str:
     else:
         x = g.add("Gather", [g.widened(WORDS, g.state[WORDS]), "ids"])
     # All pieces are of BERT's first segment, so that its vector can be part of each position's.
-    places = g.constant(_PLACES, g.state[_PLACES] + g.state[_SEGMENTS][0])
+    places = g.widened(_PLACES, g.state[_PLACES] + g.state[_SEGMENTS][0])
     return g.add_and_norm(
         x, g.add("Slice", [places, "first", g.add("Shape", ["ids"]), "first"]), PREFIX + "embeddings.layer_norm"
     )
@@ -212,6 +212,16 @@ def encoder_state(graph: bytes) -> dict[str, numpy.ndarray]:
             state[at + "ffn.output.bias"] += _GELU_LEAST * state[at + "ffn.output.weight"].sum(axis=1)
     state[_SEGMENTS] = numpy.zeros((2, state[_PLACES].shape[1]), dtype="f4")  # part of the positions
     return state
+
+
+def prune_graph(graph: bytes, kept: Sequence[int]) -> bytes:
+    """RETURNS (bytes): A graph of `encoder_graph` whose vocabulary has these pieces alone, numbered anew; what it says of them stays the same."""
+    onnx = _onnx()
+    model = onnx.load_from_string(graph)
+    for held in model.graph.initializer:
+        if held.name in (WORDS, f"{WORDS}.scale"):
+            held.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(held)[list(kept)], held.name))
+    return bytes(model.SerializeToString())
 
 
 def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:

@@ -35,7 +35,7 @@ from ..context.mentions import People, find_people
 from ..context.role_encoder import NAME, PLACEHOLDERS, PLACES, Blinded, Head, PersonReader, blind, cut, pieces_of
 from ..context.view import DocView
 from ..labels import CONNECTED, DETAIL_LABELS, NAME_CITED, STUDENT, is_name, role_of
-from ..ner.cpu_training import quicken
+from ..ner.cpu_training import has_bfloat16, quicken
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY, Candidate
 from .encoder import need_weights, read_torch
@@ -289,7 +289,8 @@ class ReaderModel(nn.Module):
         places = parts.position_embeddings.weight[: pieces.shape[1]] + parts.token_type_embeddings.weight[0]
         x = parts.dropout(parts.layer_norm(words + places))
         mask = AttentionMask(torch.arange(pieces.shape[1], device=pieces.device)[None] < lengths[:, None])
-        with torch.autocast(pieces.device.type, dtype=torch.bfloat16):
+        quick = pieces.device.type != "cpu" or has_bfloat16()
+        with torch.autocast(pieces.device.type, dtype=torch.bfloat16, enabled=quick):
             for layer in bert.layers:
                 x = layer(x, mask)
         return x.float()

@@ -14,7 +14,7 @@ from pii_components.ner.layers import (
     build_with_windows,
     split_punctuation,
     strip_marks,
-    window_starts,
+    windows_of,
 )
 
 from ..tiny import TOKENIZER, vocabulary
@@ -24,18 +24,19 @@ NLP = spacy.blank("en", config=TOKENIZER)
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.integers(1, 2000), st.integers(8, 300), st.data())
-def test_windows_cover_everything_and_overlap(length, window, data):
+@given(st.integers(1, 2000), st.integers(8, 300), st.booleans(), st.data())
+def test_windows_cover_everything_and_overlap(length, window, even, data):
     overlap = data.draw(st.integers(0, window // 2))
-    starts = window_starts(length, window=window, overlap=overlap)
+    found = windows_of(length, window=window, overlap=overlap, even=even)
     covered = numpy.zeros(length, dtype=int)
-    for start in starts:
-        covered[start : start + window] += 1
-        assert start == 0 or start + window <= length  # the last window is full, and ends with the document
+    for start, end in found:
+        covered[start:end] += 1
     assert covered.min() >= 1
-    assert starts == sorted(set(starts))
-    for left, right in zip(starts, starts[1:], strict=False):
-        assert left + window - right >= overlap
+    assert found == sorted(set(found)) and found[0][0] == 0 and found[-1][1] == length
+    assert len({end - start for start, end in found}) == 1 and found[0][1] <= window
+    assert all(left[1] - right[0] >= overlap for left, right in zip(found, found[1:], strict=False))
+    if even:
+        assert covered.sum() <= length + (len(found) - 1) * (overlap + 1) + len(found)  # hardly more is read than must be
 
 
 def echo(width=3):
@@ -51,10 +52,11 @@ def echo(width=3):
     return Model("echo", forward), seen
 
 
+@pytest.mark.parametrize("even", [False, True])
 @pytest.mark.parametrize("length", [0, 1, 7, 8, 9, 20, 101])
-def test_windows_average_to_the_same_values_and_split_the_gradient(length):
+def test_windows_average_to_the_same_values_and_split_the_gradient(length, even):
     encoder, seen = echo()
-    model = build_with_windows(window=8, overlap=3, batch_size=4)(encoder)
+    model = build_with_windows(window=8, overlap=3, batch_size=4, even=even)(encoder)
     ids = numpy.arange(length, dtype="i")
     out, backprop = model([Ragged(ids, numpy.ones(length, dtype="i"))], True)
     assert numpy.allclose(out.all_outputs[0][0].dataXd[:, 0], ids, atol=1e-4)
