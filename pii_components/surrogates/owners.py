@@ -154,8 +154,8 @@ def _by_place(text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence
 
 
 def _by_sentence(text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int) -> Owner | None:
-    """The student or other private person who alone is named in the sentence (of a teacher, an author, that tells too little). Or an
-    organisation: a toll-free number, an e-mail address of an office, or a word for one before it, where nobody is named or meant."""
+    """The student or other private person who alone is named in the sentence or above it (of a teacher, that tells too little). Or an
+    organisation: a toll-free number, an office's e-mail address, a word for one before it, where nobody is meant, or named above it, too."""
     start, end, label = spans[i]
     signs = [sign.end() for sign in _SENTENCE.finditer(text, max(0, start - _FAR), start)]
     first = signs[-1] if signs else start if start > _FAR else 0  # of a longer sentence, nothing tells
@@ -165,17 +165,17 @@ def _by_sentence(text: str, spans: Sequence[tuple[int, int, str]], owners: Seque
     nobodys = words("possessives").isdisjoint(said)
     if (office and nobodys) or (label == PHONE_NUM and _is_toll_free(text[start:end])):
         return Owner(ORGANISATION)
-    around = [(spans[k], owners[k]) for k in range(max(0, i - _SPANS), min(i + _SPANS, len(spans)))]
-    named = {owner for (_, b, kind), owner in around if is_name(kind) and first - _REACH < b <= last}
-    if named:
-        return _one_of(named) if {owner.role for owner in named} in ({STUDENT}, {CONNECTED}) else None
+    around = [(*spans[k], owners[k]) for k in range(max(0, i - _SPANS), min(i + _SPANS, len(spans)))]
+    named = [(b, owner) for _, b, kind, owner in around if is_name(kind) and first - _REACH < b <= last]
     at = max((n for n, word in enumerate(said) if _is_office(word)), default=-1)
-    if at < 0 or not nobodys or (office is None and label not in (PHONE_NUM, STREET_ADDRESS)):
-        return None
-    meant = any(
-        word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word)) for word in said[max(0, at - 2) :]
-    )
-    return None if meant else Owner(ORGANISATION)
+    if at >= 0 and nobodys and (office is not None or label in (PHONE_NUM, STREET_ADDRESS)):
+        meant = any(
+            word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word)) for word in said[max(0, at - 2) :]
+        )
+        if not meant and not any(b > first or text[first - 1] == "\n" for b, _ in named):
+            return Owner(ORGANISATION)
+    whose = {owner for _, owner in named}
+    return _one_of(whose) if {owner.role for owner in whose} in ({STUDENT}, {CONNECTED}) else None
 
 
 def _is_office(word: str, more: str = "offices") -> bool:

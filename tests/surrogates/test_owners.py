@@ -67,6 +67,7 @@ def test_role_of_a_detail(marked, expected):
         "Lakeside Dental Clinic, {STREET_ADDRESS|9 Elm Road}",
         "Send it to the registrar at {EMAIL|studentrecords@uni.edu}.",
         "Questions go to {EMAIL|info@lakesidelibrary.org}.",
+        f"{S} wrote this. Contact the office at {{PHONE_NUM|555-0142}}.",
         f"{T} said we should write to the {{EMAIL|it-support@uni.edu}} people.",
         "Toll-free {PHONE_NUM|1-800-555-0142}",
     ],
@@ -109,6 +110,12 @@ def test_an_organisations_detail_stays_by_profile_only(hips):
     assert hips(make_doc(marked))._.deidentified == "Call the office at 555-0142. [EMAIL]"
     hips.profile = Profile("x", actions={"PHONE_NUM": "tag", "EMAIL": "tag"})
     assert hips(make_doc(marked))._.deidentified == "Call the office at [PHONE_NUM]. [EMAIL]"
+
+
+def test_example_of_the_module():
+    marked = "Ask Professor {NAME_INSTRUCTOR|Hartwell} at {PHONE_NUM|555-0142} or {EMAIL|t.hartwell@uni.edu}; "
+    marked += "my own number is {PHONE_NUM|555-0117}. The help desk is at {PHONE_NUM|555-0199}."
+    assert roles_of(marked) == ["INSTRUCTOR", "INSTRUCTOR", "STUDENT", "ORGANISATION"]
 
 
 def test_a_detail_says_whose_it_is():
