@@ -168,7 +168,7 @@ def _by_sentence(text: str, spans: Sequence[tuple[int, int, str]], owners: Seque
     around = [(*spans[k], owners[k]) for k in range(max(0, i - _SPANS), min(i + _SPANS, len(spans)))]
     named = [(b, owner) for _, b, kind, owner in around if is_name(kind) and first - _REACH < b <= last]
     at = max((n for n, word in enumerate(said) if _is_office(word)), default=-1)
-    if at >= 0 and nobodys and (office is not None or label in (PHONE_NUM, STREET_ADDRESS)):
+    if at >= 0 and nobodys and (office is not None or label == PHONE_NUM):
         meant = any(
             word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word)) for word in said[max(0, at - 2) :]
         )

@@ -64,7 +64,6 @@ def test_role_of_a_detail(marked, expected):
         "Please contact the office at {PHONE_NUM|555-0142} before noon.",
         "The help desk (phone {PHONE_NUM|555-0142}) was closed.",
         "I called the library's front desk: {PHONE_NUM|555-0142}",
-        "Lakeside Dental Clinic, {STREET_ADDRESS|9 Elm Road}",
         "Send it to the registrar at {EMAIL|studentrecords@uni.edu}.",
         "Questions go to {EMAIL|info@lakesidelibrary.org}.",
         f"{S} wrote this. Contact the office at {{PHONE_NUM|555-0142}}.",
@@ -98,6 +97,7 @@ def test_details_of_organisations(marked):
         "her shop has {EMAIL|info@lakesideflowers.com}",
         "The library {USERNAME|@lakeside} and {URL_PERSONAL|https://lakeside.example/me}",
         "the school office {ID_NUM|20418837}",
+        "I live behind the clinic, {STREET_ADDRESS|9 Elm Road}",
     ],
 )
 def test_what_may_be_a_persons_is_no_organisations(marked):
