@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import Errors, PiiError
-from .labels import LABELS, ROLES
+from .labels import LABELS, ORGANISATION, ROLES
 
 _DETERMINER = re.compile(r"\b(?:the|a|an|my|your|his|her|its|our|their|this|that|every|each|any|no|some)\s+$", re.IGNORECASE)
 _LEADING = re.compile(r"^(?:the|a|an|my|your|his|her|its|our|their)\s+", re.IGNORECASE)
@@ -115,7 +115,8 @@ def _is_texts(value: Any) -> bool:
 class Profile:
     """What to do with each label. name, description (str): For people.
 
-    actions (Mapping[str, str]): Label -> one of `ACTIONS`; a label that is missing gets "tag".
+    actions (Mapping[str, str]): Label -> one of `ACTIONS`; a label that is missing gets "tag". "EMAIL/INSTRUCTOR", "EMAIL/ORGANISATION":
+        for the details of one role, or of organisations.
     scope, header, strategy, pool, length (str): One of `SCOPES`, `HEADERS` and so on; ages and dates always move together.
     locale (str): Language and country of phones and addresses, as Faker writes it.
     header (str): "remove" takes lines at the start that hold names, courses, dates out; told in `doc._.surrogate_spans`.
@@ -149,7 +150,7 @@ class Profile:
         object.__setattr__(self, "actions", {label: ALIASES.get(action, action) for label, action in self.actions.items()})
         for label, action in self.actions.items():
             name, slash, role = label.partition("/")
-            if name not in LABELS or (slash and role not in ROLES):
+            if name not in LABELS or (slash and role not in (*ROLES, ORGANISATION)):
                 raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
             if action not in ACTIONS:
                 raise PiiError(Errors.E421, label=label, action=action, profile=self.name, allowed=", ".join(ACTIONS))

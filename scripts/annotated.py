@@ -2,6 +2,7 @@
 fifth, every look counted.
 
     python -m scripts.annotated score --texts essays_sample.jsonl --part sealed --out metrics/sealed.json
+    python -m scripts.annotated owners --texts essays_sample.jsonl
 
 `score` prints totals and never a case. Mentions count as hidden if all of their letters are. Private: students, teachers and connected
 people; kept: cited people and characters. `proposed` is what the detector and the rules propose, `found` what is protected in the end; the
@@ -31,9 +32,11 @@ from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
 from pii_components.files.formats.base import LabelledText
-from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, ROLES, is_name, role_of
+from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, ROLES, STUDENT, is_name, role_of
+from pii_components.labels import ORGANISATION as ORGANISATION_ROLE
 from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
 from pii_components.spans import SPANS_KEY
+from pii_components.surrogates.owners import detail_owners
 from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, names_of, tally
 from pii_components.training.package import CLEANER, RULES
 from scripts import common
@@ -241,6 +244,36 @@ def score(
             look = {"time": datetime.now(UTC).isoformat(timespec="seconds"), "pipeline": made["pipeline"], "note": note}
             with LOOKS.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(look | {"totals": made["sources"]["all"]["names"]}) + "\n")
+
+
+@app.command(name="owners")
+def print_owners(
+    *,
+    folder: FolderOpt = Path("assets/annotations"),
+    texts: TextsOpt = None,
+    part: Annotated[str, typer.Option(help="open, or one half of it: first, second.")] = "open",
+) -> None:
+    """Print whose details the rules say they are, by label and true owner; names and details are those of the annotation."""
+    gold = read_annotated(folder, texts or (), parts={"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,)}[part])
+    print("\n".join(owner_table(gold)))
+
+
+def owner_table(gold: Sequence[AnnotatedText]) -> list[str]:
+    """RETURNS (list[str]): A row for each label and true owner: how many details, and how many of them are said to be whose."""
+    kinds = {STUDENT: "student", ORGANISATION_ROLE: "organisation", "": "nothing tells"}
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for one in gold:
+        found = detail_owners(one.labelled.text, one.labelled.spans)
+        for (_, _, label), true, owner in zip(one.labelled.spans, one.owners, found, strict=True):
+            if true:
+                for key in (label, "all"):
+                    counts[key, true, kinds.get(owner.role, "another person")] += 1
+    heads = ("student", "another person", "organisation", "nothing tells")
+    lines = ["| label | true owner | details | " + " | ".join(heads) + " |", "| --- " * (len(heads) + 3) + "|"]
+    for label, true in sorted({key[:2] for key in counts}):
+        row = [counts[label, true, head] for head in heads]
+        lines.append(f"| {label} | {true} | " + " | ".join(map(str, (sum(row), *row))) + " |")
+    return lines
 
 
 def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:

@@ -103,6 +103,7 @@ def test_loads_a_users_file(tmp_path):
         ('name = "x"\n[other]\n"the twins" = "The Twins"', "E431"),
         ('name = "x"\n[generic]\nEDUCATION = []', "E432"),
         ('name = "x"\n[actions]\n"EMAIL/BOSS" = "keep"', "E002"),
+        ('name = "x"\n[actions]\n"EMAIL/org" = "keep"', "E002"),
         (b"\xff\xfe\x00", "E426"),
     ],
 )
@@ -120,7 +121,8 @@ def test_a_profile_of_an_older_version_gets_defaults():
 
 
 def test_action_by_role_and_by_another_name():
-    profile = Profile("x", actions={"EMAIL": "hips", "EMAIL/INSTRUCTOR": "keep"})
+    profile = Profile("x", actions={"EMAIL": "hips", "EMAIL/INSTRUCTOR": "keep", "PHONE_NUM/ORGANISATION": "keep"})
+    assert (profile.action("PHONE_NUM", "ORGANISATION"), profile.action("EMAIL", "ORGANISATION")) == ("keep", "surrogate")
     assert (profile.action("EMAIL"), profile.action("EMAIL", "INSTRUCTOR"), profile.action("EMAIL", "STUDENT")) == (
         "surrogate", "keep", "surrogate",
     )  # fmt: skip

@@ -29,7 +29,7 @@ from ..labels import LABELS, PRIORITY, role_of
 from ..offsets import Replacement, apply_replacements
 from ..profiles import KEEP, PSEUDONYM, REMOVE, TAG, Profile, shipped_profiles
 from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, Chance, check_key, load_key
-from ..surrogates.owners import detail_roles
+from ..surrogates.owners import detail_owners
 from ..surrogates.plan import HEADER, plan
 from ..surrogates.values import Item
 from ..vault.vault import Entry, Hidden, Release, Vault
@@ -162,7 +162,7 @@ def plan_document(
     ordered, profile, items = sorted(found), settings.profile, []
     roles = [role_of(span.label) for span in ordered]
     if profile.by_role:
-        roles = detail_roles(text, [(span.start, span.end, span.label) for span in ordered])
+        roles = [owner.role for owner in detail_owners(text, [(span.start, span.end, span.label) for span in ordered])]
     for span, role in zip(ordered, roles, strict=True):
         action = profile.action(span.label, role) if span.entity in how else TAG
         if action != KEEP and how.get(span.entity) == PSEUDO:

@@ -1,30 +1,43 @@
-"""Whose detail is it? The role of the person that an e-mail address, a user name, a web address, a phone number belongs to.
+"""Whose detail is it? The person, and their role, or the organisation that an e-mail address, a phone number, a user name belongs to.
 
-    "Ask Professor Hartwell at 555-0142 or t.hartwell@uni.edu; my own number is 555-0117."
-                               INSTRUCTOR  INSTRUCTOR                           STUDENT
+    "Ask Professor Hartwell at 555-0142 or t.hartwell@uni.edu; my own number is 555-0117. The help desk is at 555-0199."
+                               INSTRUCTOR  INSTRUCTOR                           STUDENT                       ORGANISATION
 
-So a profile can say "EMAIL/INSTRUCTOR". A name inside the detail tells most; else what stands right before or behind it. Unsure
-means protect: where nothing tells, or two things contradict each other, there is no role, and the profile's word for the label
-holds; and what may be a student's is a student's.
+So a profile can say "EMAIL/INSTRUCTOR" or "EMAIL/ORGANISATION". A name inside the detail tells most; else what stands right before or
+behind it. Unsure means protect: where nothing tells, or two things contradict each other, there is no owner, and the profile's word for
+the label holds; what may be a student's is a student's, and what may be a person's is no organisation's.
 """
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..labels import EMAIL, PHONE_NUM, STREET_ADDRESS, STUDENT, URL_PERSONAL, USERNAME, is_name, role_of
+from ..labels import (
+    CONNECTED,
+    DETAIL_LABELS,
+    EMAIL,
+    ID_NUM,
+    ORGANISATION,
+    PHONE_NUM,
+    STREET_ADDRESS,
+    STUDENT,
+    URL_PERSONAL,
+    is_name,
+    role_of,
+)  # fmt: skip
 from ..names.link import links_of, spell_initials
 from ..names.parse import read_mention
+from ..names.wordlists import in_table, is_glued
+from ..names.wordlists import words as known_words
+from ..ruler.validators import split_host
 from .handles import People, owner_of
 from .person_names import Named
+from .style import words
 from .values import canonical
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-# An ID number is not among them: it is a student's, whoever's name stands before it.
-OWNED = (EMAIL, USERNAME, URL_PERSONAL, PHONE_NUM, STREET_ADDRESS)
-_HANDLES = (EMAIL, USERNAME, URL_PERSONAL)
 _CONTACT = (
     r"e-?mail|mail|address|phone|telephone|tel|mobile|cell|number|no|contact|office|website|web|site|page|profile|linkedin|handle|"
     r"username|account|blog|channel"
@@ -41,94 +54,161 @@ _MINE = re.compile(
     r"\b(?:contact|reach|call|text|e-?mail|write|follow|find|add|message)\s+(?:to\s+)?(?:me|us)\b[^.!?\n]{0,12}$",
     re.IGNORECASE,
 )
-_REACH = 60
+_REACH, _FAR, _SPANS = 60, 200, 20  # characters to a name, to the ends of a sentence; spans around
+_SENTENCE = re.compile(r"[.!?;]\s|\n")
+_WORD = re.compile(r"[^\W\d_]+(?:['’]s\b)?")
+_INSTITUTIONS = {"edu", "gov", "ac", "mil"}  # parts of public suffixes that are given to no person
 
 
-def detail_roles(text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None] = ()) -> list[str]:
+class Owner(NamedTuple):
+    """Whose a detail is. role (str): One of labels.ROLES, `ORGANISATION`, or "" if nothing tells. person (int | None): `span._.pii_person`."""
+
+    role: str = ""
+    person: int | None = None
+
+
+def detail_owners(text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None] = ()) -> list[Owner]:
     """Find out whose details they are.
 
     spans (Sequence[tuple[int, int, str]]): Start, end (characters, exclusive) and label; sorted, names and details alike.
     persons (Sequence[int | None]): For each, whose name it is, if that was found out before.
-    RETURNS (list[str]): For each span a role from labels.ROLES, or "" if nothing tells; a name's own role.
+    RETURNS (list[Owner]): One for each span; of a name, its own role and person.
     """
-    people = _people(text, spans, persons or [None] * len(spans))
-    roles = [role_of(label) for _, _, label in spans]
-    near = list(roles)
+    persons = persons or [None] * len(spans)
+    people = _people(text, spans, persons)
+    owners = [Owner(role_of(label), person) for (_, _, label), person in zip(spans, persons, strict=True)]
+    said: dict[tuple[str, str], set[Owner]] = {}
     for i, (start, end, label) in enumerate(spans):
-        if label in OWNED:
-            named = _by_name(text[start:end], label, people)
-            near[i] = named or _by_place(text, spans, near, i)
-            roles[i] = near[i]
-    said: dict[tuple[str, str], set[str]] = {}
-    for (start, end, label), role in zip(spans, roles, strict=True):
-        if label in OWNED and role:
-            said.setdefault((label, canonical(text[start:end])), set()).add(role)
+        if label in DETAIL_LABELS:
+            found = _by_name(text[start:end], label, people) or _by_place(text, spans, owners, i)
+            owner = found or _by_sentence(text, spans, owners, i) or Owner()  # things that contradict each other are found, too
+            # An ID number is a student's, whoever's name stands before it.
+            owners[i] = Owner() if label == ID_NUM and owner.role != STUDENT else owner
+            if owner.role:
+                said.setdefault((label, canonical(text[start:end])), set()).add(owners[i])
     return [
-        _one_of(said.get((label, canonical(text[start:end])), set())) if label in OWNED else role
-        for (start, end, label), role in zip(spans, roles, strict=True)
+        _one_of(said.get((label, canonical(text[start:end])), ())) if label in DETAIL_LABELS else owner
+        for (start, end, label), owner in zip(spans, owners, strict=True)
     ]
 
 
 def set_detail_roles(doc: "Doc", key: str = "pii") -> None:
-    """Write `span._.pii_role` of the details in `doc.spans[key]` that have none yet."""
+    """Write `span._.pii_role` and `span._.pii_person` of the details in `doc.spans[key]` that have no role yet."""
     spans = sorted(doc.spans[key], key=lambda s: (s.start, s.end)) if key in doc.spans else []
-    if not any(span.label_ in OWNED and not span._.pii_role for span in spans):
+    if not any(span.label_ in DETAIL_LABELS and not span._.pii_role for span in spans):
         return
-    found = detail_roles(doc.text, [(s.start_char, s.end_char, s.label_) for s in spans], [s._.pii_person for s in spans])
-    for span, role in zip(spans, found, strict=True):
-        if role and not span._.pii_role and not is_name(span.label_):
-            span._.pii_role = role
+    persons = [s._.pii_person if is_name(s.label_) else None for s in spans]
+    found = detail_owners(doc.text, [(s.start_char, s.end_char, s.label_) for s in spans], persons)
+    for span, owner in zip(spans, found, strict=True):
+        if owner.role and not span._.pii_role and not is_name(span.label_):
+            span._.pii_role, span._.pii_person = owner
 
 
-def _one_of(roles: set[str]) -> str:
-    """The role that one value has, whatever its mentions say: a student's if one says so, none if they differ."""
-    return STUDENT if STUDENT in roles else next(iter(roles)) if len(roles) == 1 else ""
+def _one_of(owners: Collection[Owner]) -> Owner:
+    """The owner that one value or one person has, whatever the mentions say: a student if one says so, none if the roles differ."""
+    roles = {owner.role for owner in owners}
+    role = STUDENT if STUDENT in roles else next(iter(roles)) if len(roles) == 1 else ""
+    persons = {owner.person for owner in owners if owner.role == role and owner.person is not None}
+    return Owner(role, next(iter(persons)) if len(persons) == 1 else None)
 
 
-def _people(text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None]) -> list[tuple[Named, str]]:
+def _people(text: str, spans: Sequence[tuple[int, int, str]], persons: Sequence[int | None]) -> list[tuple[Named, Owner]]:
     names = [(*span, person) for span, person in zip(spans, persons, strict=True) if is_name(span[2])]
     mentions = spell_initials([read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, *_ in names])
     people, owners, _ = links_of(mentions, [person for *_, person in names])
-    roles: list[set[str]] = [set() for _ in people]
-    for (_, _, label, _), owner in zip(names, owners, strict=True):
+    found: list[set[Owner]] = [set() for _ in people]
+    for (_, _, label, person), owner in zip(names, owners, strict=True):
         if owner >= 0:
-            roles[owner].add(role_of(label))
+            found[owner].add(Owner(role_of(label), person))
     # A name reads as parts of a handle only where it has a surrogate: here each is its own.
-    return [(Named(person, person.words), _one_of(found)) for person, found in zip(people, roles, strict=True)]
+    return [(Named(person, person.words), _one_of(said)) for person, said in zip(people, found, strict=True)]
 
 
-def _by_name(value: str, label: str, people: Sequence[tuple[Named, str]]) -> str:
-    """The role of the person whose name a detail holds. A student whose name it holds too goes before others."""
-    if label not in _HANDLES:
-        return ""
+def _by_name(value: str, label: str, people: Sequence[tuple[Named, Owner]]) -> Owner | None:
+    """The person whose name a detail holds. A student whose name it holds too goes before others."""
+    if label in (PHONE_NUM, STREET_ADDRESS):
+        return None
     steps = (
         [value.partition("@")[0]] if label == EMAIL else re.split(r"[/?#&=:.]+", value) if label == URL_PERSONAL else [value]
     )
-    students, everybody = People(named for named, role in people if role == STUDENT), People(named for named, _ in people)
-    if any(owner_of(step, students) >= 0 for step in steps):
-        return STUDENT
-    return next((people[owner][1] for step in steps if (owner := owner_of(step, everybody)) >= 0), "")
+    for group in ([pair for pair in people if pair[1].role == STUDENT], people):
+        named = People(name for name, _ in group)
+        if (owner := next((o for step in steps if (o := owner_of(step, named)) >= 0), -1)) >= 0:
+            return group[owner][1]
+    return None
 
 
-def _by_place(text: str, spans: Sequence[tuple[int, int, str]], roles: Sequence[str], i: int) -> str:
-    """The role that the words around a detail tell. roles: Of the spans before it."""
+def _by_place(text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int) -> Owner | None:
+    """The person that the words around a detail tell. owners: Of the spans before it."""
     start, end, _ = spans[i]
     if _MINE.search(text[max(0, start - _REACH) : start]):
-        return STUDENT
-    if i:
+        return Owner(STUDENT)
+    if i and owners[i - 1].role not in ("", ORGANISATION):
         between = text[spans[i - 1][1] : start]
-        if roles[i - 1] and len(between) <= _REACH and "\n" not in between and _BETWEEN.fullmatch(between):
-            if not _BARE.fullmatch(between) or not _others_in_line(text, spans, roles, i):
-                return roles[i - 1]
-            return ""
+        if len(between) <= _REACH and "\n" not in between and _BETWEEN.fullmatch(between):
+            alone = not _BARE.fullmatch(between) or not _others_in_line(text, spans, owners[i - 1].role, i)
+            return owners[i - 1] if alone else Owner()
     if i + 1 < len(spans) and is_name(spans[i + 1][2]) and _BEHIND.fullmatch(text[end : spans[i + 1][0]]):
-        return role_of(spans[i + 1][2])
-    return ""
+        return owners[i + 1]
+    return None
 
 
-def _others_in_line(text: str, spans: Sequence[tuple[int, int, str]], roles: Sequence[str], i: int) -> bool:
+def _by_sentence(text: str, spans: Sequence[tuple[int, int, str]], owners: Sequence[Owner], i: int) -> Owner | None:
+    """The student or other private person who alone is named in the sentence or above it (of a teacher, that tells too little). Or an
+    organisation: a toll-free number, an office's e-mail address, a word for one before it, where nobody is meant, or named above it, too."""
+    start, end, label = spans[i]
+    signs = [sign.end() for sign in _SENTENCE.finditer(text, max(0, start - _FAR), start)]
+    first = signs[-1] if signs else start if start > _FAR else 0  # of a longer sentence, nothing tells
+    last = behind.start() if (behind := _SENTENCE.search(text, end, end + _FAR)) else end + _FAR
+    said = [word.lower() for word in _WORD.findall(text, first, start)]
+    office = _office_words(text[start:end]) if label == EMAIL else None
+    nobodys = words("possessives").isdisjoint(said)
+    if (office and nobodys) or (label == PHONE_NUM and _is_toll_free(text[start:end])):
+        return Owner(ORGANISATION)
+    around = [(*spans[k], owners[k]) for k in range(max(0, i - _SPANS), min(i + _SPANS, len(spans)))]
+    named = [(b, owner) for _, b, kind, owner in around if is_name(kind) and first - _REACH < b <= last]
+    at = max((n for n, word in enumerate(said) if _is_office(word)), default=-1)
+    if at >= 0 and nobodys and (office is not None or label == PHONE_NUM):
+        meant = any(
+            word in words("persons") or (word[-2:] in ("'s", "’s") and not _is_office(word)) for word in said[max(0, at - 2) :]
+        )
+        if not meant and not any(b > first or text[first - 1] == "\n" for b, _ in named):
+            return Owner(ORGANISATION)
+    whose = {owner for _, owner in named}
+    return _one_of(whose) if {owner.role for owner in whose} in ({STUDENT}, {CONNECTED}) else None
+
+
+def _is_office(word: str, more: str = "offices") -> bool:
+    one = word.removesuffix("'s").removesuffix("’s").removesuffix("s")
+    return any(form in words(name) for form in (one, one + "s") for name in ("offices", more))
+
+
+def _office_words(address: str) -> list[str] | None:
+    """Words for an office in an e-mail address; None if something in it is like a name or a number, or many people share its host."""
+    local, _, host = address.lower().partition("@")
+    _, domain, suffix = split_host(host)
+    parts = re.split(r"[\W_]+", local)
+    office = [part for part in parts if _is_office(part, "mailboxes")]
+    names = [part for part in parts if part not in office]
+    names += [name for part in names if len(part) > 4 for name in (part[1:], part[:-1])]  # "abergman", "bergmana"
+    if not _INSTITUTIONS & set(suffix.split(".")):
+        names += [word for word in domain.split("-") if not known_words().is_common(word)]  # "info@lopez.com" may be a Lopez's
+    private = not suffix or domain in words("free_mail") or re.search(r"\d", local)
+    return None if private or any(in_table(name) or is_glued(name) for name in names) else office
+
+
+def _is_toll_free(number: str) -> bool:
+    import phonenumbers
+
+    try:
+        return phonenumbers.number_type(phonenumbers.parse(number, "US")) == phonenumbers.PhoneNumberType.TOLL_FREE
+    except phonenumbers.NumberParseException:
+        return False
+
+
+def _others_in_line(text: str, spans: Sequence[tuple[int, int, str]], role: str, i: int) -> bool:
     """Whether people with another role than the one right before stand in the line: then a comma tells nothing."""
     line = text.rfind("\n", 0, spans[i][0]), text.find("\n", spans[i][1])
     last = line[1] if line[1] >= 0 else len(text)
     inside = {role_of(label) for a, b, label in spans if is_name(label) and a > line[0] and b <= last}
-    return bool(inside - {roles[i - 1]})
+    return bool(inside - {role})

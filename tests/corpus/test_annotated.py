@@ -13,7 +13,7 @@ from pii_components.corpus.annotated import FIRST, PARTS, SEALED, SECOND, fill_m
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import LABELS, is_name
-from scripts.annotated import agreement_table, measure, table
+from scripts.annotated import agreement_table, measure, owner_table, table
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "assets" / "annotations"
@@ -133,3 +133,16 @@ def test_agreement_by_hand(tmp_path):
 def test_the_page_shows_how_far_readers_agree():
     page, mark = (ROOT / "docs" / "annotation.md").read_text("utf8"), "<!-- python -m scripts.annotated agreement -->\n"
     assert page.split(mark)[1].split("\n<!-- end -->")[0].splitlines() == agreement_table(SHIPPED)
+
+
+def test_owners_are_counted_by_label():
+    text = "Ana Lopez, ana.lopez@x.edu. Call the office at 555-0142 or me."
+    found = ("Ana Lopez", "NAME_STUDENT"), ("ana.lopez@x.edu", "EMAIL"), ("555-0142", "PHONE_NUM")
+    spans = [(*at(text, value), label) for value, label in found]
+    gold = read_annotated(SHIPPED)[0].__class__("1", "new", FIRST, LabelledText("1", text, tuple(spans)), ("", "author", "org"))
+    assert owner_table([gold])[2:] == [
+        "| EMAIL | author | 1 | 1 | 0 | 0 | 0 |",
+        "| PHONE_NUM | org | 1 | 0 | 0 | 1 | 0 |",
+        "| all | author | 1 | 1 | 0 | 0 | 0 |",
+        "| all | org | 1 | 0 | 0 | 1 | 0 |",
+    ]
