@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
 from importlib.util import find_spec
@@ -44,6 +44,7 @@ LEAST = 200  # words of an essay; shorter ones are scenes
 LENGTHS = [100, 1000, 10_000, 100_000]
 MOST = 4_000  # words that are read of short texts, so that a length is not measured on one of them
 TORCH, PRESIDIO, CNN, GPU = "torch", "presidio-md", "cnn", "gpu"
+DEFAULTS = (OURS, TORCH, PRESIDIO, CNN, GPU)
 ESSAYS, WORDS = "essays", "words"
 BARS = {
     "words_per_second": "words a second", "words_per_cpu_second": "words a CPU second", "load_seconds": "seconds to load",
@@ -117,46 +118,32 @@ def choose(asked: Sequence[str], only: Sequence[str], folder: Path) -> tuple[dic
     wanted = [name for name in dict.fromkeys([*DEFAULTS, *named]) if not only or name in only]
     for name in wanted:
         try:
-            named[name] = named.get(name) or DEFAULTS[name](named, folder)
+            named[name] = named.get(name) or make_default(name, named, folder)
         except (PiiError, ImportError) as err:
             missing[name] = f"not measured: {err}"
     return {name: named[name] for name in wanted if name in named}, missing
 
 
-def torch_form(named: Mapping[str, str], folder: Path) -> str:
-    """Write our pipeline with its encoder as a PyTorch model that has the weights of the ONNX graph. RETURNS (str): Its spec.
-    RAISES: ImportError without torch; PiiError, if the encoder is no ONNX graph (E110)."""
-    if not find_spec("torch") or not find_spec("spacy_curated_transformers"):
-        raise ImportError("torch is not installed")
-    halve(nlp := with_torch_encoder(load_pipeline(parse_spec(named.get(OURS, OURS)).argument or OURS)))
-    nlp.to_disk(folder / TORCH)
-    return f"{TORCH}={folder / TORCH}"
-
-
-def on_gpu(named: Mapping[str, str], folder: Path) -> str:
-    """The torch form again. RAISES: ImportError, if there is no GPU, or as `torch_form`."""
-    if not has_cupy_gpu:
-        raise ImportError("CuPy finds no GPU")
-    return GPU + (named.get(TORCH) or torch_form(named, folder)).removeprefix(TORCH)
-
-
-def cnn(named: Mapping[str, str], folder: Path) -> str:
-    """Write the entity recognizer of Presidio's pipeline alone, a HashEmbedCNN. RETURNS (str): Its spec. RAISES (PiiError): E741."""
-    nlp = load_pipeline(parse_spec(named.get(PRESIDIO, PRESIDIO)).argument or find_model(CNN, "md"))
-    for pipe in {*nlp.component_names} - {"ner", "tok2vec" if "Listener" in str(nlp.config["components"]["ner"]) else ""}:
-        nlp.remove_pipe(pipe)
-    nlp.to_disk(folder / CNN)
-    return f"{CNN}=spacy:{folder / CNN}"
-
-
-# Name -> what gives its spec, from those that are known already.
-DEFAULTS: dict[str, Callable[[Mapping[str, str], Path], str]] = {
-    OURS: lambda *_: OURS,
-    TORCH: torch_form,
-    PRESIDIO: lambda *_: find_model(PRESIDIO, "md") and PRESIDIO,
-    CNN: cnn,
-    GPU: on_gpu,
-}
+def make_default(name: str, named: Mapping[str, str], folder: Path) -> str:
+    """The spec of one of `DEFAULTS`; what does not ship is written to the folder: ours with its encoder as a PyTorch model that has the weights of
+    the ONNX graph, and the entity recognizer of Presidio's pipeline alone, a HashEmbedCNN. named (Mapping): Specs that are known already.
+    RAISES: ImportError without torch or a GPU; PiiError, if the encoder is no ONNX graph (E110) or Presidio's pipeline is missing (E741)."""
+    if name in (OURS, PRESIDIO):
+        return name if name == OURS or find_model(name, "md") else ""
+    if name == CNN:
+        nlp = load_pipeline(parse_spec(named.get(PRESIDIO, PRESIDIO)).argument or find_model(CNN, "md"))
+        for pipe in {*nlp.component_names} - {"ner", "tok2vec" if "Listener" in str(nlp.config["components"]["ner"]) else ""}:
+            nlp.remove_pipe(pipe)
+    else:
+        if name == GPU and not has_cupy_gpu:
+            raise ImportError("CuPy finds no GPU")
+        if not find_spec("torch") or not find_spec("spacy_curated_transformers"):
+            raise ImportError("torch is not installed")
+        if name == GPU and TORCH in named:
+            return GPU + named[TORCH].removeprefix(TORCH)
+        halve(nlp := with_torch_encoder(load_pipeline(parse_spec(named.get(OURS, OURS)).argument or OURS)))
+    nlp.to_disk(folder / name)
+    return f"{name}={'spacy:' if name == CNN else ''}{folder / name}"
 
 
 def fresh_process(name: str, spec: str, stages: Mapping[str, Sequence[str]]) -> dict[str, Any]:
