@@ -31,6 +31,7 @@ from pii_components.corpus.build import Filled, to_doc
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
+from pii_components.evaluate.tables import lines_of
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, ROLES, STUDENT, is_name, role_of
 from pii_components.labels import ORGANISATION as ORGANISATION_ROLE
@@ -63,19 +64,8 @@ def agreement(*, folder: FolderOpt = Path("assets/annotations")) -> None:
 def agreement_table(folder: Path) -> list[str]:
     """RETURNS (list[str]): A row for each source: texts, F1 of the readers on names and on other labels (exact offsets and label), kappa of roles
     where both have the name (Cohen 1960), and marks that only one of them made."""
-    heads = (
-        "source",
-        "texts",
-        "names",
-        "F1",
-        "kappa of roles",
-        "details",
-        "F1",
-        "indirect identifiers",
-        "F1",
-        "marks of one alone",
-    )
-    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    heads = "source|texts|names|F1|kappa of roles|details|F1|indirect identifiers|F1|marks of one alone"
+    lines = []
     for path in sorted(folder.glob("*.jsonl")):
         rows = [json.loads(line) for line in path.read_text("utf8").splitlines()]
         both: Counter[tuple[str, str]] = Counter()
@@ -104,8 +94,8 @@ def agreement_table(folder: Path) -> list[str]:
         cells = [path.stem, str(len(rows))]
         for kind, (same, every) in counts.items():
             cells += [str(every // 2), f"{same / every:.3f}" if every else "–", *([f"{kappa:.3f}"] if kind == "NAME" else [])]
-        lines.append("| " + " | ".join([*cells, str(settled)]) + " |")
-    return lines
+        lines.append([*cells, str(settled)])
+    return lines_of(heads.split("|"), lines)
 
 
 @app.command()
@@ -373,17 +363,8 @@ def print_table(files: Annotated[list[Path], typer.Argument(help="Metrics files 
 
 def table(reports: Sequence[dict[str, Any]]) -> list[str]:
     """RETURNS (list[str]): A row for each source of each report; 95 % intervals in brackets."""
-    heads = (
-        "pipeline, texts",
-        "documents",
-        "students protected",
-        "connected protected",
-        "both",
-        "cited, characters hidden",
-        "precision",
-        "left open",
-    )
-    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    heads = "pipeline, texts|documents|students protected|connected protected|both|cited, characters hidden|precision|left open"
+    lines = []
     for report in reports:
         for source, made in report["sources"].items():
             row = made["names"]
@@ -398,8 +379,8 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
             cells = [f"{report['pipeline']}, {source}", str(row["documents"])]
             cells += [cell(f"{role}_hidden", row[f"{role}_support"]) for role in ("STUDENT", "CONNECTED")]
             cells += [cell("protected"), cell("kept_hidden"), cell("precision"), f"{row['documents_left_open']}"]
-            lines.append("| " + " | ".join(cells) + " |")
-    return lines
+            lines.append(cells)
+    return lines_of(heads.split("|"), lines)
 
 
 def show(report: dict[str, Any], to: Any) -> None:

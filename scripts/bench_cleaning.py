@@ -26,7 +26,6 @@ from typing import Annotated, Any
 import typer
 
 from pii_components.corpus.templates import read_templates
-from pii_components.evaluate.report import machine, versions
 from scripts import common
 
 FOREIGN: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf8"))
@@ -98,20 +97,9 @@ class Maker:
 
 def clean(source: Path, out: Path, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The report of `corpus clean`, and what it took. Where others use the machine too, only processor time can be compared."""
-    command = [
-        sys.executable,
-        "-m",
-        "pii_components.cli",
-        "corpus",
-        "clean",
-        str(source),
-        "--out",
-        str(out),
-        "--quiet",
-        *options,
-    ]
+    command = [sys.executable, "-m", "pii_components.cli", "corpus", "clean", str(source), "--out", str(out), "--quiet"]
     load, start, before = os.getloadavg()[0], time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, check=True)
+    subprocess.run([*command, *options], check=True)
     seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     cost = {"seconds": round(seconds, 1), "cpu_seconds": round(cpu, 1), "peak_rss_mib": round(after.ru_maxrss / 1024)}
@@ -173,10 +161,8 @@ def main(
     with tempfile.TemporaryDirectory() as name:
         texts = bench_texts(Path(name), essays, seed)
         found = {"texts": texts, "pdfs": bench_pdfs(Path(name), pdfs, seed + 1) if pdfs else None}
-    common.publish("bench_cleaning", {"machine": machine(), "versions": versions(), **found}, out, None)
-    print(
-        f"{texts['essays']} essays: {texts['seconds']} s ({texts['cpu_seconds']} s of processor), {texts['peak_rss_mib']} MiB"
-    )
+    common.publish("bench_cleaning", common.head() | found, out, None)
+    print("{essays} essays: {seconds} s ({cpu_seconds} s of processor), {peak_rss_mib} MiB".format(**texts))
 
 
 if __name__ == "__main__":

@@ -24,8 +24,8 @@ import httpx
 import spacy
 import typer
 
-from pii_components.evaluate.report import machine, versions
 from scripts import common
+from scripts.speed_probe import memory
 
 CONSONANTS, VOWELS = "bcdfghjklmnprstvz", "aeiou"
 WARM_UP = 200
@@ -58,26 +58,12 @@ def rules(folder: str) -> str:
     return folder
 
 
-def resident_mib(pid: int) -> float:
-    """Resident memory of a process."""
-    found = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text("ascii"))
-    return round(int(found[1]) / 1024, 1) if found else 0.0
-
-
 def start(model: str) -> tuple[subprocess.Popen[str], str]:
     """The server, and where it answers."""
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PII_EDU_KEY": "everyone may know this key"}
     command = [
         sys.executable,
-        "-m",
-        "pii_components.cli",
-        "serve",
-        "--port",
-        "0",
-        "--quiet",
-        "--time-limit",
-        "600",
-        "--model",
+        *["-m", "pii_components.cli", "serve", "--port", "0", "--quiet", "--time-limit", "600", "--model"],
         model,
     ]
     process = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -106,20 +92,12 @@ def main(
         found, began = 0, time.perf_counter()
 
         def note(done: int) -> None:
-            rows.append(
-                {"requests": done, "rss_mib": resident_mib(process.pid), "seconds": round(time.perf_counter() - began, 1)}
-            )
+            held = round(memory("VmRSS", process.pid) * 1e6 / 2**20, 1)
+            rows.append({"requests": done, "rss_mib": held, "seconds": round(time.perf_counter() - began, 1)})
             print(rows[-1], flush=True)
             after = [row["rss_mib"] for row in rows if row["requests"] >= 1000]
-            growth = round(after[-1] - after[0], 1) if after else None
-            report = {
-                "machine": machine(),
-                "versions": versions(),
-                "requests": max(0, done),
-                "warm_up": WARM_UP,
-                "spans_found": found,
-            }
-            report |= {"by_thousand": rows, "growth_mib_after_first_thousand": growth}
+            report = common.head() | {"requests": max(0, done), "warm_up": WARM_UP, "spans_found": found, "by_thousand": rows}
+            report["growth_mib_after_first_thousand"] = round(after[-1] - after[0], 1) if after else None
             common.publish("bench_serve_memory", report, out, None)
 
         try:

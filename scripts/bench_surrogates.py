@@ -24,7 +24,6 @@ import typer
 
 from pii_components.corpus.people import Person, invent_detail, invent_person
 from pii_components.corpus.templates import Slot, read_templates
-from pii_components.evaluate.report import machine, versions
 from pii_components.labels import LABELS
 from pii_components.names.table import name_table
 from pii_components.offsets import apply_replacements
@@ -167,8 +166,8 @@ def main(
             **found,
             "ratio": round(found["plan"]["per_second"] / found["faker"]["per_second"], 2),
         }
-    report = {"measured": "surrogates per second of processor time, one process, one thread; the fastest pass"}
-    report |= {"machine": machine(), "versions": versions(), "mixes": mixes}
+    measured = "surrogates per second of processor time, one process, one thread; the fastest pass"
+    report = common.head() | {"measured": measured, "mixes": mixes}
     columns = "essays spans_per_essay plan.per_second faker.per_second ratio"
     common.publish("bench_surrogates", report, out, lambda made, to: common.show(to, "", made["mixes"], columns))
 

@@ -61,6 +61,12 @@ def show_markdown(report: dict[str, Any], to: Console) -> None:
     to.print(markdown_table([report]), markup=False, soft_wrap=True)
 
 
+def svg(width: int, height: int, parts: Iterable[str]) -> str:
+    """RETURNS (str): A picture of these parts on a white ground."""
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">'
+    return "\n".join([head, '<rect width="100%" height="100%" fill="white"/>', *parts, "</svg>", ""])
+
+
 def show(to: Console, title: str, entries: Mapping[str, Any] | Iterable[Any], keys: str) -> None:
     """Print a table: a row per entry, a column per key ("a.b" for b inside a), with the 95 % interval where there is one."""
     made = Table(title=title or None, title_justify="left")

@@ -24,6 +24,7 @@ from pii_components.evaluate.gold import Entity, GoldDocument
 from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import Run, make_system, parse_systems, run_system
+from pii_components.evaluate.tables import lines_of
 from pii_components.labels import CHARACTER, CITED, NAME_STUDENT, role_of
 from pii_components.llm.cost import TOKENS_A_WORD, Prices
 from pii_components.profiles import Profile
@@ -157,7 +158,7 @@ def costs(run: Run, prices: Prices, price: str) -> dict[str, Any]:
 def table(report: dict[str, Any]) -> list[str]:
     """RETURNS (list[str]): The report as a Markdown table, intervals in brackets."""
     heads = ("system", "recall", "precision", "F5", "cited hidden", "characters hidden", "attacks", "CPU s / 1000 words", "USD")
-    lines = ["| " + " | ".join(heads) + " |", "| --- " * len(heads) + "|"]
+    rows = []
     for name, row in report["systems"].items():
         cells = [name]
         for key in ("recall", "precision", "f5", "cited_hidden", "characters_hidden", "attacks_recall"):
@@ -167,23 +168,19 @@ def table(report: dict[str, Any]) -> list[str]:
                 shown + (" ({:.3f} to {:.3f})".format(*low_high) if low_high and key in ("recall", "precision") else "")
             )
         cells += ["–" if row.get(key) is None else f"{row[key]:.2f}" for key in ("cpu_seconds_per_1000_words", "usd_at")]
-        lines.append("| " + " | ".join(cells) + " |")
+        rows.append(cells)
     data = report["data"]
     sums = f"{data['documents']} authored essays ({data['words']} words{data['cut']}) that training has not seen, "
     sums += f"{data['attacks']} essays that give orders"
     support = next(iter(report["systems"].values()))
     counts = f"{support['support']} private mentions, {support['cited_support']} of cited people, {support['characters_support']} of characters"
-    return [*lines, "", f"{sums}: {counts}; intervals of 95 %, bootstrap over essays."]
+    return [*lines_of(heads, rows), "", f"{sums}: {counts}; intervals of 95 %, bootstrap over essays."]
 
 
 def draw(rows: dict[str, dict[str, Any]]) -> str:
     """An SVG: recall to the right, precision upwards, area by cost."""
     size, edge = 420, 50
-    box = f"0 0 {size + 2 * edge + 160} {size + 2 * edge}"
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}" font-family="sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="white"/>',
-    ]
+    parts = []
     for i in range(6):
         at = edge + size * i / 5
         parts.append(f'<path d="M{at} {edge}V{edge + size}M{edge} {at}H{edge + size}" stroke="#ddd"/>')
@@ -197,7 +194,7 @@ def draw(rows: dict[str, dict[str, Any]]) -> str:
         parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="#3b6ea5" fill-opacity=".45" stroke="#1d3f66"/>')
         parts.append(f'<text x="{x + radius + 4:.1f}" y="{y + 4:.1f}">{name}</text>')
     parts.append(f'<text x="{edge}" y="24">area: dollars for a million tokens at the price of a small commercial model</text>')
-    return "\n".join([*parts, "</svg>", ""])
+    return common.svg(size + 2 * edge + 160, size + 2 * edge, parts)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a fresh process takes to load a system, and how much memory: a request on standard input, the answer on standard output.
+"""What a fresh process takes to load a system and to read, and how much memory: a request on standard input, the answer on standard output.
 
 It imports nothing before its clock runs; `scripts.speed` starts it.
 """
@@ -11,32 +11,48 @@ from time import perf_counter, process_time
 from typing import Any
 
 
-def peak_memory() -> int | None:
-    """The most memory, in bytes, that this process has held so far, by /proc; None where there is none.
+def memory(kind: str = "VmHWM", process: int | str = "self") -> float:
+    """Megabytes (10^6 bytes) that a process has held at most so far, or with VmRSS holds now, by /proc; not a number where there is none.
 
     `ru_maxrss` also counts what the process that started this one held when it forked.
     """
-    status = Path("/proc/self/status")
-    lines = status.read_text().splitlines() if status.exists() else []
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)
+    status = Path(f"/proc/{process}/status")
+    lines = status.read_text("utf8").splitlines() if status.exists() else []
+    return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(f"{kind}:")), float("nan"))
 
 
-def probe(system: str, texts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Load a system, imports and all, and let it read the texts of each stage: seconds, and the peak of memory in bytes."""
+def probe(system: str, stages: Mapping[str, Sequence[str]], gpu: bool = False) -> dict[str, Any]:
+    """Load a system, imports and all, and let it read the texts of each stage. system (str): Empty for spaCy alone, which reads nothing.
+    RETURNS (dict[str, Any]): Its numbers, and seconds, seconds of processors and the peak of memory after each stage."""
     start, cpu = perf_counter(), process_time()
+    import spacy
+
+    if gpu:
+        spacy.require_gpu()
+    if not system:
+        spacy.blank("en")
+        return {"load_seconds": perf_counter() - start, "load_cpu_seconds": process_time() - cpu}
     from pii_components.evaluate.gold import GoldDocument
     from pii_components.evaluate.systems import make_system
     from pii_components.profiles import Profile
 
-    loaded = make_system(system, protects=Profile.load("crapii").protects)
-    out: dict[str, Any] = {"load_seconds": perf_counter() - start, "load_cpu_seconds": process_time() - cpu}
-    out["peak_bytes"] = {"loaded": peak_memory()}
-    start = perf_counter()
-    for stage, some in texts.items():
-        for _ in loaded.find([GoldDocument(str(n), text) for n, text in enumerate(some)]):
-            out.setdefault("first_result_seconds", perf_counter() - start)
-        out["peak_bytes"][stage] = peak_memory()
-    return out
+    loaded: Any = make_system(system, protects=Profile.load("crapii").protects)
+    found = {"load_seconds": perf_counter() - start, "load_cpu_seconds": process_time() - cpu, "megabytes_loaded": memory()}
+    nlp = loaded.analyzer.nlp_engine.nlp["en"] if hasattr(loaded, "analyzer") else getattr(loaded, "nlp", None)
+    files = Path(nlp.path).rglob("*") if nlp is not None and nlp.path else ()
+    found["megabytes_on_disk"] = sum(path.stat().st_size for path in files if path.is_file()) / 1e6
+    read: dict[str, dict[str, float]] = {}
+    for stage, texts in stages.items():
+        documents = [GoldDocument(str(n), text) for n, text in enumerate(texts)]
+        start = perf_counter()
+        if not read:  # some things are made when they are first needed
+            list(loaded.find(documents[:1]))
+            found["first_result_seconds"] = perf_counter() - start
+        start, cpu = perf_counter(), process_time()
+        for _ in loaded.find(documents):
+            pass
+        read[stage] = {"seconds": perf_counter() - start, "cpu_seconds": process_time() - cpu, "megabytes": memory()}
+    return {"about": loaded.about, "numbers": found, "stages": read}
 
 
 if __name__ == "__main__":

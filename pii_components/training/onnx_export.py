@@ -28,6 +28,7 @@ _OURS = "com.microsoft"  # operators of onnxruntime
 
 ENCODER = "transformer"
 _BERT = "spacy-curated-transformers.BertTransformer.v1"
+_RUNNER, _VECTORS = "pii_edu.OnnxEncoder.v1", "pii_edu.EncoderVectors.v1"
 _LISTENER = "spacy-curated-transformers.LastTransformerLayerListener.v1"
 _PIECE_SETTINGS = ("wordpiece_processor", "unk_piece", "bos_piece", "eos_piece", "lowercase", "strip_accents")
 
@@ -234,12 +235,12 @@ def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
     settings = config["components"].get(ENCODER, {}).get("model", {})
     check_settings(settings)
     width = settings["hidden_width"]
-    vectors = {"@architectures": "pii_edu.EncoderVectors.v1", "width": width, "upstream": ENCODER}
+    vectors = {"@architectures": _VECTORS, "width": width, "upstream": ENCODER}
     poolings = _replace_listeners(config["components"], vectors)
     n_poolings = sum(pooling not in poolings[:n] for n, pooling in enumerate(poolings))
     if n_poolings != 1:
         raise PiiError(Errors.E110, problem=f"{n_poolings} poolings of its pieces")
-    model = {"@architectures": "pii_edu.OnnxEncoder.v1", "hidden_width": width, "threads": 0}
+    model = {"@architectures": _RUNNER, "hidden_width": width, "threads": 0}
     model |= {key: settings[key] for key in ("piece_encoder", "with_spans")} | {"pooling": poolings[0]}
     config["components"][ENCODER] = {"factory": "tok2vec", "model": model}
 
@@ -270,6 +271,46 @@ def renew(nlp: Language, config: Config, copy: Callable[[str, Any, Any], None] =
     return fresh
 
 
+def with_torch_encoder(nlp: Language) -> Language:
+    """The way back: the same pipeline with a curated transformer, for a GPU or to train on; what was 8 bits is as near as 8 bits are.
+
+    nlp (Language): What `with_onnx_encoder` gave. RETURNS (Language): Over a vocabulary of its own. RAISES (PiiError): E110 if its encoder is
+    no such graph, E005 without `onnx`.
+    """
+    config = nlp.config.copy()
+    settings = config["components"].get(ENCODER, {}).get("model", {})
+    if settings.get("@architectures") != _RUNNER:
+        raise PiiError(Errors.E110, problem=f"the architecture {settings.get('@architectures')}")
+    graph = encoder_shim(nlp.get_pipe(ENCODER).model).graph  # type: ignore[attr-defined]
+    state, width = encoder_state(graph), settings["hidden_width"]
+    attributes = (a for node in _onnx().load_from_string(graph).graph.node for a in node.attribute)
+    model = {"@architectures": _BERT, "vocab_size": state[WORDS].shape[0], "hidden_width": width}
+    model |= {"intermediate_width": state[f"{PREFIX}layers.0.ffn.intermediate.weight"].shape[0]}
+    model |= {
+        "num_hidden_layers": count_layers(state),
+        "num_attention_heads": next(a.i for a in attributes if a.name == "num_heads"),
+    }
+    listener = {"@architectures": _LISTENER, "width": width, "upstream": ENCODER, "pooling": settings["pooling"]}
+    _replace_listeners(config["components"], listener, kind=_VECTORS)
+    model |= dict.fromkeys(("max_position_embeddings", "model_max_length"), state[_PLACES].shape[0])
+    model |= {key: settings[key] for key in ("piece_encoder", "with_spans")}
+    config["components"][ENCODER] = {"factory": "curated_transformer", "model": model}
+
+    def copy(name: str, source: Any, target: Any) -> None:
+        if name == ENCODER:
+            import torch
+
+            encoder_shim(target.model)._model.load_state_dict({key: torch.from_numpy(value) for key, value in state.items()})
+            _copy_pieces(source.model, target.model)
+        elif _listens(target):
+            target.cfg = dict(source.cfg)
+            copy_parameters(source.model, target.model)
+        elif hasattr(source, "to_bytes"):  # pii_cleaner is a function
+            copy_pipe(name, source, target)
+
+    return renew(nlp, config, copy)
+
+
 def check_settings(settings: dict[str, Any]) -> None:
     """RAISES (PiiError): E110, if the encoder of these settings cannot be written as ONNX."""
     kind, activation = settings.get("@architectures"), settings.get("hidden_act")
@@ -283,15 +324,15 @@ def check_settings(settings: dict[str, Any]) -> None:
             raise PiiError(Errors.E110, problem=problem)
 
 
-def _replace_listeners(tree: dict[str, Any], new: dict[str, Any]) -> list[dict[str, Any]]:
-    """Put `new` where a config has a listener. RETURNS (list[dict]): The poolings of those that were there."""
+def _replace_listeners(tree: dict[str, Any], new: dict[str, Any], kind: str = _LISTENER) -> list[dict[str, Any]]:
+    """Put `new` where a config has a listener, or another `kind`. RETURNS (list[dict]): The poolings of those that were there."""
     poolings: list[dict[str, Any]] = []
     for key, value in tree.items():
-        if isinstance(value, dict) and value.get("@architectures") == _LISTENER:
-            poolings.append(value["pooling"])
+        if isinstance(value, dict) and value.get("@architectures") == kind:
+            poolings.append(value.get("pooling", {}))
             tree[key] = dict(new)
         elif isinstance(value, dict):
-            poolings += _replace_listeners(value, new)
+            poolings += _replace_listeners(value, new, kind)
     return poolings
 
 
@@ -309,6 +350,10 @@ def _copy_encoder(source: Model, target: Model, settings: dict[str, Any], *, qua
     weights = {name: value.float().cpu().numpy() for name, value in encoder_shim(source)._model.state_dict().items()}
     heads, epsilon = settings["num_attention_heads"], settings["layer_norm_eps"]
     encoder_shim(target).from_bytes(encoder_graph(weights, heads=heads, epsilon=epsilon, quantized=quantized))
+    _copy_pieces(source, target)
+
+
+def _copy_pieces(source: Model, target: Model) -> None:
     for name in _PIECE_SETTINGS:
         target.get_ref("piece_encoder").attrs[name] = source.get_ref("piece_encoder").attrs[name]
 

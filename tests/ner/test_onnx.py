@@ -188,6 +188,19 @@ def test_other_encoders_are_coded_errors(trained, change, problem):
     assert error.value.code == "E110"
 
 
+@QUANTIZED
+def test_the_way_back_gives_torch_again(trained, converted, quantized, tmp_path):
+    from pii_components.training.onnx_export import with_torch_encoder
+
+    nlp = with_torch_encoder(converted[quantized])
+    nlp.to_disk(tmp_path)
+    assert nlp.get_pipe_meta("transformer").factory == "curated_transformer" and nlp.pipe_names == trained.pipe_names
+    for one, other in zip(probabilities(trained), probabilities(spacy.load(tmp_path)), strict=True):
+        assert not one.size or float(numpy.abs(one - other).max()) < (0.03 if quantized else 0.002)
+    with pytest.raises(PiiError, match="E110"):
+        with_torch_encoder(nlp)
+
+
 @pytest.mark.parametrize("value, threads", [("1", 1), ("7", 7), ("", None), ("0", None), ("many", None)])
 def test_threads_are_as_for_torch_or_the_processors(monkeypatch, value, threads):
     monkeypatch.setenv("OMP_NUM_THREADS", value)
