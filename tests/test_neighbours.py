@@ -54,11 +54,7 @@ def test_what_is_wider_than_a_given_span_stays_covered(nlp):
     given = next(t.i for t in doc if t.text == "212")
     doc.spans["pii"] = [Span(doc, given, given + 1, label="OTHER")]
     doc = nlp(doc)
-    assert (
-        "PHONE_NUM" in {span.label_ for span in doc.spans["pii"]}
-        and "0187" not in doc._.deidentified
-        and "212" not in doc._.deidentified
-    )
+    assert "PHONE_NUM" in {span.label_ for span in doc.spans["pii"]} and "0187" not in doc._.deidentified and "212" not in doc._.deidentified
 
 
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
@@ -105,13 +101,7 @@ def test_shipped_components_in_another_pipeline_replace_whole_names():
         for name in (*names, *RULES[1:]):
             nlp.add_pipe(name, source=shipped)
         nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
-        for text in (
-            "By Chidi Okafor",
-            "Essay-Chidi Okafor",
-            "Essay by Priya Patel(2nd year)",
-            "class-Okafor,Chidi",
-            "Adaeze Obi3rd year",
-        ):
+        for text in ("By Chidi Okafor", "Essay-Chidi Okafor", "Essay by Priya Patel(2nd year)", "class-Okafor,Chidi", "Adaeze Obi3rd year"):
             doc = nlp(text)
             left = [name for name in ("Chidi", "Okafor", "Priya", "Patel", "Adaeze", "Obi") if name in doc._.deidentified]
             assert not doc.ents or not left, (lang, text, left)

@@ -41,9 +41,7 @@ def test_second_command_is_what_ci_runs():
 
 
 def test_commands_of_the_readme_exist():
-    help_text = subprocess.run(
-        [sys.executable, "-m", "pii_components.cli", "--help"], capture_output=True, text=True, check=True
-    ).stdout
+    help_text = subprocess.run([sys.executable, "-m", "pii_components.cli", "--help"], capture_output=True, text=True, check=True).stdout
     for name in {m for block in blocks("bash") for m in re.findall(r"pii-edu (\w+)", block)}:
         assert f"  {name}" in help_text
     modules = {m for block in blocks("bash") for m in re.findall(r"python -m (pii_components[\w.]+)", block)}
@@ -51,9 +49,7 @@ def test_commands_of_the_readme_exist():
 
 
 def test_table_of_labels_is_what_the_profiles_do():
-    rows = re.findall(
-        r"^\| ([A-Z_]+) \| [^|]+ \| (\w+) \| (\w+) \| (\w+) \| (\w+) \| (\w+) \|$", README.read_text("utf8"), re.MULTILINE
-    )
+    rows = re.findall(r"^\| ([A-Z_]+) \| [^|]+ \| (\w+) \| (\w+) \| (\w+) \| (\w+) \| (\w+) \|$", README.read_text("utf8"), re.MULTILINE)
     assert len(rows) == 17
     profiles = [Profile.load(name) for name in ("crapii", "crapii_strict", "ets", "ferpa_strict", "tags_only")]
     for label, *actions in rows:
@@ -71,34 +67,25 @@ def test_numbers_are_those_of_the_metrics_files(name):
         subset = words[words.index("--subset") + 1] if "--subset" in words else ""
         files = [ROOT / word for word in words if word.endswith(".json")]
         reports = [json.loads(file.read_text("utf8")) for file in files]
-        printed = (
-            "\n".join(annotated_table(reports)) if "scripts.annotated" in words else markdown_table(reports, subset=subset)
-        )
+        printed = "\n".join(annotated_table(reports)) if "scripts.annotated" in words else markdown_table(reports, subset=subset)
         assert printed == table
 
 
 def test_version_is_one():
     assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text("utf8")
-    assert (
-        tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["build-system"]["build-backend"] == "setuptools.build_meta"
-    )
+    assert tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["build-system"]["build-backend"] == "setuptools.build_meta"
 
 
 def test_essays_before_and_after_are_what_the_command_prints():
     text = README.read_text("utf8")
-    assert (
-        text[text.index(f"<!-- {COMMAND} -->\n") :].removeprefix(f"<!-- {COMMAND} -->\n").split("\n<!-- end -->")[0]
-        == markdown()
-    )
+    assert text[text.index(f"<!-- {COMMAND} -->\n") :].removeprefix(f"<!-- {COMMAND} -->\n").split("\n<!-- end -->")[0] == markdown()
 
 
 def test_essays_before_and_after_lose_nobodys_name():
     for example in examples():
         hidden = [example.text[a:b] for a, b, label in example.spans if Profile.load(example.profile).action(label) != "keep"]
         assert hidden
-        assert not [
-            word for value in hidden for word in re.findall(r"[A-Z]\w{3,}", value) if re.search(rf"\b{word}\b", example.after)
-        ]
+        assert not [word for value in hidden for word in re.findall(r"[A-Z]\w{3,}", value) if re.search(rf"\b{word}\b", example.after)]
 
 
 @pytest.mark.slow

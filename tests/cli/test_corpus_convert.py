@@ -33,17 +33,10 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize(
-    ("out", "options", "form"),
-    [
-        ("a.spacy", (), "spacy"),
-        ("a.json", (), "kaggle"),
-        ("a.jsonl", ("--to", "kaggle-jsonl"), "kaggle-jsonl"),
-        ("a.csv", ("--from", "jsonl"), "csv"),
-        ("a.json", ("--to", "bio"), "bio"),
-        ("a", (), "brat"),
-    ],
-)
+@pytest.mark.parametrize(("out", "options", "form"), [
+    ("a.spacy", (), "spacy"), ("a.json", (), "kaggle"), ("a.jsonl", ("--to", "kaggle-jsonl"), "kaggle-jsonl"),
+    ("a.csv", ("--from", "jsonl"), "csv"), ("a.json", ("--to", "bio"), "bio"), ("a", (), "brat"),
+])
 def test_there_and_back(folder, out, options, form):
     run = corpus_convert("in.jsonl", out, *options)
     assert run.exit_code == 0, run.output
@@ -87,27 +80,17 @@ def test_entities_with_a_text_source(folder):
     assert "Sorel" not in run.output
 
 
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (("none.jsonl", "a.spacy"), "E501"),
-        (("in.jsonl", "a.docx"), "E621"),
-        (("in.jsonl", "a.spacy", "--to", "entities"), "E620"),
-        (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
-        (("in.jsonl", "in.jsonl"), "E638"),
-        (("in.jsonl", "bad.jsonl"), "E636"),
-        (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E636"),
-        (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E638"),
-        (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"),
-        (("bad.jsonl", "a.spacy", "--strict"), "E532"),
-        (("in.jsonl", "a.spacy", "--from", "csv"), "E506"),
-        (("in.jsonl", "a.spacy", "--from", "bio"), "E634"),
-        (("in.jsonl", "a.spacy", "--from", "entities"), "E622"),
-        (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
-        (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
-        (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
-    ],
-)
+@pytest.mark.parametrize(("args", "code"), [
+    (("none.jsonl", "a.spacy"), "E501"), (("in.jsonl", "a.docx"), "E621"),
+    (("in.jsonl", "a.spacy", "--to", "entities"), "E620"), (("in.jsonl", "a.spacy", "--from", "conll"), "E620"),
+    (("in.jsonl", "in.jsonl"), "E638"), (("in.jsonl", "bad.jsonl"), "E636"),
+    (("in.jsonl", "a.spacy", "--report", "bad.jsonl"), "E636"), (("in.jsonl", "a.spacy", "--report", "in.jsonl"), "E638"),
+    (("in.jsonl", "a.spacy", "--report", "a.spacy"), "E638"), (("bad.jsonl", "a.spacy", "--strict"), "E532"),
+    (("in.jsonl", "a.spacy", "--from", "csv"), "E506"), (("in.jsonl", "a.spacy", "--from", "bio"), "E634"),
+    (("in.jsonl", "a.spacy", "--from", "entities"), "E622"), (("in.jsonl", "a.spacy", "--text-column", "words"), "E505"),
+    (("in.jsonl", "a.spacy", "--encoding", "rot13"), "E508"),
+    (("in.jsonl", "a.spacy", "--text-source", "bad.jsonl"), "E642"),
+])
 def test_what_is_refused_writes_nothing(folder, args, code):
     before = {path: path.read_bytes() for path in folder.iterdir()}
     run = corpus_convert(*args)

@@ -55,8 +55,7 @@ def test_folder(folder, pii_edu):
     assert report(folder / "clean/report.json")["skipped"] == {
         "count": 2,
         "records": [
-            {"record": 2, "code": "E551", "file": "notes.md"},
-            {"record": 5, "code": "E530", "file": "week 1/empty.txt"},
+            {"record": 2, "code": "E551", "file": "notes.md"}, {"record": 5, "code": "E530", "file": "week 1/empty.txt"},
         ],
     }
 
@@ -101,17 +100,7 @@ def test_kaggle_record_keeps_its_form_and_no_token_of_the_original(folder, pii_e
         "tokens": ["I", "am", "Ina", "Sorel", ",", "not", "Odile", "Prath", ".", "\n\n", "Ink"],
         "trailing_whitespace": [True, True, True, False, True, True, True, False, False, False, False],
         "labels": [
-            "O",
-            "O",
-            "B-NAME_STUDENT",
-            "I-NAME_STUDENT",
-            "O",
-            "O",
-            "B-NAME_INSTRUCTOR",
-            "I-NAME_INSTRUCTOR",
-            "O",
-            "O",
-            "O",
+            "O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O", "O", "B-NAME_INSTRUCTOR", "I-NAME_INSTRUCTOR", "O", "O", "O",
         ],
     }
     put(folder / "train.json", json.dumps([essay]))
@@ -146,9 +135,7 @@ def test_output_has_a_name_of_its_own_if_none_is_given(folder, pii_edu):
 
 def test_report_counts_and_tells_no_text(folder, pii_edu):
     rows = [
-        ["id", "writer", "essay"],
-        ["1", "Ina Sorel", ESSAY + "INA"],
-        ["2", "x", "Odile Prath, I am Jörn Übel"],
+        ["id", "writer", "essay"], ["1", "Ina Sorel", ESSAY + "INA"], ["2", "x", "Odile Prath, I am Jörn Übel"],
         ["3", "y", " "],
     ]
     with open(folder / "essays.csv", "w", encoding="utf-8", newline="") as file:
@@ -178,15 +165,10 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
 FOUND = [Found(5, 14, "NAME_STUDENT", "STUDENT", 1.0, "", "")]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("I am Ina Sorel", False),
-        ("I am Ina Sorel, Ina Sorels are few, and xIna Sorel", False),
-        ("I am Ina Sorel. Ina Sorel", True),
-        ("I am Ina Sorel_1, Ina Sorel's", True),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), [
+    ("I am Ina Sorel", False), ("I am Ina Sorel, Ina Sorels are few, and xIna Sorel", False),
+    ("I am Ina Sorel. Ina Sorel", True), ("I am Ina Sorel_1, Ina Sorel's", True),
+])
 def test_value_that_was_replaced_and_missed_elsewhere_is_seen(text, expected):
     assert stands_elsewhere(text, {"Ina Sorel"}, FOUND) is expected
 
@@ -231,45 +213,22 @@ def test_a_key_is_made_and_that_is_told(folder, pii_edu, monkeypatch):
 
 
 BAD = [
-    (["missing.csv"], "E501"),
-    (["essays.docx"], "E502"),
-    (["empty.csv"], "E503"),
-    (["empty.txt"], "E503"),
-    (["none"], "E504"),
-    (["good.csv", "--text-column", "body"], "E505"),
-    (["good.csv", "--id-column", "body"], "E505"),
-    (["which.csv"], "E506"),
-    (["good.csv", "--encoding", "klingon"], "E508"),
-    (["good.csv", "--out", "good.csv"], "E509"),
+    (["missing.csv"], "E501"), (["essays.docx"], "E502"), (["empty.csv"], "E503"), (["empty.txt"], "E503"), (["none"], "E504"),
+    (["good.csv", "--text-column", "body"], "E505"), (["good.csv", "--id-column", "body"], "E505"), (["which.csv"], "E506"),
+    (["good.csv", "--encoding", "klingon"], "E508"), (["good.csv", "--out", "good.csv"], "E509"),
     (["good.csv", "--out", "./sub/../good.csv", "--overwrite"], "E509"),
-    (["good.csv", "--out", "link.csv", "--overwrite"], "E509"),
-    (["texts", "--out", "texts/clean"], "E509"),
-    (["texts/sub", "--out", "texts"], "E509"),
-    (["texts", "--out", "texts", "--overwrite"], "E509"),
-    (["good.csv", "--out", "there.csv"], "E510"),
-    (["good.csv", "--out", "fresh.csv", "--report", "there.csv"], "E510"),
-    (["texts", "--out", "full"], "E510"),
-    (["good.csv", "--out", "clean.jsonl"], "E511"),
-    (["good.csv", "--out", "full"], "E511"),
-    (["texts", "--out", "there.csv"], "E511"),
-    (["good.csv", "--out", "there.csv/clean.csv"], "E512"),
-    (["good.csv", "--resume"], "E513"),
-    (["good.csv", "--model", "no_such_model"], "E516"),
-    (["good.csv", "--model", "texts"], "E517"),
-    (["good.csv", "--model", "BARE"], "E518"),
-    (["good.csv", "--scope", "planet"], "E519"),
-    (["bad.txt"], "E520"),
-    (["bad.txt", "--strict"], "E532"),
-    (["zip.txt"], "E520"),
-    (["zip.csv"], "E550"),
-    (["zip.json"], "E521"),
-    (["rtf.txt"], "E520"),
-    (["none_good.jsonl"], "E521"),
-    (["good.csv", "--resume", "--overwrite"], "E540"),
-    (["good.csv", "--key-file", "no_such_key"], "E401"),
-    (["good.csv", "--key-file", "empty.txt"], "E402"),
-    (["good.csv", "--profile", "no_such_profile"], "E425"),
-    (["good.csv", "--profile", "good.csv"], "E426"),
+    (["good.csv", "--out", "link.csv", "--overwrite"], "E509"), (["texts", "--out", "texts/clean"], "E509"),
+    (["texts/sub", "--out", "texts"], "E509"), (["texts", "--out", "texts", "--overwrite"], "E509"),
+    (["good.csv", "--out", "there.csv"], "E510"), (["good.csv", "--out", "fresh.csv", "--report", "there.csv"], "E510"),
+    (["texts", "--out", "full"], "E510"), (["good.csv", "--out", "clean.jsonl"], "E511"),
+    (["good.csv", "--out", "full"], "E511"), (["texts", "--out", "there.csv"], "E511"),
+    (["good.csv", "--out", "there.csv/clean.csv"], "E512"), (["good.csv", "--resume"], "E513"),
+    (["good.csv", "--model", "no_such_model"], "E516"), (["good.csv", "--model", "texts"], "E517"),
+    (["good.csv", "--model", "BARE"], "E518"), (["good.csv", "--scope", "planet"], "E519"), (["bad.txt"], "E520"),
+    (["bad.txt", "--strict"], "E532"), (["zip.txt"], "E520"), (["zip.csv"], "E550"), (["zip.json"], "E521"), (["rtf.txt"], "E520"),
+    (["none_good.jsonl"], "E521"), (["good.csv", "--resume", "--overwrite"], "E540"),
+    (["good.csv", "--key-file", "no_such_key"], "E401"), (["good.csv", "--key-file", "empty.txt"], "E402"),
+    (["good.csv", "--profile", "no_such_profile"], "E425"), (["good.csv", "--profile", "good.csv"], "E426"),
 ]
 
 
@@ -428,16 +387,10 @@ def test_run_that_was_broken_off_and_taken_up_gives_the_same_output(folder, pii_
 SETTINGS = {"input": "csv:1:2", "profile": "crapii 0"}
 
 
-@pytest.mark.parametrize(
-    ("settings", "key", "code"),
-    [
-        (SETTINGS, "1", ""),
-        ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"),
-        ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
-        (SETTINGS, "2", "E515"),
-        (SETTINGS, "", "E539"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "key", "code"), [
+    (SETTINGS, "1", ""), ({**SETTINGS, "input": "csv:1:3"}, "1", "E514"), ({**SETTINGS, "profile": "ets 1"}, "1", "E514"),
+    (SETTINGS, "2", "E515"), (SETTINGS, "", "E539"),
+])
 def test_run_is_taken_up_only_with_the_same_settings_and_key(settings, key, code):
     old = RunState(SETTINGS, key_fingerprint(b"1"))
     try:

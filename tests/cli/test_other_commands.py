@@ -51,15 +51,10 @@ def test_detect_writes_json_lines(essays, pii_edu):
     assert not (essays / "spans.jsonl.partial").exists()
 
 
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (["essays.jsonl", "--out", "essays.jsonl", "--overwrite"], "E509"),
-        (["essays.jsonl", "--out", "essay.txt"], "E541"),
-        (["missing.csv"], "E501"),
-        (["essay.txt", "--model", "no_such_model"], "E516"),
-    ],
-)
+@pytest.mark.parametrize(("args", "code"), [
+    (["essays.jsonl", "--out", "essays.jsonl", "--overwrite"], "E509"), (["essays.jsonl", "--out", "essay.txt"], "E541"),
+    (["missing.csv"], "E501"), (["essay.txt", "--model", "no_such_model"], "E516"),
+])
 def test_detect_refuses_with_a_code(essays, pii_edu, args, code):
     run = pii_edu("detect", *args)
     assert run.exit_code == 2 and run.stderr.startswith(f"[{code}]")
@@ -71,10 +66,7 @@ def test_detect_names_the_files_of_a_folder_that_it_does_not_read(essays, pii_ed
     for name in ("a.txt", "b.docx", "c.pdf"):
         (essays / "in" / name).write_text("Nobody.")
     run = pii_edu("detect", "in")
-    assert run.exit_code == 1 and [line[-8:] for line in run.stderr.splitlines() if "[E551]" in line] == [
-        "(b.docx)",
-        " (c.pdf)",
-    ]
+    assert run.exit_code == 1 and [line[-8:] for line in run.stderr.splitlines() if "[E551]" in line] == ["(b.docx)", " (c.pdf)"]
 
 
 def test_a_refused_run_leaves_nothing(essays, pii_edu):
@@ -82,9 +74,7 @@ def test_a_refused_run_leaves_nothing(essays, pii_edu):
     before = sorted(essays.iterdir())
     for args in (["detect"], ["deidentify", "--vault", "x.vault", "--labels-out", "x.spacy"], ["deidentify", "--strict"]):
         run = pii_edu(*args, "bad.txt", "--out", "out.txt")
-        assert (
-            run.exit_code == 2 and "[E520]" in run.stderr and "wrote" not in run.output and sorted(essays.iterdir()) == before
-        )
+        assert run.exit_code == 2 and "[E520]" in run.stderr and "wrote" not in run.output and sorted(essays.iterdir()) == before
 
 
 def test_detect_strict_stops(essays, pii_edu):

@@ -54,27 +54,13 @@ def test_every_form_comes_back_byte_for_byte(folder, pii_edu, name):
     assert back.read_bytes() == source.read_bytes()
 
 
-FORMULAS = '"=id",essay,note,mark\r\n=1,=SUM(A1) Ina Sorel,@x,-3.5\r\n2,- I am Ina Sorel,\'t,+1\r\n3,\tInk,=1,-\r\n'
+FORMULAS = "\"=id\",essay,note,mark\r\n=1,=SUM(A1) Ina Sorel,@x,-3.5\r\n2,- I am Ina Sorel,'t,+1\r\n3,\tInk,=1,-\r\n"
 
 
 @pytest.mark.parametrize("safe", ["--spreadsheet-safe", "--no-spreadsheet-safe"])
 def test_no_cell_of_a_release_is_a_formula_and_the_original_comes_back(folder, pii_edu, safe):
     put(folder / "in.csv", FORMULAS)
-    names = [
-        "--id-column",
-        "=id",
-        "--ids",
-        "keep",
-        "--keep",
-        "note",
-        "--keep",
-        "mark",
-        safe,
-        "--vault",
-        "x.vault",
-        "--sweep",
-        "hide",
-    ]
+    names = ["--id-column", "=id", "--ids", "keep", "--keep", "note", "--keep", "mark", safe, "--vault", "x.vault", "--sweep", "hide"]
     assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", *names).exit_code == 0
     with open(folder / "clean.csv", encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
@@ -84,10 +70,7 @@ def test_no_cell_of_a_release_is_a_formula_and_the_original_comes_back(folder, p
     assert [row[2] for row in rows] == [mark + "@x", "'t", mark + "=1"] and "Sorel" not in str(rows)
     again = pii_edu("reidentify", "clean.csv", "--vault", "x.vault", "--out", "back.csv", safe)
     assert again.exit_code == 0, again.output
-    with (
-        open(folder / "back.csv", encoding="utf-8", newline="") as back,
-        open(folder / "in.csv", encoding="utf-8", newline="") as old,
-    ):
+    with open(folder / "back.csv", encoding="utf-8", newline="") as back, open(folder / "in.csv", encoding="utf-8", newline="") as old:
         assert list(csv.reader(back)) == list(csv.reader(old))
 
 
@@ -127,15 +110,7 @@ def released(folder, pii_edu):
     """clean.csv with its vault `v`, of four essays."""
     put(folder / "essays.csv", table(4))
     run = pii_edu(
-        "deidentify",
-        "essays.csv",
-        "--out",
-        "clean.csv",
-        "--vault",
-        "v",
-        "--id-column",
-        "id",
-        "--key-file",
+        "deidentify", "essays.csv", "--out", "clean.csv", "--vault", "v", "--id-column", "id", "--key-file",
         put(folder / "k", KEY),
     )
     assert run.exit_code == 0, run.output
@@ -212,21 +187,16 @@ def test_a_passphrase_is_asked_for(folder, pii_edu, monkeypatch):
     assert (folder / "c.txt").read_bytes() == ESSAY.encode()
 
 
-@pytest.mark.parametrize(
-    ("args", "code"),
-    [
-        (["--out", "o.csv", "--vault", "o.csv"], "E472"),
-        (["--out", "o.csv", "--vault", "in.csv"], "E472"),
-        (["--out", "o.csv", "--vault", "v", "--labels-out", "v"], "E472"),
-        (["--out", "o.csv", "--labels-out", "in.csv"], "E472"),
-        (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
-        (["--out", "o.csv", "--labels-out", "l.xyz"], "E621"),
-        (["--out", "o.csv", "--labels-out", "l.jsonl", "--labels-to", "entities"], "E620"),
-        (["--out", "o.csv", "--labels-to", "bio"], "E473"),
-        (["--out", "o.csv", "--vault-key-file", "k"], "E473"),
-        (["--out", "o.csv", "--vault", "v", "--vault-key-file", "k", "--vault-passphrase"], "E465"),
-    ],
-)
+@pytest.mark.parametrize(("args", "code"), [
+    (["--out", "o.csv", "--vault", "o.csv"], "E472"), (["--out", "o.csv", "--vault", "in.csv"], "E472"),
+    (["--out", "o.csv", "--vault", "v", "--labels-out", "v"], "E472"),
+    (["--out", "o.csv", "--labels-out", "in.csv"], "E472"), (["--out", "o.csv", "--labels-out", "there.jsonl"], "E510"),
+    (["--out", "o.csv", "--labels-out", "l.xyz"], "E621"),
+    (["--out", "o.csv", "--labels-out", "l.jsonl", "--labels-to", "entities"], "E620"),
+    (["--out", "o.csv", "--labels-to", "bio"], "E473"),
+    (["--out", "o.csv", "--vault-key-file", "k"], "E473"),
+    (["--out", "o.csv", "--vault", "v", "--vault-key-file", "k", "--vault-passphrase"], "E465"),
+])
 def test_refused_before_anything_is_written(folder, pii_edu, args, code):
     put(folder / "in.csv", table(1))
     put(folder / "there.jsonl", "")
@@ -282,12 +252,7 @@ def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork,
 
 
 FORMS = {
-    "kaggle": "l.json",
-    "kaggle-jsonl": "l.k.jsonl",
-    "jsonl": "l.jsonl",
-    "csv": "l.csv",
-    "brat": "l",
-    "spacy": "l.spacy",
+    "kaggle": "l.json", "kaggle-jsonl": "l.k.jsonl", "jsonl": "l.jsonl", "csv": "l.csv", "brat": "l", "spacy": "l.spacy",
     "bio": "b.json",
 }
 
@@ -297,13 +262,7 @@ def test_labels_in_every_form(folder, pii_edu):
     rows = {}
     for form, name in FORMS.items():
         run = pii_edu(
-            "deidentify",
-            "in.jsonl",
-            "--out",
-            "o.jsonl",
-            "--id-column",
-            "id",
-            "--labels-out",
+            "deidentify", "in.jsonl", "--out", "o.jsonl", "--id-column", "id", "--labels-out",
             name,
             "--labels-to",
             form,

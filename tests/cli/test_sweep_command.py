@@ -8,13 +8,9 @@ from pii_components.release.run import state_path
 
 # The small pipeline knows "Ina Sorel", "Ina", "Jörn Übel"; "Buzan" is cited, "Odile Prath" teaches.
 ROWS = [
-    "I am Ina Sorel. Buzan (2006) says: map it.",
-    "Sorel helped me, and my friend SOREL's dog. Übel too.",
-    "Nobody is here, says Buzan.",
-    "I am Jörn Übel, and I cite sorel twice: sorel.",
-    "A sorel is no person; a sorel runs.",
-    "One more sorel.",
-    "And one sorel at last.",
+    "I am Ina Sorel. Buzan (2006) says: map it.", "Sorel helped me, and my friend SOREL's dog. Übel too.",
+    "Nobody is here, says Buzan.", "I am Jörn Übel, and I cite sorel twice: sorel.", "A sorel is no person; a sorel runs.",
+    "One more sorel.", "And one sorel at last.",
 ]
 
 

@@ -30,7 +30,9 @@ def code(kind, person):
 
 
 def test_mentions_of_a_person_share_a_number_and_others_have_their_own():
-    found, shown = blinded("I am Ana Lopez. Mr. Hart likes Ana, and Lopez is glad.", ["Ana Lopez", "Hart", "Ana", "Lopez"])
+    found, shown = blinded(
+        "I am Ana Lopez. Mr. Hart likes Ana, and Lopez is glad.", ["Ana Lopez", "Hart", "Ana", "Lopez"]
+    )
     first, last = code(GIVEN, 0), code(SURNAME, 0)
     assert shown[:5] == ["i", "am", first, last, "."]
     hart = shown[shown.index("mr.") + 1]
@@ -45,18 +47,7 @@ def test_nothing_of_a_name_is_left_and_all_else_is():
     text = "by Zbyszek O'Farrell-Quint, who cites Quint (2014)."
     _, shown = blinded(text, ["Zbyszek O'Farrell-Quint"])
     words = [word for word in shown if isinstance(word, str)]
-    assert words == [
-        "by",
-        "-",
-        ",",
-        "who",
-        "cites",
-        "quint",
-        "(",
-        "2014",
-        ")",
-        ".",
-    ]  # the one who is cited was not named as found
+    assert words == ["by", "-", ",", "who", "cites", "quint", "(", "2014", ")", "."]  # the one who is cited was not named as found
 
 
 # fmt: off

@@ -31,9 +31,7 @@ def noise_with(habit, start=0):
     return next(w for w in (TextNoise(random.Random(n), habit=1.0) for n in range(start, start + 4000)) if w.habit == habit)
 
 
-@pytest.mark.parametrize(
-    "habit", [MARKS, NATIVE, "upper", "lower", "alternating", "spaced", "spaced lower", "mixed case", "swapped case"]
-)
+@pytest.mark.parametrize("habit", [MARKS, NATIVE, "upper", "lower", "alternating", "spaced", "spaced lower", "mixed case", "swapped case"])
 def test_a_habit_is_that_of_everybody(habit):
     noise = noise_with(habit)
     people = [Slot("student", "full"), Slot("instructor", "full"), Slot("friend", "full"), Slot("cited", "full"), Slot("character", "full"),
@@ -60,13 +58,7 @@ def test_markers_stand_outside_of_the_span_and_do_not_change_in_a_text():
         filled = filler.fill(parse_parts(PEOPLE))
         values = [filled.text[s:e] for s, e, _ in filled.spans]
         assert not any(sign in value for value in values for sign in ("@", "#", "*", "<", "[", "{", "|"))
-        assert (
-            sum(
-                filled.text[s - len(before) : s] == before and filled.text[e : e + len(after)] == after
-                for s, e, _ in filled.spans
-            )
-            >= 3
-        )
+        assert sum(filled.text[s - len(before) : s] == before and filled.text[e : e + len(after)] == after for s, e, _ in filled.spans) >= 3
 
 
 @pytest.mark.parametrize("pair", [p for p in read_tables("noise")["marks"] if p != ["@", "@"]])  # "@Ana" is a handle
@@ -75,21 +67,14 @@ def test_a_name_between_markers_is_tokens_of_its_own(pair, name):
     import spacy
 
     tokenizer = make_student_tokenizer(spacy.blank("en"))
-    for text, start in (
-        (f"by {pair[0]}{name}{pair[1]} of", 3),
-        (f"{pair[0]}{name}{pair[1]}. So", 0),
-        (f"I, {pair[0]}{name}{pair[1]}, am", 3),
-    ):
+    for text, start in ((f"by {pair[0]}{name}{pair[1]} of", 3), (f"{pair[0]}{name}{pair[1]}. So", 0), (f"I, {pair[0]}{name}{pair[1]}, am", 3)):
         start += len(pair[0])
         assert tokenizer(text).char_span(start, start + len(name)) is not None, text
 
 
 def test_one_person_has_one_name_in_another_script():
     noise = noise_with(NATIVE)
-    forms = {
-        what: {noise.mention("Ana Lopez", Slot("student", what)).text for _ in range(60)} - {"Ana Lopez"}
-        for what in ("full", "first", "last")
-    }
+    forms = {what: {noise.mention("Ana Lopez", Slot("student", what)).text for _ in range(60)} - {"Ana Lopez"} for what in ("full", "first", "last")}
     assert all(len(found) == 1 for found in forms.values())
     (full,), (first,), (last,) = forms.values()
     assert first in full and last in full
@@ -113,9 +98,7 @@ def test_native_names_and_words_vary_and_repeat_with_the_seed():
 
 
 def test_ordinary_words_are_worn_too():
-    prose = (
-        "This is a long stretch of prose about gardens, and nobody in it has a name at all. It goes on for a while after that."
-    )
+    prose = "This is a long stretch of prose about gardens, and nobody in it has a name at all. It goes on for a while after that."
     for habit in (MARKS, "upper", "spaced", "alternating"):
         noise = noise_with(habit)
         changed = [worn for worn in (noise.prose(prose) for _ in range(40)) if worn != prose]

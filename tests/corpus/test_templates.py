@@ -150,8 +150,7 @@ def test_scenes_stand_many_to_a_file_and_are_read_among_the_essays(tmp_path):
     (tmp_path / "scenes").mkdir()
     scenes = tmp_path / "scenes" / "a.txt"
     scenes.write_text(
-        "id: a_two\npersons: friend=f\n---\n{{friend.first}} rang. She was late.\n\n%%\nid: a_one\n---\nTwo lines\nof {{cited.last}}.\n%%\n",
-        "utf8",
+        "id: a_two\npersons: friend=f\n---\n{{friend.first}} rang. She was late.\n\n%%\nid: a_one\n---\nTwo lines\nof {{cited.last}}.\n%%\n", "utf8"
     )
     found = read_templates(tmp_path)
     assert [t.id for t in found] == ["a_one", "a_two", "b_essay"] and found[1].genders == {"friend": "f"}

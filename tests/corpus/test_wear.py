@@ -40,9 +40,7 @@ def test_every_kind_of_wear_on_a_name():
     assert found["full width"] == {"Ｚｏë\u3000Ｈａｔｆｉｅｌｄ"}
     assert len(found) >= 17
     assert found["leet"] == {"Z0ë H47f13ld"}
-    assert not any(
-        ch.isascii() and ch.isalpha() for name in found["native script"] for ch in name
-    )  # another name, in its own script
+    assert not any(ch.isascii() and ch.isalpha() for name in found["native script"] for ch in name)  # another name, in its own script
     for kind in found.keys() - {"look-alikes", "letters swapped", "letter doubled", "ocr", "leet", "native script"}:
         assert {letters(worn) for worn in found[kind]} == {"zoehatfield"}, kind
     assert all(worn != "Zoë Hatfield" for kind, some in found.items() if kind for worn in some)
@@ -107,10 +105,7 @@ def test_a_town_and_a_country_of_one_person_agree():
         person = invent_person(random.Random(n), name_table())
         rng = random.Random(n)
         town, country, adjective = (person.render(Slot("student", what), rng) for what in ("town", "country", "nationality"))
-        assert any(
-            (country, adjective) == (p["country"], p["adjective"]) and town in p["towns"]
-            for p in read_tables("details")["places"]
-        )
+        assert any((country, adjective) == (p['country'], p['adjective']) and town in p['towns'] for p in read_tables('details')['places'])
 
 
 def test_names_of_every_region_order_and_form():

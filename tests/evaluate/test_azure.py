@@ -157,9 +157,7 @@ def test_texts_go_five_at_a_time_and_come_back_in_order(connect, service):
     assert found[12] == []
 
 
-@pytest.mark.parametrize(
-    "at", [0, MAX_CHARACTERS - 2 * MARGIN, MAX_CHARACTERS - MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS]
-)
+@pytest.mark.parametrize("at", [0, MAX_CHARACTERS - 2 * MARGIN, MAX_CHARACTERS - MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS])
 def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, at):
     text = filler(at) + " Dana Vell " + filler(MAX_CHARACTERS) + " Oskar Tamm"
     found = list(connect().find([GoldDocument("1", text)]))[0]
@@ -230,9 +228,7 @@ def test_endpoint_and_key_come_from_the_environment(connect, service, monkeypatc
     assert [e.text for e in run.entities] == ["Dana Vell", "dana@uni.example", "Oskar Tamm"]
 
 
-@pytest.mark.parametrize(
-    "endpoint", ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"]
-)
+@pytest.mark.parametrize("endpoint", ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"])
 def test_texts_do_not_travel_in_clear(endpoint):
     with pytest.raises(PiiError, match=r"\[E747\]"):
         check_endpoint(endpoint)

@@ -26,10 +26,7 @@ def scored(value: float, **counts: int) -> dict:
 def view(value: float) -> dict:
     bag = scored(value, support=97, tp=83, fp=41, fn=14)
     cover = {"documents_with_pii": 52, "incompletely_covered": 7, "clean_documents": 288, "clean_touched": 33}
-    labels = {
-        "EMAIL": {"bag": scored(0.7531, support=5, tp=4, fp=0, fn=1)},
-        "USERNAME": {"bag": {"support": 0, "tp": 0, "fp": 2, "fn": 0}},
-    }
+    labels = {"EMAIL": {"bag": scored(0.7531, support=5, tp=4, fp=0, fn=1)}, "USERNAME": {"bag": {"support": 0, "tp": 0, "fp": 2, "fn": 0}}}
     return {"bag": bag, "position": bag, "tokens": bag, "coverage": cover, "per_label": labels}
 
 
@@ -166,21 +163,7 @@ def test_every_number_is_shown(page):
 @pytest.mark.parametrize(
     ("section", "numbers"),
     [
-        (
-            "results",
-            [
-                "0.8849",
-                "0.6417",
-                "0.8538 to 0.9071",
-                "7 of 52",
-                "33 of 288",
-                "+0.1949",
-                "1717",
-                "0.5884",
-                "(peer)",
-                "(published)",
-            ],
-        ),
+        ("results", ["0.8849", "0.6417", "0.8538 to 0.9071", "7 of 52", "33 of 288", "+0.1949", "1717", "0.5884", "(peer)", "(published)"]),
         ("labels", ["EMAIL", "0.7531", "USERNAME", "–"]),
         ("groups", ["female", "0.9635", "Asia", "0.8632", "0.043", "male", "0.9091"]),
         ("robustness", ["lower case", "0.9119", "0.8801 to 0.9402", "zero width"]),
@@ -197,9 +180,7 @@ def test_sections_hold_their_numbers(page, section, numbers):
 def test_text_is_escaped(page):
     assert "presidio_&lt;wide&gt;" in page
     assert "<wide>" not in page
-    hostile = build_page(
-        {'<script>"x"': {"systems": {}, "views": {}, "note": "</table><script>alert(1)</script>"}}, title="<b>"
-    )
+    hostile = build_page({'<script>"x"': {"systems": {}, "views": {}, "note": "</table><script>alert(1)</script>"}}, title="<b>")
     assert "<script" not in hostile and "<b>" not in hostile
     Page(hostile)
 
@@ -277,9 +258,7 @@ def test_kinds_of_errors(kind):
     assert kind_of_error(GOLD, [Entity("1", *found, *("NAME_STUDENT",)[len(found) - 2 :]) for found in KINDS[kind]]) == kind
 
 
-@pytest.mark.parametrize(
-    "found", [[(9, 24, "NAME_CITED"), (9, 13, "NAME_STUDENT")], [(9, 13, "NAME_STUDENT"), (14, 24, "NAME_STUDENT")]]
-)
+@pytest.mark.parametrize("found", [[(9, 24, "NAME_CITED"), (9, 13, "NAME_STUDENT")], [(9, 13, "NAME_STUDENT"), (14, 24, "NAME_STUDENT")]])
 def test_the_longest_prediction_of_the_right_label_decides(found):
     parts = [Entity("1", *part) for part in found]
     assert kind_of_error(GOLD, parts) == kind_of_error(GOLD, parts[::-1]) == "too short"

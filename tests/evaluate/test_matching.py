@@ -215,11 +215,7 @@ def test_a_document_with_a_mask_is_not_clean_and_its_mask_is_no_alarm():
 
 def test_characters_touched_entities_and_alarms():
     gold = [Entity("1", 0, 7, "NAME_STUDENT", "Ana Roe"), Entity("2", 0, 4, "EMAIL", "a@b.")]
-    hidden = [
-        Entity("1", 0, 3, "USERNAME", "Ana"),
-        Entity("1", 20, 23, "EMAIL", "xxx"),
-        Entity("2", 0, 5, "NAME_CITED", "a@b. "),
-    ]
+    hidden = [Entity("1", 0, 3, "USERNAME", "Ana"), Entity("1", 20, 23, "EMAIL", "xxx"), Entity("2", 0, 5, "NAME_CITED", "a@b. ")]
     counts = expose(gold, hidden, documents=DOCS, words=[30, 20])
     assert counts.tolist() == [[1, 0, 1, 6, 3, 1, 30], [1, 1, 1, 4, 4, 0, 20]]
     found = exposure(counts, resample(2, n_resamples=10))

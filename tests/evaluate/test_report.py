@@ -20,10 +20,7 @@ def runs(nlp, gold):
     """A system that finds everything but nothing else, and one that finds persons."""
     perfect = tuple(entity for doc in gold for entity in doc.entities)
     words = sum(doc.n_words for doc in gold)
-    return [
-        Run("perfect", {}, perfect, frozenset(e.label for e in perfect), 0.5, 1.0, words),
-        run_system(SpacyNerSystem(nlp), gold),
-    ]
+    return [Run("perfect", {}, perfect, frozenset(e.label for e in perfect), 0.5, 1.0, words), run_system(SpacyNerSystem(nlp), gold)]
 
 
 @pytest.fixture

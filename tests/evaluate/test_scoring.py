@@ -9,11 +9,7 @@ from pii_components.cli.app import app
 from pii_components.evaluate.gold import read_gold
 from tests.tiny import TOKENIZER
 
-TEXTS = {
-    "a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)",
-    "a2": "This is by Oskar Tamm",
-    "a3": "Nobody is named here",
-}
+TEXTS = {"a1": "Dana Vell wrote to dana@uni.example today, says Smith (2019)", "a2": "This is by Oskar Tamm", "a3": "Nobody is named here"}
 GOLD = {"a1": [[0, 9, "NAME_STUDENT"], [19, 35, "EMAIL"], [48, 53, "NAME_CITED"]], "a2": [[11, 21, "NAME_STUDENT"]], "a3": []}
 FOUND = [("a1", 0, 9, "NAME_STUDENT"), ("a1", 48, 53, "NAME_STUDENT"), ("a2", 11, 16, "NAME_STUDENT")]
 WORDS = ("Dana", "Vell", "Oskar", "Tamm", "Smith")
@@ -241,10 +237,6 @@ def test_a_metrics_file_that_cannot_be_written_is_refused_before_any_work(place,
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").write_text("x", "utf8")
     # The gold is not there: had any work begun, that would be the error.
-    for command in (
-        ["evaluate", "run", "none.jsonl"],
-        ["compare", "none.jsonl"],
-        ["evaluate", "score", "none.jsonl", "none.jsonl"],
-    ):
+    for command in (["evaluate", "run", "none.jsonl"], ["compare", "none.jsonl"], ["evaluate", "score", "none.jsonl", "none.jsonl"]):
         result = CliRunner().invoke(app, [*command, "--out", str(tmp_path / place)])
         assert result.exit_code == 2 and "E512" in result.output, (command, result.output)

@@ -33,10 +33,7 @@ def test_lists():
 def test_metrics_files_become_one_table(gold, tmp_path):
     everything = tuple(entity for doc in gold for entity in doc.entities)
     labels = frozenset(CRAPII_LABELS)
-    runs = [
-        Run("ours", {"components": ["pii_ner"]}, everything, labels, 1, 1, 9),
-        Run("peer", {}, everything[:1], labels, 2, 2, 9),
-    ]
+    runs = [Run("ours", {"components": ["pii_ner"]}, everything, labels, 1, 1, 9), Run("peer", {}, everything[:1], labels, 2, 2, 9)]
     report = {"profile": "crapii"} | build_report(runs, gold, views={"all": CRAPII_LABELS}, n_resamples=20)
     path = tmp_path / "m.json"
     path.write_text(json.dumps(report), "utf8")
@@ -63,8 +60,4 @@ def test_tables_of_the_scripts():
     presidio = {"kind": "presidio", "gold": {"PERSON": 2}, "gold_cited": 2, "systems": {"alone": alone}}
     head, _, *rows = markdown_table([presidio]).splitlines()
     assert head.endswith("| alone: results | alone: right | alone: left in clear |")
-    assert rows == [
-        "| PERSON | 2 | 3 | 2 | 1 |",
-        "| NRP | 0 | 1 | – | – |",
-        "| authors and characters | 2 | 1 called PERSON |  |  |",
-    ]
+    assert rows == ["| PERSON | 2 | 3 | 2 | 1 |", "| NRP | 0 | 1 | – | – |", "| authors and characters | 2 | 1 called PERSON |  |  |"]

@@ -23,31 +23,26 @@ NAMES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("found", "masked", "spans", "stretches", "reasons"),
-    [
-        ([INA, ODILE], [], [INA, ODILE], [], []),
-        ([ODILE, INA], [], [INA, ODILE], [], []),
-        ([INA, INA], [], [INA], [], []),
-        ([], [], [], [], []),
-        # touching is no overlap
-        ([(5, 8, "X"), (8, 14, "X")], [], [(5, 8, "X"), (8, 14, "X")], [], []),
-        ([INA, (5, 8, "EMAIL")], [], [], [(5, 14)], ["overlaps other gold"] * 2),
-        ([INA, (5, 14, "EMAIL")], [], [], [(5, 14)], ["overlaps other gold"] * 2),
-        ([(0, 6, "X"), (5, 9, "X"), (8, 12, "X"), ODILE], [], [ODILE], [(0, 12)], ["overlaps other gold"] * 3),
-        ([INA, (20, 99, "X")], [], [INA], [(20, 26)], ["outside of the text"]),
-        ([INA, (-3, 2, "X")], [], [INA], [(0, 2)], ["outside of the text"]),
-        # the end first, or nothing: the words that may be meant
-        ([INA, (25, 20, "X")], [], [INA], [(20, 25)], ["outside of the text"]),
-        ([INA, (22, 22, "X")], [], [INA], [(20, 26)], ["outside of the text"]),
-        # points nowhere: may stand anywhere
-        ([(90, 99, "X")], [], [], [(0, 26)], ["outside of the text"]),
-        ([INA, (90, 99, "X")], [], [], [(0, 26)], ["outside of the text", "touches a masked stretch"]),
-        ([INA, ODILE], [(12, 16)], [ODILE], [(5, 16)], ["touches a masked stretch"]),
-        ([INA], [(14, 16), (16, 18), (0, 2)], [INA], [(0, 2), (14, 18)], []),
-        ([INA], [(18, 99)], [INA], [(18, 26)], []),
-    ],
-)
+@pytest.mark.parametrize(("found", "masked", "spans", "stretches", "reasons"), [
+    ([INA, ODILE], [], [INA, ODILE], [], []), ([ODILE, INA], [], [INA, ODILE], [], []), ([INA, INA], [], [INA], [], []),
+    ([], [], [], [], []),
+    # touching is no overlap
+    ([(5, 8, "X"), (8, 14, "X")], [], [(5, 8, "X"), (8, 14, "X")], [], []),
+    ([INA, (5, 8, "EMAIL")], [], [], [(5, 14)], ["overlaps other gold"] * 2),
+    ([INA, (5, 14, "EMAIL")], [], [], [(5, 14)], ["overlaps other gold"] * 2),
+    ([(0, 6, "X"), (5, 9, "X"), (8, 12, "X"), ODILE], [], [ODILE], [(0, 12)], ["overlaps other gold"] * 3),
+    ([INA, (20, 99, "X")], [], [INA], [(20, 26)], ["outside of the text"]),
+    ([INA, (-3, 2, "X")], [], [INA], [(0, 2)], ["outside of the text"]),
+    # the end first, or nothing: the words that may be meant
+    ([INA, (25, 20, "X")], [], [INA], [(20, 25)], ["outside of the text"]),
+    ([INA, (22, 22, "X")], [], [INA], [(20, 26)], ["outside of the text"]),
+    # points nowhere: may stand anywhere
+    ([(90, 99, "X")], [], [], [(0, 26)], ["outside of the text"]),
+    ([INA, (90, 99, "X")], [], [], [(0, 26)], ["outside of the text", "touches a masked stretch"]),
+    ([INA, ODILE], [(12, 16)], [ODILE], [(5, 16)], ["touches a masked stretch"]),
+    ([INA], [(14, 16), (16, 18), (0, 2)], [INA], [(0, 2), (14, 18)], []),
+    ([INA], [(18, 99)], [INA], [(18, 26)], []),
+])
 def test_gold_that_does_not_fit_is_masked_and_counted(found, masked, spans, stretches, reasons):
     tally = Tally()
     got = settle(TEXT, found, masked, number=3, tally=tally)
@@ -69,19 +64,10 @@ def test_gold_of_an_empty_text():
     assert [m.reason for m in tally.masked] == [RANGE]
 
 
-@pytest.mark.parametrize(
-    ("spans", "masked"),
-    [
-        ([(5, 99, "X")], []),
-        ([(-1, 3, "X")], []),
-        ([(5, 5, "X")], []),
-        ([(9, 5, "X")], []),
-        ([INA, (8, 16, "X")], []),
-        ([ODILE, INA], []),
-        ([INA], [(13, 16)]),
-        ([], [(3, 9), (0, 2)]),
-    ],
-)
+@pytest.mark.parametrize(("spans", "masked"), [
+    ([(5, 99, "X")], []), ([(-1, 3, "X")], []), ([(5, 5, "X")], []), ([(9, 5, "X")], []), ([INA, (8, 16, "X")], []),
+    ([ODILE, INA], []), ([INA], [(13, 16)]), ([], [(3, 9), (0, 2)]),
+])
 def test_record_that_contradicts_itself_is_refused(spans, masked):
     with pytest.raises(PiiError) as err:
         LabelledText("7", TEXT, tuple(spans), tuple(masked))
@@ -92,29 +78,15 @@ def test_record_does_not_show_its_text():
     assert "Ina" not in repr(LabelledText("7", TEXT, (INA,), meta={"author": "Ina Sorel"}))
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ([], []),
-        ([[5, 14, "NAME_STUDENT"]], [INA]),
-        ([{"start": 5, "end": 14, "label": "NAME_STUDENT", "token_start": 2}], [INA]),
-        ([[-5, 140, "X"]], [(-5, 140, "X")]),
-        (None, "E624"),
-        ("[]", "E624"),
-        ({}, "E624"),
-        ([[5, 14]], "E623"),
-        ([[5, 14, "X", 1]], "E623"),
-        ([["5", 14, "X"]], "E623"),
-        ([[5.0, 14, "X"]], "E623"),
-        ([[True, 14, "X"]], "E623"),
-        ([[5, 14, ""]], "E623"),
-        ([[5, 14, "MY LABEL"]], "E623"),
-        ([[5, 14, None]], "E623"),
-        ([[5, 14, "half \ud83d"]], "E623"),
-        ([{"start": 5, "end": 14}], "E623"),
-        ([5], "E623"),
-    ],
-)
+@pytest.mark.parametrize(("value", "expected"), [
+    ([], []),
+    ([[5, 14, "NAME_STUDENT"]], [INA]),
+    ([{"start": 5, "end": 14, "label": "NAME_STUDENT", "token_start": 2}], [INA]),
+    ([[-5, 140, "X"]], [(-5, 140, "X")]), (None, "E624"), ("[]", "E624"), ({}, "E624"), ([[5, 14]], "E623"),
+    ([[5, 14, "X", 1]], "E623"), ([["5", 14, "X"]], "E623"), ([[5.0, 14, "X"]], "E623"), ([[True, 14, "X"]], "E623"),
+    ([[5, 14, ""]], "E623"), ([[5, 14, "MY LABEL"]], "E623"), ([[5, 14, None]], "E623"), ([[5, 14, "half \ud83d"]], "E623"),
+    ([{"start": 5, "end": 14}], "E623"), ([5], "E623"),
+])
 def test_spans_in_json(value, expected):
     if isinstance(expected, str):
         with pytest.raises(PiiError) as err:
@@ -124,19 +96,10 @@ def test_spans_in_json(value, expected):
         assert parse_spans(value, 1) == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (None, []),
-        ([], []),
-        ([[1, 2]], [(1, 2)]),
-        ("x", None),
-        ([[1]], None),
-        ([[1, "2"]], None),
-        ([[1, False]], None),
-        ([1], None),
-    ],
-)
+@pytest.mark.parametrize(("value", "expected"), [
+    (None, []), ([], []), ([[1, 2]], [(1, 2)]), ("x", None), ([[1]], None), ([[1, "2"]], None), ([[1, False]], None),
+    ([1], None),
+])
 def test_masked_stretches_in_json(value, expected):
     if expected is None:
         with pytest.raises(PiiError) as err:
@@ -159,18 +122,10 @@ def test_form_is_guessed_from_the_name_of_what_is_to_be_written(tmp_path, form):
     assert open_corpus_writer(tmp_path / NAMES[form]).form == form
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "code"),
-    [
-        ("a.json", '[{"text": "x"}]', "E621"),
-        ("a.jsonl", '{"text": "x"}\n', "E621"),
-        ("a.csv", "id,text\n1,x\n", "E621"),
-        ("a.csv", "id,words\n1,x\n", "E506"),
-        ("a.txt", "x", "E621"),
-        ("a.jsonl", "", "E503"),
-        ("a.jsonl", "{", "E521"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "code"), [
+    ("a.json", '[{"text": "x"}]', "E621"), ("a.jsonl", '{"text": "x"}\n', "E621"), ("a.csv", "id,text\n1,x\n", "E621"),
+    ("a.csv", "id,words\n1,x\n", "E506"), ("a.txt", "x", "E621"), ("a.jsonl", "", "E503"), ("a.jsonl", "{", "E521"),
+])
 def test_form_that_cannot_be_told(tmp_path, name, content, code):
     (tmp_path / name).write_text(content)
     with pytest.raises(PiiError) as err:
@@ -178,16 +133,13 @@ def test_form_that_cannot_be_told(tmp_path, name, content, code):
     assert err.value.code == code
 
 
-@pytest.mark.parametrize(
-    ("call", "code"),
-    [
-        (lambda folder: list(read_corpus(folder / "none.jsonl")), "E501"),
-        (lambda folder: list(read_corpus(folder, "conll")), "E620"),
-        (lambda folder: write_corpus([ESSAY], folder / "a.csv", "entities"), "E620"),
-        (lambda folder: write_corpus([ESSAY], folder / "a.csv", "conll"), "E620"),
-        (lambda folder: write_corpus([ESSAY], folder / "a.docx"), "E621"),
-    ],
-)
+@pytest.mark.parametrize(("call", "code"), [
+    (lambda folder: list(read_corpus(folder / "none.jsonl")), "E501"),
+    (lambda folder: list(read_corpus(folder, "conll")), "E620"),
+    (lambda folder: write_corpus([ESSAY], folder / "a.csv", "entities"), "E620"),
+    (lambda folder: write_corpus([ESSAY], folder / "a.csv", "conll"), "E620"),
+    (lambda folder: write_corpus([ESSAY], folder / "a.docx"), "E621"),
+])
 def test_forms_that_are_not_there(tmp_path, call, code):
     with pytest.raises(PiiError) as err:
         call(tmp_path)
@@ -239,17 +191,14 @@ def test_brat_does_not_replace_a_folder_with_other_files(tmp_path):
     assert (tmp_path / "a" / "thesis.docx").read_text() == "x"
 
 
-@pytest.mark.parametrize(
-    ("form", "essays", "codes"),
-    [
-        ("brat", [ESSAY, ESSAY, LabelledText("A", ""), LabelledText("a", "")], ["E627", "E627"]),
-        ("brat", [ESSAY, LabelledText("x" * 300, "")], ["E640"]),
-        ("jsonl", [ESSAY, LabelledText("8", "half \ud83d")], ["E640"]),
-        ("csv", [ESSAY, LabelledText("8", "half \ud83d")], ["E640"]),
-        ("jsonl", [ESSAY, LabelledText("8", "", meta={"a": {1, 2}})], ["E640"]),
-        ("spacy", [ESSAY, LabelledText("8", "", meta={"a": {1, 2}})], ["E640"]),
-    ],
-)
+@pytest.mark.parametrize(("form", "essays", "codes"), [
+    ("brat", [ESSAY, ESSAY, LabelledText("A", ""), LabelledText("a", "")], ["E627", "E627"]),
+    ("brat", [ESSAY, LabelledText("x" * 300, "")], ["E640"]),
+    ("jsonl", [ESSAY, LabelledText("8", "half \ud83d")], ["E640"]),
+    ("csv", [ESSAY, LabelledText("8", "half \ud83d")], ["E640"]),
+    ("jsonl", [ESSAY, LabelledText("8", "", meta={"a": {1, 2}})], ["E640"]),
+    ("spacy", [ESSAY, LabelledText("8", "", meta={"a": {1, 2}})], ["E640"]),
+])
 def test_record_that_a_form_cannot_hold_is_skipped(tmp_path, form, essays, codes):
     skips: list[Skip] = []
     assert write_corpus(essays, tmp_path / "out", form, on_skip=skips.append) == len(essays) - len(codes)
@@ -295,18 +244,15 @@ def test_edge_inside_a_token_is_masked(tmp_path, form):
     assert (back.spans, back.masked) == (((13, 16, "NAME_STUDENT"),), ((0, 8),))
 
 
-@pytest.mark.parametrize(
-    ("text", "span", "spans", "masked"),
-    [
-        ("I am Ina .", (5, 8), [(2, 3)], []),
-        ("I am Ina .", (4, 9), [(2, 3)], []),  # spaces at the edges
-        ("I am Ina .", (4, 5), [], [(1, 3)]),  # a space alone: it may be either word
-        ("I am  Ina .", (5, 9), [(2, 4)], []),  # the second space is a token
-        ("\n\nIna", (0, 5), [(0, 2)], []),
-        ("Inaana", (0, 3), [], [(0, 1)]),
-        ("I am Inaana", (2, 8), [], [(1, 3)]),
-    ],
-)
+@pytest.mark.parametrize(("text", "span", "spans", "masked"), [
+    ("I am Ina .", (5, 8), [(2, 3)], []),
+    ("I am Ina .", (4, 9), [(2, 3)], []),  # spaces at the edges
+    ("I am Ina .", (4, 5), [], [(1, 3)]),  # a space alone: it may be either word
+    ("I am  Ina .", (5, 9), [(2, 4)], []),  # the second space is a token
+    ("\n\nIna", (0, 5), [(0, 2)], []),
+    ("Inaana", (0, 3), [], [(0, 1)]),
+    ("I am Inaana", (2, 8), [], [(1, 3)]),
+])
 def test_gold_on_tokens(text, span, spans, masked):
     tally = Tally()
     doc = to_doc(LabelledText("7", text, ((*span, "X"),)), number=1, tally=tally)
@@ -370,16 +316,10 @@ def test_huge_text_goes_through_every_form(tmp_path):
         assert list(read_corpus(tmp_path / form, form)) == [essay]
 
 
-@pytest.mark.parametrize(
-    ("source", "out", "code"),
-    [
-        ("a.jsonl", "a.jsonl", "E638"),
-        ("a.jsonl", "there.json", "E636"),
-        ("brat", "brat", "E638"),
-        ("brat", "brat/in.json", "E638"),
-        ("a.jsonl", "busy.json", "E636"),
-    ],
-)
+@pytest.mark.parametrize(("source", "out", "code"), [
+    ("a.jsonl", "a.jsonl", "E638"), ("a.jsonl", "there.json", "E636"), ("brat", "brat", "E638"),
+    ("brat", "brat/in.json", "E638"), ("a.jsonl", "busy.json", "E636"),
+])
 def test_places_that_are_refused(tmp_path, source, out, code):
     write_corpus([ESSAY], tmp_path / "a.jsonl")
     write_corpus([ESSAY], tmp_path / "brat")

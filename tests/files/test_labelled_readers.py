@@ -17,11 +17,8 @@ from pii_components.files.record import Skip
 TEXT = "I am Ina Sorel."
 GOLD = ((5, 14, "NAME_STUDENT"),)
 KAGGLE = {
-    "document": 7,
-    "full_text": TEXT,
-    "tokens": ["I", "am", "Ina", "Sorel", "."],
-    "trailing_whitespace": [True, True, True, False, False],
-    "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O"],
+    "document": 7, "full_text": TEXT, "tokens": ["I", "am", "Ina", "Sorel", "."],
+    "trailing_whitespace": [True, True, True, False, False], "labels": ["O", "O", "B-NAME_STUDENT", "I-NAME_STUDENT", "O"],
 }
 BIO = {
     "id": "7",
@@ -48,40 +45,24 @@ def read(path, form="", **options):
 
 
 JSON_FAULTS = [
-    ("kaggle", {"full_text": 5}, "E536"),
-    ("kaggle", {"labels": "O"}, "E522"),
-    ("kaggle", {"labels": ["O"]}, "E535"),
-    ("kaggle", {"labels": None}, "E522"),
+    ("kaggle", {"full_text": 5}, "E536"), ("kaggle", {"labels": "O"}, "E522"),
+    ("kaggle", {"labels": ["O"]}, "E535"), ("kaggle", {"labels": None}, "E522"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "NAME"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-"]}, "E537"),
     ("kaggle", {"labels": [*KAGGLE["labels"][:4], "B-a b"]}, "E537"),
-    ("kaggle", {"labels": [*KAGGLE["labels"][:4], 0]}, "E537"),
-    ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E523"),
+    ("kaggle", {"labels": [*KAGGLE["labels"][:4], 0]}, "E537"), ("kaggle", {"tokens": ["I", "am", "Ina", 5, "."]}, "E523"),
     ("kaggle", {"trailing_whitespace": [True, True, True, "False", False]}, "E633"),
     ("kaggle", {"trailing_whitespace": [True, True, True, None, False]}, "E633"),
     ("kaggle", {"full_text": "I am Ino Sorel."}, "E536"),
     ("kaggle", {"full_text": None}, "E536"),
     ("kaggle", {"tokens": ["I", "am", "Ina", HALF, "."], "full_text": f"I am Ina {HALF}."}, "E520"),
-    ("kaggle", {"masked": [[1]]}, "E624"),
-    ("kaggle", {"document": [7]}, "E624"),
-    ("kaggle", {"document": True}, "E624"),
-    ("kaggle", {"document": HALF}, "E520"),
-    ("bio", {"ner_tags": [0, 0, 1, 2, 0]}, "E537"),
-    ("bio", {"ner_tags": None}, "E522"),
-    ("bio", {"trailing_whitespace": None}, "E522"),
-    ("bio", {"tokens": []}, "E535"),
-    ("bio", {"masked": "x"}, "E624"),
-    ("bio", {"id": {}}, "E624"),
-    ("jsonl", {"text": 5}, "E523"),
-    ("jsonl", {"text": None}, "E523"),
-    ("jsonl", {"text": HALF}, "E520"),
-    ("jsonl", {"id": HALF}, "E520"),
-    ("jsonl", {"id": []}, "E624"),
-    ("jsonl", {"spans": None}, "E624"),
-    ("jsonl", {"spans": [[5, 14]]}, "E623"),
-    ("jsonl", {"spans": [[5, "14", "X"]]}, "E623"),
-    ("jsonl", {"spans": [[5, 14, "a b"]]}, "E623"),
-    ("jsonl", {"masked": [[5, 14, "X"]]}, "E624"),
+    ("kaggle", {"masked": [[1]]}, "E624"), ("kaggle", {"document": [7]}, "E624"), ("kaggle", {"document": True}, "E624"),
+    ("kaggle", {"document": HALF}, "E520"), ("bio", {"ner_tags": [0, 0, 1, 2, 0]}, "E537"), ("bio", {"ner_tags": None}, "E522"),
+    ("bio", {"trailing_whitespace": None}, "E522"), ("bio", {"tokens": []}, "E535"), ("bio", {"masked": "x"}, "E624"),
+    ("bio", {"id": {}}, "E624"), ("jsonl", {"text": 5}, "E523"), ("jsonl", {"text": None}, "E523"),
+    ("jsonl", {"text": HALF}, "E520"), ("jsonl", {"id": HALF}, "E520"), ("jsonl", {"id": []}, "E624"),
+    ("jsonl", {"spans": None}, "E624"), ("jsonl", {"spans": [[5, 14]]}, "E623"), ("jsonl", {"spans": [[5, "14", "X"]]}, "E623"),
+    ("jsonl", {"spans": [[5, 14, "a b"]]}, "E623"), ("jsonl", {"masked": [[5, 14, "X"]]}, "E624"),
 ]
 
 
@@ -98,64 +79,46 @@ def test_fault_in_json_is_a_coded_skip_between_good_records(tmp_path, form, chan
     assert err.value.code == code
 
 
-@pytest.mark.parametrize(
-    ("form", "content", "skips"),
-    [
-        ("jsonl", f"{json.dumps(LINE)}\n{{broken\n{json.dumps(LINE)}\n", [(2, "E521")]),
-        ("jsonl", f"{json.dumps(LINE)}\n[1]\n{json.dumps(LINE)}\n", [(2, "E521")]),
-        ("jsonl", f'{json.dumps(LINE)}\n{{"text": "x"}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
-        ("jsonl", f'{json.dumps(LINE)}\n{{"spans": []}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
-        ("jsonl", json.dumps([LINE, 5, LINE]), [(2, "E521")]),
-        ("jsonl", json.dumps([LINE, LINE])[:-20], [(1, "E531")]),
-        ("kaggle", json.dumps([KAGGLE, {"full_text": "x"}, KAGGLE]), [(2, "E522")]),
-        ("kaggle", json.dumps([KAGGLE, KAGGLE])[:-1], [(2, "E531")]),
-        ("bio", json.dumps({"data": [BIO, "x", BIO]}), [(2, "E521")]),
-        ("bio", json.dumps({"data": [BIO, BIO]})[:-30], [(1, "E531")]),
-        ("bio", '{"data": [' + json.dumps(BIO) + " " + json.dumps(BIO), [(1, "E531")]),
-        ("csv", 'id,text,spans\n7,x,[]\n8,"a"b,[]\n9,x,[]\n', [(2, "E524")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n", [(2, "E525")]),
-        ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,x,nan\n9,x,[]\n", [(2, "E624")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,x,\"[(0, 1, 'X')]\"\n9,x,[]\n", [(2, "E624")]),
-        ("csv", "id,text,spans\n7,x,[]\n8,x,{}\n9,x,[]\n", [(2, "E624")]),
-        ("csv", 'id,text,spans\n7,x,[]\n8,x,"[[0, 1]]"\n9,x,[]\n', [(2, "E623")]),
-        ("csv", "id,text,spans,masked\n7,x,[],\n8,x,[],5\n9,x,[],\n", [(2, "E624")]),
-        ("csv", "id,text,spans,meta\n7,x,[],\n8,x,[],[]\n9,x,[],\n", [(2, "E624")]),
-        ("csv", 'id,text,spans,meta\n7,x,[],\n8,x,[],"{""a"": ""\\ud83d""}"\n9,x,[],\n', [(2, "E520")]),
-    ],
-)
+@pytest.mark.parametrize(("form", "content", "skips"), [
+    ("jsonl", f"{json.dumps(LINE)}\n{{broken\n{json.dumps(LINE)}\n", [(2, "E521")]),
+    ("jsonl", f"{json.dumps(LINE)}\n[1]\n{json.dumps(LINE)}\n", [(2, "E521")]),
+    ("jsonl", f'{json.dumps(LINE)}\n{{"text": "x"}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
+    ("jsonl", f'{json.dumps(LINE)}\n{{"spans": []}}\n{json.dumps(LINE)}\n', [(2, "E522")]),
+    ("jsonl", json.dumps([LINE, 5, LINE]), [(2, "E521")]),
+    ("jsonl", json.dumps([LINE, LINE])[:-20], [(1, "E531")]),
+    ("kaggle", json.dumps([KAGGLE, {"full_text": "x"}, KAGGLE]), [(2, "E522")]),
+    ("kaggle", json.dumps([KAGGLE, KAGGLE])[:-1], [(2, "E531")]),
+    ("bio", json.dumps({"data": [BIO, "x", BIO]}), [(2, "E521")]),
+    ("bio", json.dumps({"data": [BIO, BIO]})[:-30], [(1, "E531")]),
+    ("bio", '{"data": [' + json.dumps(BIO) + " " + json.dumps(BIO), [(1, "E531")]),
+    ("csv", 'id,text,spans\n7,x,[]\n8,"a"b,[]\n9,x,[]\n', [(2, "E524")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,a, b,[]\n9,x,[]\n", [(2, "E525")]),
+    ("csv", b"id,text,spans\n7,x,[]\n8,\xff,[]\n9,x,[]\n", [(2, "E520")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,x,\n9,x,[]\n", [(2, "E624")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,x,nan\n9,x,[]\n", [(2, "E624")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,x,\"[(0, 1, 'X')]\"\n9,x,[]\n", [(2, "E624")]),
+    ("csv", "id,text,spans\n7,x,[]\n8,x,{}\n9,x,[]\n", [(2, "E624")]),
+    ("csv", 'id,text,spans\n7,x,[]\n8,x,"[[0, 1]]"\n9,x,[]\n', [(2, "E623")]),
+    ("csv", "id,text,spans,masked\n7,x,[],\n8,x,[],5\n9,x,[],\n", [(2, "E624")]),
+    ("csv", "id,text,spans,meta\n7,x,[],\n8,x,[],[]\n9,x,[],\n", [(2, "E624")]),
+    ("csv", 'id,text,spans,meta\n7,x,[],\n8,x,[],"{""a"": ""\\ud83d""}"\n9,x,[],\n', [(2, "E520")]),
+])
 def test_fault_in_a_file_is_a_coded_skip(tmp_path, form, content, skips):
     essays, got, _ = read(put(tmp_path / "a.csv", content), form)
     assert got == skips and len(essays) == (1 if skips[0] == (1, "E531") else 2)
 
 
-@pytest.mark.parametrize(
-    ("form", "content", "code"),
-    [
-        ("bio", "", "E503"),
-        ("bio", "  \n", "E503"),
-        ("bio", json.dumps([BIO]), "E634"),
-        ("bio", json.dumps({"label_list": [], "data": [BIO]}), "E634"),
-        ("bio", '{"data": {}}', "E634"),
-        ("jsonl", "", "E503"),
-        ("jsonl", '{"words": "x", "spans": []}', "E506"),
-        ("kaggle", '{"text": "x", "spans": []}', "E505"),
-        ("csv", "", "E503"),
-        ("csv", "id,text\n1,x\n", "E625"),
-        ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
-        ("csv", "id,words,spans\n1,x,[]\n", "E506"),
-        ("entities", "", "E503"),
-        ("entities", "file_idx,type,positions\n", "E625"),
-        ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E625"),
-        ("entities", '"file_idx\n', "E524"),
-        ("spacy", "", "E503"),
-        ("spacy", "x", "E631"),
-        ("spacy", zlib.compress(b"x"), "E631"),
-        ("spacy", zlib.compress(b"\x80"), "E631"),
-        ("brat", "x", "E501"),
-    ],
-)
+@pytest.mark.parametrize(("form", "content", "code"), [
+    ("bio", "", "E503"), ("bio", "  \n", "E503"), ("bio", json.dumps([BIO]), "E634"),
+    ("bio", json.dumps({"label_list": [], "data": [BIO]}), "E634"), ("bio", '{"data": {}}', "E634"), ("jsonl", "", "E503"),
+    ("jsonl", '{"words": "x", "spans": []}', "E506"), ("kaggle", '{"text": "x", "spans": []}', "E505"), ("csv", "", "E503"),
+    ("csv", "id,text\n1,x\n", "E625"), ("csv", "id,text,spans,spans\n1,x,[],[]\n", "E507"),
+    ("csv", "id,words,spans\n1,x,[]\n", "E506"), ("entities", "", "E503"),
+    ("entities", "file_idx,type,positions\n", "E625"),
+    ("entities", "file_idx,file_idx,entity_text,type,positions\n", "E625"),
+    ("entities", '"file_idx\n', "E524"), ("spacy", "", "E503"), ("spacy", "x", "E631"),
+    ("spacy", zlib.compress(b"x"), "E631"), ("spacy", zlib.compress(b"\x80"), "E631"), ("brat", "x", "E501"),
+])
 def test_file_of_another_form_is_refused(tmp_path, form, content, code):
     texts = put(tmp_path / "texts.jsonl", json.dumps(LINE)) if form == "entities" else None
     with pytest.raises(PiiError) as err:
@@ -203,20 +166,12 @@ def test_masked_tokens_are_no_gold_for_what_is_outside(tmp_path, form):
 
 ENTITY_HEAD = "file_idx,entity_text,type,positions\n"
 ENTITY_ROWS = [
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)"', True),
-    ('7,Ina Sorel,NAME_STUDENT,"[5,14]"', True),
-    ('7,"Ina\nSorel",NAME_STUDENT,"(5, 14)"', True),
-    ('7,"  ",NAME_STUDENT,"(0, 2)"', True),
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14"', False),
-    ('7,Ina Sorel,NAME_STUDENT,"(5; 14)"', False),
-    ('7,Ina Sorel,NAME_STUDENT,"(a, b)"', False),
-    ("7,Ina Sorel,NAME_STUDENT,", False),
-    ("7,Ina Sorel,NAME_STUDENT", False),
-    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)",x', False),
-    (',Ina Sorel,NAME_STUDENT,"(5, 14)"', False),
-    ('7,,NAME_STUDENT,"(5, 14)"', False),
-    ('7,Ina Sorel,,"(5, 14)"', False),
-    ('7,Ina Sorel,a b,"(5, 14)"', False),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)"', True), ('7,Ina Sorel,NAME_STUDENT,"[5,14]"', True),
+    ('7,"Ina\nSorel",NAME_STUDENT,"(5, 14)"', True), ('7,"  ",NAME_STUDENT,"(0, 2)"', True),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14"', False), ('7,Ina Sorel,NAME_STUDENT,"(5; 14)"', False),
+    ('7,Ina Sorel,NAME_STUDENT,"(a, b)"', False), ("7,Ina Sorel,NAME_STUDENT,", False), ("7,Ina Sorel,NAME_STUDENT", False),
+    ('7,Ina Sorel,NAME_STUDENT,"(5, 14)",x', False), (',Ina Sorel,NAME_STUDENT,"(5, 14)"', False),
+    ('7,,NAME_STUDENT,"(5, 14)"', False), ('7,Ina Sorel,,"(5, 14)"', False), ('7,Ina Sorel,a b,"(5, 14)"', False),
 ]
 
 
@@ -349,23 +304,12 @@ def test_what_brat_knows_beside_spans_is_counted(tmp_path):
     }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("text", "notes", "code"),
-    [
-        (BRAT_TEXT, None, "E630"),
-        (None, "", "E630"),
-        (BRAT_TEXT, "T1 X 5 8 Ina\n", "E629"),
-        (BRAT_TEXT, "T1\tX 5\tIna\n", "E629"),
-        (BRAT_TEXT, "T1\tX 5 8\n", "E629"),
-        (BRAT_TEXT, "T1\tX five 8\tIna\n", "E629"),
-        (BRAT_TEXT, "T1\tX 5 8;\tIna\n", "E629"),
-        (BRAT_TEXT, "Tx\tX 5 8\tIna\n", "E629"),
-        (BRAT_TEXT, "Ina Sorel\n", "E629"),
-        (BRAT_TEXT, "R1 no tabs\n", "E629"),
-        (BRAT_TEXT, b"T1\tX 5 8\t\xff\n", "E520"),
-        (b"\xff", "", "E520"),
-    ],
-)
+@pytest.mark.parametrize(("text", "notes", "code"), [
+    (BRAT_TEXT, None, "E630"), (None, "", "E630"), (BRAT_TEXT, "T1 X 5 8 Ina\n", "E629"),
+    (BRAT_TEXT, "T1\tX 5\tIna\n", "E629"), (BRAT_TEXT, "T1\tX 5 8\n", "E629"), (BRAT_TEXT, "T1\tX five 8\tIna\n", "E629"),
+    (BRAT_TEXT, "T1\tX 5 8;\tIna\n", "E629"), (BRAT_TEXT, "Tx\tX 5 8\tIna\n", "E629"), (BRAT_TEXT, "Ina Sorel\n", "E629"),
+    (BRAT_TEXT, "R1 no tabs\n", "E629"), (BRAT_TEXT, b"T1\tX 5 8\t\xff\n", "E520"), (b"\xff", "", "E520"),
+])
 def test_brat_faults(tmp_path, text, notes, code):
     for name in ("a", "c"):
         put(tmp_path / f"{name}.txt", "fine")

@@ -42,27 +42,16 @@ def copy(source_path: Path, out: Path, change=lambda text: text, **options) -> l
 
 
 OPENING_ERRORS = [
-    ("missing.txt", None, {}, "E501"),
-    ("essay.docx", "x", {}, "E502"),
-    ("essay", "x", {}, "E502"),
-    ("empty.txt", "", {}, "E503"),
-    ("only_bom.txt", codecs.BOM_UTF8, {}, "E503"),
-    ("empty.csv", "", {}, "E503"),
-    ("blank.csv", "\n\n  \n", {}, "E503"),
-    ("empty.jsonl", "", {}, "E503"),
-    ("blank.jsonl", " \n\t\n", {}, "E503"),
-    ("empty.json", "[ ]", {}, "E503"),
-    ("no_column.csv", "id,essay\n1,x\n", {"text_field": "body"}, "E505"),
+    ("missing.txt", None, {}, "E501"), ("essay.docx", "x", {}, "E502"), ("essay", "x", {}, "E502"),
+    ("empty.txt", "", {}, "E503"), ("only_bom.txt", codecs.BOM_UTF8, {}, "E503"), ("empty.csv", "", {}, "E503"),
+    ("blank.csv", "\n\n  \n", {}, "E503"), ("empty.jsonl", "", {}, "E503"), ("blank.jsonl", " \n\t\n", {}, "E503"),
+    ("empty.json", "[ ]", {}, "E503"), ("no_column.csv", "id,essay\n1,x\n", {"text_field": "body"}, "E505"),
     ("no_id.csv", "id,essay\n1,x\n", {"id_field": "number"}, "E505"),
-    ("no_drop.csv", "id,essay\n1,x\n", {"drop": ["name"]}, "E505"),
-    ("which.csv", "id,words\n1,x\n", {}, "E506"),
+    ("no_drop.csv", "id,essay\n1,x\n", {"drop": ["name"]}, "E505"), ("which.csv", "id,words\n1,x\n", {}, "E506"),
     ("no_field.jsonl", '{"a": 1, "b": "x"}\n', {"text_field": "c"}, "E505"),
-    ("which.jsonl", '{"a": 1, "b": "x"}\n', {}, "E506"),
-    ("twice.csv", "text,text\n1,x\n", {}, "E507"),
-    ("codec.csv", "id,text\n1,x\n", {"encoding": "utf-9"}, "E508"),
-    ("codec.txt", "x", {"encoding": "rot13"}, "E508"),
-    ("codec.jsonl", '{"text": "x"}\n', {"encoding": "base64"}, "E508"),
-    ("none_good.jsonl", "{a}\nb\n", {}, "E521"),
+    ("which.jsonl", '{"a": 1, "b": "x"}\n', {}, "E506"), ("twice.csv", "text,text\n1,x\n", {}, "E507"),
+    ("codec.csv", "id,text\n1,x\n", {"encoding": "utf-9"}, "E508"), ("codec.txt", "x", {"encoding": "rot13"}, "E508"),
+    ("codec.jsonl", '{"text": "x"}\n', {"encoding": "base64"}, "E508"), ("none_good.jsonl", "{a}\nb\n", {}, "E521"),
     ("broken.json", '[{"text": ', {}, "E521"),
 ]
 
@@ -142,11 +131,7 @@ def test_folder_skips_files_that_are_empty_or_broken(tmp_path):
     put(tmp_path / "in/report.json", "{}")
     items = list(open_source(tmp_path / "in"))
     assert [(item.number, getattr(item, "code", "")) for item in items] == [
-        (1, ""),
-        (2, "E530"),
-        (3, "E520"),
-        (4, ""),
-        (5, "E551"),
+        (1, ""), (2, "E530"), (3, "E520"), (4, ""), (5, "E551"),
     ]
 
 
@@ -164,31 +149,20 @@ def test_tsv_with_commas_in_its_header(tmp_path):
     assert [item.text for item in source] == ["fine"]
 
 
-@pytest.mark.parametrize(
-    ("head", "given_encoding", "expected"),
-    [
-        (b"id", "utf-8", ("utf-8", b"")),
-        (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
-        (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)),
-        (b"id", "utf-8-sig", ("utf-8", b"")),
-        (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
-        (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
-        (codecs.BOM_UTF32_LE + b"i\0\0\0", "utf-8", ("utf-32-le", codecs.BOM_UTF32_LE)),
-        (codecs.BOM_UTF8 + b"i", "cp1252", ("utf-8", codecs.BOM_UTF8)),
-        *[
-            ("“Ilse Okoro”".encode(codec), given, (codec, b""))
-            for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8")
-            for given in ("utf-8", "cp1252", "utf-16")
-        ],
-        (b"Ilse \0 Okoro", "utf-8", ("utf-8", b"")),
-        (b"i\0l\0\0\0", "utf-8", ("utf-8", b"")),
-        (b"Ilse", "utf-16", ("utf-8", b"")),
-        ("奥科罗".encode("utf-16-le"), "utf-16", ("utf-16-le", b"")),
-        (b"Jos\xe9", "cp1252", ("cp1252", b"")),
-        (b"x" * 5000 + "José".encode(), "cp1252", ("utf-8", b"")),
-        (b"id", "LATIN1", ("iso8859-1", b"")),
-    ],
-)
+@pytest.mark.parametrize(("head", "given_encoding", "expected"), [
+    (b"id", "utf-8", ("utf-8", b"")), (codecs.BOM_UTF8 + b"i", "utf-8", ("utf-8", codecs.BOM_UTF8)),
+    (codecs.BOM_UTF8 + b"i", "utf-8-sig", ("utf-8", codecs.BOM_UTF8)), (b"id", "utf-8-sig", ("utf-8", b"")),
+    (codecs.BOM_UTF16_LE + b"i\0", "utf-8", ("utf-16-le", codecs.BOM_UTF16_LE)),
+    (codecs.BOM_UTF16_BE + b"\0i", "utf-16", ("utf-16-be", codecs.BOM_UTF16_BE)),
+    (codecs.BOM_UTF32_LE + b"i\0\0\0", "utf-8", ("utf-32-le", codecs.BOM_UTF32_LE)),
+    (codecs.BOM_UTF8 + b"i", "cp1252", ("utf-8", codecs.BOM_UTF8)),
+    *[("“Ilse Okoro”".encode(codec), given, (codec, b""))
+      for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "utf-8") for given in ("utf-8", "cp1252", "utf-16")],
+    (b"Ilse \0 Okoro", "utf-8", ("utf-8", b"")), (b"i\0l\0\0\0", "utf-8", ("utf-8", b"")),
+    (b"Ilse", "utf-16", ("utf-8", b"")), ("奥科罗".encode("utf-16-le"), "utf-16", ("utf-16-le", b"")),
+    (b"Jos\xe9", "cp1252", ("cp1252", b"")), (b"x" * 5000 + "José".encode(), "cp1252", ("utf-8", b"")),
+    (b"id", "LATIN1", ("iso8859-1", b"")),
+])
 def test_encoding_and_mark(head, given_encoding, expected):
     assert detect_encoding(io.BytesIO(head), given_encoding) == expected
 
@@ -267,9 +241,7 @@ def test_a_broken_row_takes_no_other_along_and_puts_no_text_into_other_columns(t
     found = [f"{i.code}:{i.line}" if isinstance(i, Skip) else i.body[0].replace(" ", "_") for i in items]
     assert " ".join(found) == expected
     assert [item.number for item in items] == list(range(1, len(items) + 1))
-    assert all(
-        "Ilse" not in str(item.error) and f"line {item.line}" in str(item.error) for item in items if isinstance(item, Skip)
-    )
+    assert all("Ilse" not in str(item.error) and f"line {item.line}" in str(item.error) for item in items if isinstance(item, Skip))
 
 
 def test_many_broken_rows_are_read_in_linear_time(tmp_path):
@@ -298,29 +270,11 @@ def test_csv_round_trip(tmp_path, rows, delimiter, line_end):
         assert list(csv.reader(file, delimiter=delimiter))[1:] == [list(row) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("cell", "written"),
-    [
-        ("=1+2", "'=1+2"),
-        ("@SUM(A1)", "'@SUM(A1)"),
-        ("- a point", "'- a point"),
-        ("+48 555 0100", "'+48 555 0100"),
-        ("\tI am", "'\tI am"),
-        ("\rI am", "'\rI am"),
-        ("--", "'--"),
-        ("-1-2", "'-1-2"),
-        ("'=1", "''=1"),
-        ("-3.5", "-3.5"),
-        ("+1", "+1"),
-        ("-1,5e-3", "-1,5e-3"),
-        ("-4%", "-4%"),
-        ("-", "-"),
-        ("", ""),
-        ("'tis", "'tis"),
-        ("a=b", "a=b"),
-        (" =1", " =1"),
-    ],
-)
+@pytest.mark.parametrize(("cell", "written"), [
+    ("=1+2", "'=1+2"), ("@SUM(A1)", "'@SUM(A1)"), ("- a point", "'- a point"), ("+48 555 0100", "'+48 555 0100"), ("\tI am", "'\tI am"),
+    ("\rI am", "'\rI am"), ("--", "'--"), ("-1-2", "'-1-2"), ("'=1", "''=1"), ("-3.5", "-3.5"), ("+1", "+1"),
+    ("-1,5e-3", "-1,5e-3"), ("-4%", "-4%"), ("-", "-"), ("", ""), ("'tis", "'tis"), ("a=b", "a=b"), (" =1", " =1"),
+])
 def test_what_a_spreadsheet_would_run_has_an_apostrophe_and_is_read_without(cell, written):
     assert (safe_cell(cell), plain_cell(written)) == (written, cell)
 
@@ -337,7 +291,7 @@ def test_rows_of_another_kind_are_read_where_nothing_is_broken(tmp_path):
 
 
 def test_a_column_of_titles_costs_no_record(tmp_path):
-    rows = [f"{i},fine,{' '.join(['Ode', 'x', '7-b'][j % 3] for j in range(i % 7))}\n" for i in range(1, 60)]
+    rows = [f'{i},fine,{" ".join(["Ode", "x", "7-b"][j % 3] for j in range(i % 7))}\n' for i in range(1, 60)]
     rows[30] = '31,"fi"ne",Ode x\n'
     items = list(open_source(put(tmp_path / "in.csv", "id,text,title\n" + "".join(rows))))
     assert [item.number for item in items if isinstance(item, Skip)] == [31] and len(items) == 59
@@ -464,17 +418,11 @@ def test_labelled_essays(tmp_path, form):
     assert err.value.code == "E536"
 
 
-@pytest.mark.parametrize(
-    ("labels", "expected"),
-    [
-        (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))),
-        (["B-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["I-X", "I-X", "O"], ((0, 3, "X"),)),
-        (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
-        (["O", "I-X", "I-X"], ((2, 5, "X"),)),
-        (["O", "O", "O"], ()),
-    ],
-)
+@pytest.mark.parametrize(("labels", "expected"), [
+    (["B-X", "B-X", "O"], ((0, 1, "X"), (2, 3, "X"))), (["B-X", "I-X", "O"], ((0, 3, "X"),)),
+    (["I-X", "I-X", "O"], ((0, 3, "X"),)), (["B-X", "I-Y", "O"], ((0, 1, "X"), (2, 3, "Y"))),
+    (["O", "I-X", "I-X"], ((2, 5, "X"),)), (["O", "O", "O"], ()),
+])
 def test_bio_to_spans(tmp_path, labels, expected):
     row = {"tokens": ["a", "b", "c"], "trailing_whitespace": [True, True, False], "labels": labels}
     (essay,) = read_labelled(put(tmp_path / "a.jsonl", json.dumps(row)))

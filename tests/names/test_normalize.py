@@ -82,26 +82,13 @@ def test_view_maps_both_ways(text):
 @given(st.one_of(st.text(max_size=60), HOSTILE))
 def test_token_and_view_agree_and_hide_nothing(text):
     view = NormalizedView(text)
-    assert view.text == normalize_token(text) or set(text) in (
-        {"@"},
-        {"#"},
-    )  # marks for a program: the encoder alone reads quotes
+    assert view.text == normalize_token(text) or set(text) in ({"@"}, {"#"})  # marks for a program: the encoder alone reads quotes
     assert not any(is_invisible(char) for char in view.text)
 
 
 @pytest.mark.parametrize(
     "text, expected",
-    [
-        ("@@", '"'),
-        ("##", '"'),
-        ("###", '"'),
-        ("@", "@"),
-        ("#", "#"),
-        ("**", "**"),
-        ("@#", "@#"),
-        ("@@ana", "@@ana"),
-        ("#####", "#####"),
-    ],
+    [("@@", '"'), ("##", '"'), ("###", '"'), ("@", "@"), ("#", "#"), ("**", "**"), ("@#", "@#"), ("@@ana", "@@ana"), ("#####", "#####")],
 )
 def test_marks_for_a_program_read_as_quotes(text, expected):
     assert normalize_token(text) == expected

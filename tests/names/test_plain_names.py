@@ -30,9 +30,7 @@ PARTICLES = ["", "bin", "da", "de", "de la", "del", "di", "dos", "du", "van", "v
 @pytest.mark.parametrize("particles", PARTICLES)
 def test_plain_names_are_read_as_nameparser_reads_them(particles):
     rng = random.Random(particles)
-    names = [
-        f"{invented(rng)} {particles} {name_table().sample_surname(rng)}" if particles else invented(rng) for _ in range(200)
-    ]
+    names = [f"{invented(rng)} {particles} {name_table().sample_surname(rng)}" if particles else invented(rng) for _ in range(200)]
     names += [name.replace(" ", "_") for name in names[:20]]
     plain = [name for name in names if _plain_words(name) is not None]
     assert len(plain) > 30

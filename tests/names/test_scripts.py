@@ -41,9 +41,7 @@ TABLE = [
 
 @pytest.mark.parametrize(("person", "name", "other"), TABLE)
 def test_a_person_beside_a_word(person, name, other):
-    assert [found.text for found in native_names(person)] == ([name] if name else []) * (
-        2 if person.count(name or "?") == 2 else 1
-    )
+    assert [found.text for found in native_names(person)] == ([name] if name else []) * (2 if person.count(name or "?") == 2 else 1)
     assert native_names(other) == []
 
 

@@ -122,13 +122,7 @@ def test_components_behind_keep_the_point():
 
 @pytest.mark.parametrize(
     ("name", "place", "label"),
-    [
-        (0.1, 0.3, "NAME_STUDENT"),
-        (0.1, 0.8, "LOCATION"),
-        (0.04, 0.4, "LOCATION"),
-        (0.3, 0.6, "NAME_STUDENT"),
-        (0.04, 0.3, None),
-    ],
+    [(0.1, 0.3, "NAME_STUDENT"), (0.1, 0.8, "LOCATION"), (0.04, 0.4, "LOCATION"), (0.3, 0.6, "NAME_STUDENT"), (0.04, 0.3, None)],
 )
 def test_what_may_be_a_name_is_no_place_unless_it_is_far_likelier(name, place, label):
     labels = ("NAME_STUDENT", "LOCATION")

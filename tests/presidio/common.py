@@ -196,9 +196,7 @@ def server(*args: str, cwd: Path, env: dict[str, str] | None = None, wait: float
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1", "PII_EDU_KEY": SERVE_KEY, **(env or {})}
     command = [sys.executable, "-m", "pii_components.cli", "serve", "--port", "0", *args]
-    process = subprocess.Popen(
-        command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    process = subprocess.Popen(command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         lines: list[str] = []
         assert process.stderr is not None

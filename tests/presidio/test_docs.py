@@ -37,13 +37,7 @@ def blocks(kind):
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
 def test_snippets_print_what_the_page_says():
     pytest.importorskip("presidio_analyzer")
-    out = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", "\n".join(blocks("python"))],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-    )
+    out = subprocess.run([sys.executable, "-W", "ignore", "-c", "\n".join(blocks("python"))], capture_output=True, text=True, check=False, cwd="/")
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout == "".join(blocks("text"))
 

@@ -53,9 +53,7 @@ def test_long_text_is_one_doc_with_everything_in_it():
     whole = read_spans(nlp(text))
     doc = Pipeline.open(nlp, max_chars=1000).doc(text)
     assert doc.text == text
-    assert [(c.label, c.score, c.reason, c.roles) for c in read_spans(doc)] == [
-        (c.label, c.score, c.reason, c.roles) for c in whole
-    ]
+    assert [(c.label, c.score, c.reason, c.roles) for c in read_spans(doc)] == [(c.label, c.score, c.reason, c.roles) for c in whole]
     spans = [(s.start_char, s.end_char) for s in doc.spans["pii"]]
     assert [text[start:end] for start, end in spans] == ["Ana Lopez", "Buzan"] * 40
 
@@ -140,12 +138,7 @@ def test_scores_are_those_of_the_spans(nlp):
     artifacts = PiiEduNlpEngine(pipeline=nlp).process_text(TEXT, "en")
     assert [(e.label_, e.text) for e in artifacts.entities] == [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe")]
     assert artifacts.scores == [KNOWN["Ana Lopez"][1], KNOWN["Ms. Roe"][1]]
-    assert [span.label_ for span in artifacts.tokens.spans["pii"]] == [
-        "NAME_STUDENT",
-        "NAME_INSTRUCTOR",
-        "NAME_CITED",
-        "NAME_CHARACTER",
-    ]
+    assert [span.label_ for span in artifacts.tokens.spans["pii"]] == ["NAME_STUDENT", "NAME_INSTRUCTOR", "NAME_CITED", "NAME_CHARACTER"]
     assert artifacts.tokens_indices[:3] == [0, 4, 10]
 
 
@@ -166,10 +159,7 @@ def test_presidios_own_recognizer_works_with_it(nlp):
         ({"labels": "ours"}, ["NAME_STUDENT", "NAME_INSTRUCTOR"]),
         ({"return_cited": True}, ["PERSON", "PERSON", "CITED_PERSON", "CHARACTER_PERSON"]),
         ({"ner_model_configuration": NerModelConfiguration(labels_to_ignore=["NAME_INSTRUCTOR"])}, ["PERSON"]),
-        (
-            {"ner_model_configuration": NerModelConfiguration(model_to_presidio_entity_mapping={"NAME_INSTRUCTOR": "TEACHER"})},
-            ["PERSON", "TEACHER"],
-        ),
+        ({"ner_model_configuration": NerModelConfiguration(model_to_presidio_entity_mapping={"NAME_INSTRUCTOR": "TEACHER"})}, ["PERSON", "TEACHER"]),
     ],
 )
 def test_names_of_entities(options, entities, nlp):
@@ -188,16 +178,7 @@ def test_batch_goes_through_pipe_in_order(nlp, monkeypatch):
     texts = ["Ana Lopez", "", "Buzan", 12, True, None, 1.5, "Ms. Roe " + "long " * 400 + "Ana Lopez"]
     out = list(engine.process_batch(texts, "en", batch_size=3))
     assert [text for text, _ in out] == [str(text) for text in texts]
-    assert [[e.text for e in artifacts.entities] for _, artifacts in out] == [
-        ["Ana Lopez"],
-        [],
-        [],
-        [],
-        [],
-        [],
-        [],
-        ["Ms. Roe", "Ana Lopez"],
-    ]
+    assert [[e.text for e in artifacts.entities] for _, artifacts in out] == [["Ana Lopez"], [], [], [], [], [], [], ["Ms. Roe", "Ana Lopez"]]
     assert [call["batch_size"] for call in calls if call.get("as_tuples")] == [3]
 
 
@@ -239,9 +220,7 @@ def test_loaded_by_name_when_needed_and_once(folder, monkeypatch):
 def test_provider_makes_it_from_a_configuration(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(PiiEduNlpEngine, "_enable_gpu", lambda self: None)
     path = tmp_path / "nlp.yaml"
-    path.write_text(
-        f"nlp_engine_name: pii_edu\nmodels:\n- {{lang_code: en, model_name: {folder}, labels: ours, return_cited: true}}\n"
-    )
+    path.write_text(f"nlp_engine_name: pii_edu\nmodels:\n- {{lang_code: en, model_name: {folder}, labels: ours, return_cited: true}}\n")
     engine = NlpEngineProvider(nlp_engines=(PiiEduNlpEngine,), conf_file=path).create_engine()
     assert engine.is_loaded()
     assert [e.label_ for e in engine.process_text(TEXT, "en").entities][2:] == ["NAME_CITED", "NAME_CHARACTER"]
@@ -296,10 +275,7 @@ def test_context_words_of_other_recognizers_work(nlp):
     """Without lemmas, Presidio's enhancer would find no word near a number."""
     registry = RecognizerRegistry([StudentPiiRecognizer(pipeline=nlp), UsSsnRecognizer()])
     analyzer = AnalyzerEngine(nlp_engine=PiiEduNlpEngine(pipeline=nlp), registry=registry)
-    scores = [
-        analyzer.analyze(text, "en", entities=["US_SSN"])[0].score
-        for text in ("It is 231-45-6789 so.", "My SSN is 231-45-6789.")
-    ]
+    scores = [analyzer.analyze(text, "en", entities=["US_SSN"])[0].score for text in ("It is 231-45-6789 so.", "My SSN is 231-45-6789.")]
     assert scores[1] > scores[0]
 
 
@@ -330,18 +306,10 @@ def test_surrogates_are_not_made():
 OTHER = "Nobody is named here."
 
 
-ROWS = [
-    ("name,email,score,essay"),
-    (f'Ina Sorel,ina.sorel@example.edu,17,"{SERVE_TEXT}"'),
-    (f'Odile Prath,odile.prath@example.edu,18,"{OTHER}"'),
-]
+ROWS = [("name,email,score,essay"), (f'Ina Sorel,ina.sorel@example.edu,17,"{SERVE_TEXT}"'), (f'Odile Prath,odile.prath@example.edu,18,"{OTHER}"')]
 
 
-RECORD = {
-    "course": "C1",
-    "student": {"name": "Ina Sorel", "email": "ina.sorel@example.edu", "score": 17},
-    "replies": ["Odile Prath", "Ina Sorel"],
-}
+RECORD = {"course": "C1", "student": {"name": "Ina Sorel", "email": "ina.sorel@example.edu", "score": 17}, "replies": ["Odile Prath", "Ina Sorel"]}
 
 
 @pytest.fixture(scope="module")
@@ -366,12 +334,7 @@ def test_list_is_analysed_as_its_texts_one_by_one(analyzer, batch_size):
 
 
 def test_dict_of_lists_and_dicts_becomes_one_without_the_people(analyzer):
-    record = {
-        "essay": SERVE_TEXT,
-        "replies": [OTHER, "Ask Odile Prath."],
-        "student": {"name": "Ina Sorel", "age": 17},
-        "id": "Ina Sorel",
-    }
+    record = {"essay": SERVE_TEXT, "replies": [OTHER, "Ask Odile Prath."], "student": {"name": "Ina Sorel", "age": 17}, "id": "Ina Sorel"}
     found = BatchAnalyzerEngine(analyzer).analyze_dict(record, "en", keys_to_skip=["id"])
     engine = BatchAnonymizerEngine(PiiEduAnonymizer(key=SERVE_KEY, profile="ferpa_strict"))
     hidden = engine.anonymize_dict(found, operators={"DEFAULT": OperatorConfig("hips")})

@@ -60,8 +60,7 @@ def test_a_span_alone(text, entity, pattern):
 
 
 @pytest.mark.parametrize(
-    ("text", "entity", "label"),
-    [("Ana Lopez", "PERSON", "STUDENT"), ("Wei", "NAME_CONNECTED", "CONNECTED"), ("a@b.org", "EMAIL_ADDRESS", "EMAIL")],
+    ("text", "entity", "label"), [("Ana Lopez", "PERSON", "STUDENT"), ("Wei", "NAME_CONNECTED", "CONNECTED"), ("a@b.org", "EMAIL_ADDRESS", "EMAIL")]
 )
 def test_pseudonym(text, entity, label):
     new = PseudonymOperator().operate(text, {**PARAMS, "entity_type": entity})
@@ -86,11 +85,7 @@ def test_pure_function_of_key_scope_label_and_text(text, entity):
 
 def test_the_order_of_spans_does_not_matter(engine):
     text = "Ana Lopez, Tom Baker, Ana Lopez"
-    spans = [
-        RecognizerResult("PERSON", 0, 9, 1.0),
-        RecognizerResult("PERSON", 11, 20, 1.0),
-        RecognizerResult("PERSON", 22, 31, 1.0),
-    ]
+    spans = [RecognizerResult("PERSON", 0, 9, 1.0), RecognizerResult("PERSON", 11, 20, 1.0), RecognizerResult("PERSON", 22, 31, 1.0)]
     ops = {"PERSON": OperatorConfig("hips")}
     new = engine.anonymize(text, spans, ops).text
     assert new == engine.anonymize(text, spans[::-1], ops).text
@@ -115,9 +110,7 @@ def test_selectable_from_the_body_of_a_request(engine):
 @pytest.mark.parametrize(("params", "code"), CASES["validate_refuses"])
 def test_validate_refuses(engine, params, code):
     with pytest.raises(InvalidParamError, match=code) as err:
-        engine.anonymize(
-            "Ana Lopez", [RecognizerResult("PERSON", 0, 9, 1.0)], {"DEFAULT": OperatorConfig("hips", {**PARAMS, **params})}
-        )
+        engine.anonymize("Ana Lopez", [RecognizerResult("PERSON", 0, 9, 1.0)], {"DEFAULT": OperatorConfig("hips", {**PARAMS, **params})})
     assert isinstance(err.value, PiiError)
     assert "Lopez" not in str(err.value)
 
@@ -149,9 +142,7 @@ def test_operators_of_one_text_are_not_for_another(engine):
     assert "Baker" not in str(err.value)
 
 
-@pytest.mark.parametrize(
-    ("kwargs", "code"), [({"operator": "mask"}, "E831"), ({"profile": "ets"}, "E834"), ({"key": b"x"}, "E402")]
-)
+@pytest.mark.parametrize(("kwargs", "code"), [({"operator": "mask"}, "E831"), ({"profile": "ets"}, "E834"), ({"key": b"x"}, "E402")])
 def test_hips_operators_refuses(kwargs, code):
     with pytest.raises(InvalidParamError, match=code):
         hips_operators("Ana Lopez", [RecognizerResult("PERSON", 0, 9, 1.0)], **{"key": KEY, **kwargs})
@@ -169,15 +160,9 @@ def test_labels_of_entities():
 @pytest.fixture
 def vault(tmp_path):
     with Vault.create(tmp_path / "essays.vault", VaultKey(KEY)) as opened:
-        opened.append(
-            Release("1", "By Ana Lopez.", "By Carla Vidal.", (Hidden(3, 14, "NAME_STUDENT", "Carla Vidal", "Ana Lopez"),))
-        )
-        opened.append(
-            Release("2", "By Tom Baker.", "By Ivo Novak.", (Hidden(3, 12, "NAME_STUDENT", "Ivo Novak", "Tom Baker"),))
-        )
-        opened.append(
-            Release("3", "Of Nora Wang.", "Of Ivo Novak.", (Hidden(3, 12, "NAME_STUDENT", "Ivo Novak", "Nora Wang"),))
-        )
+        opened.append(Release("1", "By Ana Lopez.", "By Carla Vidal.", (Hidden(3, 14, "NAME_STUDENT", "Carla Vidal", "Ana Lopez"),)))
+        opened.append(Release("2", "By Tom Baker.", "By Ivo Novak.", (Hidden(3, 12, "NAME_STUDENT", "Ivo Novak", "Tom Baker"),)))
+        opened.append(Release("3", "Of Nora Wang.", "Of Ivo Novak.", (Hidden(3, 12, "NAME_STUDENT", "Ivo Novak", "Nora Wang"),)))
         yield opened
 
 
@@ -224,9 +209,7 @@ def component(profile: str | Profile = "crapii", scope: str | None = None) -> Hi
     return hips
 
 
-def differing(
-    texts, engine: PiiEduAnonymizer, hips: HipsSurrogate, *, operator: str = "hips", presidio: bool = False
-) -> list[int]:
+def differing(texts, engine: PiiEduAnonymizer, hips: HipsSurrogate, *, operator: str = "hips", presidio: bool = False) -> list[int]:
     """RETURNS (list[int]): Numbers of the essays where the two disagree."""
     found = []
     for i, essay in enumerate(texts):
@@ -244,9 +227,7 @@ def test_two_hundred_essays_become_the_same_texts():
 
 
 @pytest.mark.filterwarnings("ignore:.*W402")
-@pytest.mark.parametrize(
-    ("profile", "scope"), [("ets", None), ("ferpa_strict", None), ("tags_only", None), ("crapii", None), ("crapii", "corpus")]
-)
+@pytest.mark.parametrize(("profile", "scope"), [("ets", None), ("ferpa_strict", None), ("tags_only", None), ("crapii", None), ("crapii", "corpus")])
 def test_profiles_and_scopes_agree(profile, scope):
     engine = PiiEduAnonymizer(key=KEY, profile=profile, scope=scope)
     assert differing(essays(200)[:40], engine, component(profile, scope)) == []
@@ -297,7 +278,9 @@ def test_merged_neighbours_stay_two_people():
 
 def test_one_text_two_people():
     """Two who share a surname: the bare surname belongs to whom was named last, which only the place can tell."""
-    marked = "Ms. {NAME_CONNECTED|Priya Nair} came. {NAME_CONNECTED|Priya} sat. Then {NAME_CONNECTED|Priya Shah} came, and {NAME_CONNECTED|Priya} left."
+    marked = (
+        "Ms. {NAME_CONNECTED|Priya Nair} came. {NAME_CONNECTED|Priya} sat. Then {NAME_CONNECTED|Priya Shah} came, and {NAME_CONNECTED|Priya} left."
+    )
     essay = filled(marked)
     got = PiiEduAnonymizer(key=KEY).anonymize(essay.text, as_results(essay)).text
     assert got == component()(as_doc(essay))._.deidentified
@@ -337,9 +320,7 @@ def test_without_operators_asked_for_it_is_presidio():
 
 def test_headers_go_and_come_back(tmp_path):
     key = VaultKey(KEY)
-    essay = filled(
-        "{NAME_STUDENT|Ana Lopez}\nENGL 101\n{DATE|12 May 2019}\n\nThe Ferry\n\nI am {NAME_STUDENT|Ana}, he is {NAME_CITED|Bo}."
-    )
+    essay = filled("{NAME_STUDENT|Ana Lopez}\nENGL 101\n{DATE|12 May 2019}\n\nThe Ferry\n\nI am {NAME_STUDENT|Ana}, he is {NAME_CITED|Bo}.")
     with Vault.create(tmp_path / "v", key) as vault:
         got = PiiEduAnonymizer(profile="ets", key=KEY, vault=vault).anonymize(essay.text, as_results(essay), document_id="7")
         assert got.text.startswith("The Ferry")
@@ -413,10 +394,7 @@ WORDS = st.text(st.characters(categories=("L", "N", "P", "Zs")), min_size=1, max
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(
-        st.tuples(WORDS, st.sampled_from(["NAME_STUDENT", "EMAIL", "ID_NUM", "DATE", "AGE", "OTHER", "IBAN_CODE", ""]), WORDS),
-        max_size=8,
-    ),
+    st.lists(st.tuples(WORDS, st.sampled_from(["NAME_STUDENT", "EMAIL", "ID_NUM", "DATE", "AGE", "OTHER", "IBAN_CODE", ""]), WORDS), max_size=8),
     st.booleans(),
 )
 def test_any_text_and_spans_outside_stays_and_offsets_hold(parts, trim):

@@ -39,11 +39,7 @@ def made(recognizers, nlp_engine, *, thresholds=None, **options):
 
 def ours(*, entities=None, context=("pupil",), **options):
     nlp = names_pipeline()
-    return made(
-        [StudentPiiRecognizer(pipeline=nlp, supported_entities=entities, context=context)],
-        PiiEduNlpEngine(pipeline=nlp),
-        **options,
-    )
+    return made([StudentPiiRecognizer(pipeline=nlp, supported_entities=entities, context=context)], PiiEduNlpEngine(pipeline=nlp), **options)
 
 
 def built_in(*, entities=("PERSON", "DATE_TIME"), context=("pupil",), **options):
@@ -92,9 +88,7 @@ def with_artifacts(make):
 
 
 def batch(make, *args, **options):
-    return [
-        told(results) for results in BatchAnalyzerEngine(make()).analyze_iterator([TEXT, "", 7, TEXT], "en", *args, **options)
-    ]
+    return [told(results) for results in BatchAnalyzerEngine(make()).analyze_iterator([TEXT, "", 7, TEXT], "en", *args, **options)]
 
 
 def record(make, **options):
@@ -105,9 +99,7 @@ def record(make, **options):
 def table(make):
     structured, pandas = pytest.importorskip("presidio_structured"), pytest.importorskip("pandas")
     frame = pandas.DataFrame({"who": ["Ana Lopez", "Ms. Roe"], "day": ["May 4, 2021"] * 2, "n": [1, 2]})
-    whole = structured.JsonAnalysisBuilder(make(default_score_threshold=0.6)).generate_analysis(
-        {"who": "Ms. Roe", "on": {"day": "May 4, 2021"}}
-    )
+    whole = structured.JsonAnalysisBuilder(make(default_score_threshold=0.6)).generate_analysis({"who": "Ms. Roe", "on": {"day": "May 4, 2021"}})
     return structured.PandasAnalysisBuilder(make()).generate_analysis(frame).entity_mapping, whole.entity_mapping
 
 
@@ -151,12 +143,7 @@ def test_parameter(name, make):
 
 
 def test_no_parameter_is_missing():
-    methods = [
-        AnalyzerEngine.analyze,
-        AnalyzerEngine.__init__,
-        BatchAnalyzerEngine.analyze_iterator,
-        BatchAnalyzerEngine.analyze_dict,
-    ]
+    methods = [AnalyzerEngine.analyze, AnalyzerEngine.__init__, BatchAnalyzerEngine.analyze_iterator, BatchAnalyzerEngine.analyze_dict]
     names = {name for method in methods for name in inspect.signature(method).parameters}
     assert names - {"self", "kwargs"} <= {name for names in PARAMETERS for name in names.split(", ")}
 

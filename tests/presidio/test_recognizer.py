@@ -87,10 +87,7 @@ def test_what_is_found_where(text, expected_len, expected_positions, rules):
     [
         ({}, [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe")]),
         ({"labels": "ours"}, [("NAME_STUDENT", "Ana Lopez"), ("NAME_INSTRUCTOR", "Ms. Roe")]),
-        (
-            {"return_cited": True},
-            [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe"), ("CITED_PERSON", "Buzan"), ("CHARACTER_PERSON", "Zed")],
-        ),
+        ({"return_cited": True}, [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe"), ("CITED_PERSON", "Buzan"), ("CHARACTER_PERSON", "Zed")]),
         (
             {"return_cited": True, "labels": "ours", "supported_entities": ["NAME_CITED", "NAME_STUDENT"]},
             [("NAME_STUDENT", "Ana Lopez"), ("NAME_CITED", "Buzan")],
@@ -246,11 +243,7 @@ def test_options_that_cannot_be_used(options, code, told):
 def test_is_a_recognizer_like_others(rules):
     assert isinstance(rules, LocalRecognizer)
     assert (rules.name, rules.version, rules.supported_language) == ("StudentPiiRecognizer", __version__, "en")
-    assert (
-        rules.get_supported_entities()
-        == rules.supported_entities
-        == ["PERSON", "EMAIL_ADDRESS", "USERNAME", "ID", "PHONE_NUMBER", "URL"]
-    )
+    assert rules.get_supported_entities() == rules.supported_entities == ["PERSON", "EMAIL_ADDRESS", "USERNAME", "ID", "PHONE_NUMBER", "URL"]
     assert rules.country_code() is None
     assert rules.context == []
 
@@ -319,20 +312,14 @@ def folder(tmp_path_factory):
 def recognizers(**options):
     """RETURNS (dict): A list of recognizers as YAML says it, with SpacyRecognizer off."""
     entry = {"name": "StudentPiiRecognizer", "type": "predefined", **options}
-    return {
-        "supported_languages": ["en"],
-        "global_regex_flags": 26,
-        "recognizers": [entry, {"name": "SpacyRecognizer", "enabled": False}],
-    }
+    return {"supported_languages": ["en"], "global_regex_flags": 26, "recognizers": [entry, {"name": "SpacyRecognizer", "enabled": False}]}
 
 
 @pytest.mark.skipif(not SHIPPED.is_dir(), reason="no pipeline is packaged in en_pii_edu/")
 def test_one_file_is_enough_in_a_process_that_imports_nothing_of_ours(tmp_path):
     with (tmp_path / "analyzer.yaml").open("w") as file:
         subprocess.run([sys.executable, "-m", "pii_components.cli", "presidio", "config"], stdout=file, check=True)
-    out = subprocess.run(
-        [sys.executable, "-c", FRESH, tmp_path / "analyzer.yaml"], capture_output=True, text=True, check=False, cwd="/"
-    )
+    out = subprocess.run([sys.executable, "-c", FRESH, tmp_path / "analyzer.yaml"], capture_output=True, text=True, check=False, cwd="/")
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.strip() == "fine"
 
@@ -423,10 +410,7 @@ def test_options_from_yaml(options, expected, folder, tmp_path):
     import srsly
 
     nlp = {"nlp_engine_name": "spacy", "models": [{"lang_code": "en", "model_name": str(folder)}]}
-    srsly.write_yaml(
-        tmp_path / "all.yaml",
-        {"supported_languages": ["en"], "nlp_configuration": nlp, "recognizer_registry": recognizers(**options)},
-    )
+    srsly.write_yaml(tmp_path / "all.yaml", {"supported_languages": ["en"], "nlp_configuration": nlp, "recognizer_registry": recognizers(**options)})
     engine = AnalyzerEngineProvider(analyzer_engine_conf_file=tmp_path / "all.yaml").create_engine()
     assert found(engine.analyze(TEXT, "en"), TEXT) == expected
 
@@ -449,9 +433,7 @@ def test_a_list_of_ones_own_for_build_analyzer(tmp_path):
     import srsly
 
     path = tmp_path / "mine.yaml"
-    srsly.write_yaml(
-        path, recognizers(return_cited=True, supported_entities=["CITED_PERSON"], score_thresholds={"default": 0.1})
-    )
+    srsly.write_yaml(path, recognizers(return_cited=True, supported_entities=["CITED_PERSON"], score_thresholds={"default": 0.1}))
     analyzer = build_analyzer(pipeline=names_pipeline(), recognizers=path)
     assert found(analyzer.analyze(TEXT, "en"), TEXT) == [("CITED_PERSON", "Buzan")]
     srsly.write_yaml(path, {"supported_languages": ["en"], "recognizers": [{"name": "IpRecognizer", "type": "predefined"}]})
@@ -460,9 +442,7 @@ def test_a_list_of_ones_own_for_build_analyzer(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "code"),
-    [(None, "E811"), ("a: [", "E812"), ("- a list\n", "E812"), ("", "E812")],
-    ids=["none", "broken", "list", "empty"],
+    ("text", "code"), [(None, "E811"), ("a: [", "E812"), ("- a list\n", "E812"), ("", "E812")], ids=["none", "broken", "list", "empty"]
 )
 def test_file_that_cannot_be_read(text, code, tmp_path):
     path = tmp_path / "mine.yaml"
@@ -495,9 +475,7 @@ def test_presidios_recognizers_in_the_list_that_ships(text, expected):
 def imported(monkeypatch):
     """Names of modules that the package imports."""
     names = []
-    monkeypatch.setattr(
-        package, "import_module", lambda name, anchor: names.append(name) or importlib.import_module(name, anchor)
-    )
+    monkeypatch.setattr(package, "import_module", lambda name, anchor: names.append(name) or importlib.import_module(name, anchor))
     return names
 
 

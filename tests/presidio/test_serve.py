@@ -112,9 +112,7 @@ def expected_analysis(analyzer, content):
     names = ("correlation_id", "score_threshold", "entities", "return_decision_process", "ad_hoc_recognizers")
     names = (*names, "context", "allow_list", "allow_list_match", "regex_flags")
     options = {name: getattr(asked, name) for name in names}
-    found = BatchAnalyzerEngine(analyzer).analyze_iterator(
-        asked.text if many else [asked.text], asked.language, batch_size=500, **options
-    )
+    found = BatchAnalyzerEngine(analyzer).analyze_iterator(asked.text if many else [asked.text], asked.language, batch_size=500, **options)
     for results in found:
         for result in results:
             del result.recognition_metadata
@@ -133,10 +131,7 @@ def test_analysis_is_presidios_own_to_the_byte(ours, content):
 OPERATORS = [
     None,
     {"DEFAULT": {"type": "replace", "new_value": "SOMEBODY"}},
-    {
-        "PERSON": {"type": "mask", "masking_char": "*", "chars_to_mask": 4, "from_end": True},
-        "EMAIL_ADDRESS": {"type": "redact"},
-    },
+    {"PERSON": {"type": "mask", "masking_char": "*", "chars_to_mask": 4, "from_end": True}, "EMAIL_ADDRESS": {"type": "redact"}},
     {"DEFAULT": {"type": "hips"}},
     {"PERSON": {"type": "pseudonym"}, "DEFAULT": {"type": "hips"}},
 ]
@@ -146,10 +141,7 @@ OPERATORS = [
 @pytest.mark.parametrize("many", [False, True])
 def test_anonymizing_is_presidios_own_to_the_byte(ours, operators, many):
     _, app = ours
-    found = [
-        {"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"},
-        {"start": 56, "end": 77, "score": 1.0, "entity_type": "EMAIL_ADDRESS"},
-    ]
+    found = [{"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"}, {"start": 56, "end": 77, "score": 1.0, "entity_type": "EMAIL_ADDRESS"}]
     content = {"text": [SERVE_TEXT, OTHER] if many else SERVE_TEXT, "analyzer_results": [found, []] if many else found}
     if operators is not None:
         content["anonymizers"] = operators
@@ -168,9 +160,7 @@ def test_anonymizing_is_presidios_own_to_the_byte(ours, operators, many):
 def test_no_request_opens_a_file_of_the_server(ours, operator, code):
     _, app = ours
     found = [{"start": 3, "end": 12, "score": 0.9, "entity_type": "PERSON"}]
-    response = ask(
-        app, "POST", "/anonymize", json={"text": SERVE_TEXT, "analyzer_results": found, "anonymizers": {"DEFAULT": operator}}
-    )
+    response = ask(app, "POST", "/anonymize", json={"text": SERVE_TEXT, "analyzer_results": found, "anonymizers": {"DEFAULT": operator}})
     assert response.status_code == 422
     assert response.json()["error"].startswith(code)
 
@@ -290,8 +280,7 @@ def test_on_loopback_only_names_of_this_machine(host, asked, status):
 
 
 @pytest.mark.parametrize(
-    ("setting", "value"),
-    [("port", 70_000), ("service", "all"), ("max_bytes", 0), ("time_limit", 0), ("max_waiting", -1), ("batch_size", 0)],
+    ("setting", "value"), [("port", 70_000), ("service", "all"), ("max_bytes", 0), ("time_limit", 0), ("max_waiting", -1), ("batch_size", 0)]
 )
 def test_settings_check_themselves(setting, value):
     with pytest.raises(PiiError, match=rf"\[E850\] {setting} of the server is {value}"):
@@ -312,9 +301,7 @@ def test_presidio_is_not_left_to_download_a_pipeline(tmp_path):
 def test_metrics_count_and_name_only_what_the_server_knows(analyzer):
     app = app_of(analyzer)
     adhoc = {"supported_entity": "INA_SORELS_CODE", "supported_language": "en", "name": "x", "deny_list": ["maps"]}
-    assert (
-        ask(app, "POST", "/analyze", json={**body([SERVE_TEXT, SERVE_TEXT]), "ad_hoc_recognizers": [adhoc]}).status_code == 200
-    )
+    assert ask(app, "POST", "/analyze", json={**body([SERVE_TEXT, SERVE_TEXT]), "ad_hoc_recognizers": [adhoc]}).status_code == 200
     ask(app, "GET", "/ina.sorel@example.edu?q=Ina")
     ask(app, "INASOREL", "/health")
     ask(app, "POST", "/analyze", content=b"{", headers={"content-type": "application/json"})
@@ -399,26 +386,16 @@ def test_there_and_back_without_a_text_in_the_logs(model, tmp_path):
     with server("--model", model, "--vault", str(vault), "--max-bytes", "20000", cwd=tmp_path) as running:
         with httpx.Client(base_url=running.url, timeout=120) as client:
             assert client.get("/health").text == "Presidio Analyzer service is up"
-            found = client.post(
-                "/analyze", json={"text": SERVE_TEXT, "language": "en", "correlation_id": "Quillfeather"}
-            ).json()
+            found = client.post("/analyze", json={"text": SERVE_TEXT, "language": "en", "correlation_id": "Quillfeather"}).json()
             kept = [row for row in found if row["entity_type"] in ("PERSON", "EMAIL_ADDRESS")]
-            assert sorted(SERVE_TEXT[row["start"] : row["end"]] for row in kept) == [
-                "Ina Sorel",
-                "Odile Prath",
-                "ina.sorel@example.edu",
-            ]
+            assert sorted(SERVE_TEXT[row["start"] : row["end"]] for row in kept) == ["Ina Sorel", "Odile Prath", "ina.sorel@example.edu"]
             hidden = client.post(
                 "/anonymize", json={"text": SERVE_TEXT, "analyzer_results": kept, "anonymizers": {"DEFAULT": {"type": "hips"}}}
             ).json()
             assert "Ina Sorel" not in hidden["text"] and "Buzan (2006)" in hidden["text"]
             back = client.post(
                 "/deanonymize",
-                json={
-                    "text": hidden["text"],
-                    "anonymizer_results": hidden["items"],
-                    "deanonymizers": {"DEFAULT": {"type": "reidentify"}},
-                },
+                json={"text": hidden["text"], "anonymizer_results": hidden["items"], "deanonymizers": {"DEFAULT": {"type": "reidentify"}}},
             ).json()
             assert back["text"] == SERVE_TEXT
             # Whatever goes wrong, and wherever a text may stand in a request.
@@ -428,13 +405,8 @@ def test_there_and_back_without_a_text_in_the_logs(model, tmp_path):
             client.post("/analyze", json={"text": {"Ina": "Sorel"}, "language": "en"})
             client.post("/analyze", json={"text": "Ina Sorel", "language": "Quillfeather"})
             client.post("/analyze", json={"text": "Ina Sorel", "language": "en", "entities": ["QUILLFEATHER", "PERSON"]})
-            client.post(
-                "/analyze", json={"text": "Ina Sorel", "language": "en", "allow_list": ["Sorel("], "allow_list_match": "regex"}
-            )
-            client.post(
-                "/anonymize",
-                json={"text": "Ina", "analyzer_results": [{"start": 0, "end": 9, "score": 1, "entity_type": "Ina"}]},
-            )
+            client.post("/analyze", json={"text": "Ina Sorel", "language": "en", "allow_list": ["Sorel("], "allow_list_match": "regex"})
+            client.post("/anonymize", json={"text": "Ina", "analyzer_results": [{"start": 0, "end": 9, "score": 1, "entity_type": "Ina"}]})
             client.post("/anonymize", json={"text": 5, "analyzer_results": ["Ina Sorel"]})
             client.post("/deanonymize", json={"text": "Ina Sorel", "anonymizer_results": hidden["items"], "deanonymizers": {}})
             assert client.post("/analyze", json={"text": "Ina " * 9000, "language": "en"}).status_code == 413

@@ -33,7 +33,9 @@ VOCAB = spacy.blank("en").vocab
 KEY = b"a key for tests, 32 bytes long.."
 
 
-TEXT = "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. I paid with 4111 1111 1111 1111; my passport is 912803456."
+TEXT = (
+    "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. I paid with 4111 1111 1111 1111; my passport is 912803456."
+)
 
 
 def pipeline(**config) -> spacy.Language:
@@ -150,10 +152,7 @@ def test_it_works_behind_the_ruler():
 
 def merged(words: str, known, new):
     doc = Doc(VOCAB, words=words.split())
-    return [
-        (c.start, c.end, c.label)
-        for c in merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])
-    ]
+    return [(c.start, c.end, c.label) for c in merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])]
 
 
 @pytest.mark.parametrize(
@@ -236,9 +235,7 @@ def type_of(ch: str) -> str:
 
 
 def test_saved_and_loaded(tmp_path, source):
-    nlp = pipeline(
-        recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}], labels={"IBAN_CODE": "OTHER"}
-    )
+    nlp = pipeline(recognizers=["IbanRecognizer", {"name": "PhoneRecognizer", "context": ["ring"]}], labels={"IBAN_CODE": "OTHER"})
     nlp.to_disk(tmp_path / "nlp")
     again = spacy.load(tmp_path / "nlp")
     assert again.get_pipe("presidio_source").cfg == nlp.get_pipe("presidio_source").cfg

@@ -159,9 +159,7 @@ def test_meta_has_the_performance_of_a_metrics_file(tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(report), "utf8")
     made = meta_of(tmp_path / "m.json")
     each = {"p": 0.5, "r": 1.0, "f": 0.75, "f5": 0.875}
-    assert made["performance"] == {f"ents_{kind}": value for kind, value in each.items()} | {
-        "ents_per_type": {"NAME_STUDENT": each}
-    }
+    assert made["performance"] == {f"ents_{kind}": value for kind, value in each.items()} | {"ents_per_type": {"NAME_STUDENT": each}}
     assert made["notes"].startswith("Precision 0.500, recall 1.000, F5 0.875 on 3 texts") and made["version"] == __version__
     assert meta_of()["performance"] == {}
 

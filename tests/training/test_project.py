@@ -85,9 +85,7 @@ def test_run_all_trains_measures_and_packages(project):
     scores = json.loads((project / "metrics/test.json").read_text("utf8"))
     assert set(scores) >= {"pii_p", "pii_r", "pii_f5", "pii_per_type"}
     assert not (project / "en_pii_edu").exists()  # what ships is replaced by `ship` alone
-    shipped = CliRunner().invoke(
-        train_app, ["ship", "--packaged", str(project / "training/en_pii_edu"), "--out", str(project / "en_pii_edu")]
-    )
+    shipped = CliRunner().invoke(train_app, ["ship", "--packaged", str(project / "training/en_pii_edu"), "--out", str(project / "en_pii_edu")])
     assert shipped.exit_code == 0 and (project / "en_pii_edu/meta.json").is_file()
     (target,) = (project / "en_pii_edu").glob("en_pii_edu-*")
     nlp = spacy.load(target)
