@@ -129,7 +129,12 @@ def package(
     settings: Annotated[Path, typer.Option(help="Config per component, JSON.")] = Path("configs/pipeline.json"),
     encoder: Annotated[str, typer.Option(help="What runs the encoder: onnx-int8, onnx-half, torch.")] = "onnx-int8",
     classifier: Annotated[Path | None, typer.Option(help="classifier.npz of `scripts.annotated classifier`.")] = None,
-    reader: Annotated[Path | None, typer.Option(help="The reader of `role-encoder`, or of another package.")] = None,
+    reader: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="The reader of `role-encoder`, or of another package; or folders of `role-encoder`, of which the mean."
+        ),
+    ] = None,
     metrics: Annotated[Path | None, typer.Option(help="Metrics file that goes into meta.json, as its performance.")] = None,
 ) -> None:
     """Add the rules to a trained pipeline and write it beside the one that ships."""
@@ -139,13 +144,20 @@ def package(
     if encoder not in ENCODERS:
         raise typer.BadParameter(f"'{encoder}' is none of {', '.join(ENCODERS)}", param_hint="--encoder")
     with guard(debug=True):
+        around = b""
+        if reader and reader[0].is_dir():
+            from pii_components.training.role_encoder import mean_reader
+
+            around = mean_reader(reader).to_bytes()
+        elif reader:
+            around = reader[0].read_bytes()
         write(
             model,
             out,
             settings=json.loads(settings.read_text("utf8")) if settings.is_file() else {},
             encoder=encoder,
             classifier=classifier.read_bytes() if classifier else b"",
-            reader=reader.read_bytes() if reader else b"",
+            reader=around,
             metrics=metrics,
         )
 

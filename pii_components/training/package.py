@@ -23,7 +23,7 @@ from ..context.role_encoder import PersonReader
 from ..errors import Errors, PiiError
 from ..ner.onnx import OnnxShim
 from .encoder import half
-from .onnx_export import ENCODER, encoder_shim, renew, with_onnx_encoder
+from .onnx_export import ENCODER, encoder_shim, renew, with_onnx_encoder, with_torch_encoder
 
 logger = logging.getLogger(__name__)
 
@@ -112,7 +112,10 @@ def assemble(
     if thresholds:
         config["components"]["pii_ner"]["thresholds"] = dict(thresholds)
     fresh = renew(nlp, config)
-    if encoder != TORCH and not isinstance(encoder_shim(cast(Any, fresh.get_pipe(ENCODER)).model), OnnxShim):
+    is_onnx = isinstance(encoder_shim(cast(Any, fresh.get_pipe(ENCODER)).model), OnnxShim)
+    if encoder == TORCH and is_onnx:
+        fresh = with_torch_encoder(fresh)
+    elif encoder != TORCH and not is_onnx:
         fresh = with_onnx_encoder(fresh, quantized=encoder == INT8)
     for rule in RULES:
         fresh.add_pipe(rule, config=settings.get(rule, {}))

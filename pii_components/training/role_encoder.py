@@ -462,3 +462,13 @@ def train_reader(
     (out / "reader").write_bytes(to_reader(model, vocabulary).to_bytes())
     report = {"settings": asdict(settings), "texts": len(texts), "epochs": log}
     (out / "told.json").write_text(json.dumps(report, indent=1) + "\n", "utf8")
+
+
+def mean_reader(folders: Sequence[Path]) -> PersonReader:
+    """RETURNS (PersonReader): The mean of the weights of several that `train_reader` wrote to these folders, which began from the same one
+    (see `package.mean_of`)."""
+    shipped = PersonReader.from_bytes((folders[0] / "reader").read_bytes())
+    states = [torch.load(folder / "checkpoint.pt", map_location="cpu", weights_only=True)["model"] for folder in folders]
+    model = new_model(shipped)
+    model.load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
+    return to_reader(model, shipped.vocabulary)

@@ -177,6 +177,35 @@ def test_windows_without_a_name_are_not_read_and_every_mention_lies_whole_in_one
         assert all(windows[n][start] == at and end - start == OVERLAP for n, start, end, _ in inside)
 
 
+@pytest.mark.parametrize("quantized", [False, True])
+def test_a_pruned_vocabulary_says_the_same_of_what_it_still_holds(learned, encoder, tmp_path, quantized):
+    (tmp_path / "reader").write_bytes(training.to_reader(*learned[:2], quantized=quantized).to_bytes())
+    whole = PersonReader.from_bytes((tmp_path / "reader").read_bytes())
+    held = ["My teacher Ana marked the essay .", "My essay and my teacher : the essay marked !"]
+    DocBin(docs=[NLP.make_doc(text) for text in held]).to_disk(tmp_path / "held.spacy")
+    least = sum(len(piece.removeprefix("##")) == 1 or piece.startswith("[") for piece in whole.vocabulary)
+    asked = ["prune", f"--corpus={tmp_path / 'held.spacy'}"]
+    command = [*asked, f"--reader={tmp_path / 'reader'}", f"--out={tmp_path / 'small'}", f"--pieces={least + 6}"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    small = PersonReader.from_bytes((tmp_path / "small").read_bytes())
+    assert set(small.vocabulary) <= set(whole.vocabulary) and len(small.vocabulary) == least + 6
+    assert {"my", "teacher", "marked", "the", "essay", "and"} <= set(small.vocabulary)
+    assert not {"story", "sailed"} & set(small.vocabulary)
+    assert numpy.array_equal(read(small, held[0], "Ana"), read(whole, held[0], "Ana"))
+    assert numpy.isfinite(read(small, "In the story Ana sailed the sea .", "Ana")).all()
+    words = training.pieces_of(small.vocabulary).predict([NLP.make_doc("story sailed")])[0].dataXd.tolist()
+    assert [small.vocabulary[i] for i in words[1:-1]] == [*"s", *("##" + c for c in "tory"), *"s", *("##" + c for c in "ailed")]
+    command = [*asked, f"--encoder={encoder}", f"--out={tmp_path / 'folder'}", f"--pieces={least + 6}"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    before, after = training.read_weights(encoder), training.read_weights(tmp_path / "folder")
+    vocabulary = training.read_vocabulary(tmp_path / "folder")
+    assert vocabulary == small.vocabulary
+    kept = [training.read_vocabulary(encoder).index(piece) for piece in vocabulary]
+    assert torch.equal(after[training.WORDS], before[training.WORDS][kept].half().float())
+    result = CliRunner().invoke(app, [*asked, f"--encoder={encoder}", f"--out={tmp_path / 'none'}", f"--pieces={least - 1}"])
+    assert result.exit_code and "E114" in result.output + str(result.exception) and not (tmp_path / "none").exists()
+
+
 def test_saved_with_its_pipeline_and_loaded(reader, tmp_path):
     nlp = spacy.blank("en", config=TOKENIZER)
     nlp.add_pipe("pii_context").reader = reader
@@ -217,6 +246,19 @@ def test_a_training_that_was_broken_off_goes_on(learned, encoder, tmp_path, monk
     taken_up = training.train(models[2], texts, dev, settings, checkpoint=tmp_path / "at.pt")
     assert [row | {"seconds": 0} for row in told] == [row | {"seconds": 0} for row in taken_up]
     assert all(torch.equal(mine, other) for mine, other in zip(models[0].parameters(), models[2].parameters(), strict=True))
+
+
+def test_the_mean_of_one_is_itself_and_of_two_lies_between(learned, tmp_path):
+    model, vocabulary, _, (_, dev) = learned
+    states = [{name: value * factor for name, value in model.state_dict().items()} for factor in (1.0, 3.0, 2.0)]
+    for n, state in enumerate(states):
+        (tmp_path / f"{n}").mkdir()
+        torch.save({"model": state}, tmp_path / f"{n}" / "checkpoint.pt")
+        (tmp_path / f"{n}" / "reader").write_bytes(training.to_reader(model, vocabulary).to_bytes())
+    mean = training.mean_reader([tmp_path / "0", tmp_path / "1"])
+    assert mean.to_bytes() == training.mean_reader([tmp_path / "2"]).to_bytes()
+    same = training.new_model(training.mean_reader([tmp_path / "0"]), dropout=0.0)
+    assert training.accuracy(same, dev, training.Settings()) == training.accuracy(model, dev, training.Settings())
 
 
 def test_words_that_are_no_names_are_learned_from_too():
