@@ -147,6 +147,11 @@ class Errors(metaclass=_Codes):
     E552 = "None of the {n} records could be used (the first: {code}); nothing was written."
     E553 = "Record {number}, on line {line}, stands beside a broken one and is unlike those before: it may be a part of a text. Check the quotes."
     E557 = "Record {number} was set aside: a component could not do its work on it ({code}); run again with it alone."
+    E560 = "Engine '{engine}' cannot do {what}; leave it out, or use the engine 'local'."
+    E561 = "A worker failed ({reason}), and so did its repetitions; records that are written stay. See that all machines have memory and the model."
+    E562 = "A worker has {got}, and the run began with {wanted}; install the same version on all machines."
+    E563 = "There is no key, and all workers must have the same one; give key or key_file, or set {env}."
+    E564 = "Engine '{engine}' did not start ({reason}); Spark needs Java 17 or later, Ray the cluster that RAY_ADDRESS names, if it is set."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."
@@ -362,6 +367,9 @@ class PiiError(ValueError):
     def __init__(self, template: str, **values: object) -> None:
         self.code = template[1 : template.index("]")]
         super().__init__(template.format(**values))
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return type(self), (str(self).replace("{", "{{").replace("}", "}}"),)
 
 
 class PiiStop(PiiError):

@@ -27,6 +27,7 @@ from ..llm import CODES
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
+from ..release.scale import ENGINES, LOCAL, spread
 from ..vault.keys import VaultKey
 from . import common
 
@@ -80,6 +81,10 @@ def deidentify(
     llm: str = Option("", metavar="CONFIG", help="Language models too: a config with components of spacy-llm (docs/llm.md)."),
     allow_remote: bool = Option(False, "--allow-remote", help="Texts may leave this machine for the servers that --llm names."),
     prices: str = Option("", help="Prices of the models of --llm, a TOML file [the one that ships]."),
+    engine: str = Option(
+        LOCAL, help="Where texts are processed: local, ray or spark (docs/scale.md); the same bytes come out."
+    ),
+    workers: int = Option(0, min=0, help="Processes of --engine ray or spark [one a core]."),
 ) -> None:
     """Replace personal information in INPUT; write OUTPUT and report.json.
 
@@ -91,6 +96,7 @@ def deidentify(
             (scope or SCOPES[0], "scope", SCOPES),
             (sweep, "sweep", SWEEPS),
             (ids or KEEP_IDS, "ids", IDS),
+            (engine, "engine", ENGINES),
         ):
             if value not in allowed:
                 raise PiiError(Errors.E519, value=value, what=what, allowed=", ".join(allowed))
@@ -98,6 +104,10 @@ def deidentify(
         if resume and overwrite:
             raise PiiError(Errors.E540)
         to_stdout = source == "-" and out in ("", "-")
+        for given, what in ((llm, "--llm"), (debug, "--debug"), (to_stdout, "standard input without --out")):
+            if given and engine != LOCAL:
+                raise PiiError(Errors.E560, engine=engine, what=what)
+        _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
         if labels_out and to_stdout:
             raise PiiError(Errors.E473, option="--labels-out", needed="--out")
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
@@ -122,11 +132,16 @@ def deidentify(
             known, names = vault_path if vault_path.exists() else None, ("--vault-key-file", "--vault-passphrase")
             return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
 
-        def engine() -> Engine:
-            return load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=extend)
+        def load() -> Engine:
+            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=extend)
+            if engine == LOCAL:
+                return loaded
+            spreading = spread(loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE)
+            locks.callback(spreading.workers.close)
+            return spreading
 
         if to_stdout:
-            used = _to_stdout(open_source(path, encoding=encoding, data=reading["data"]), secret(), engine, vault_path)
+            used = _to_stdout(open_source(path, encoding=encoding, data=reading["data"]), secret(), load, vault_path)
             if table is not None:
                 _tell_sent(_llm_report(used, table, words=0, notes={}))
             if not (quiet or key.kept):
@@ -155,7 +170,7 @@ def deidentify(
         vault_secret = secret()
         old = load_state(state_path(target)) if resume else None
         report_path = _report_path(target, report, opened, overwrite=overwrite, resume=resume)
-        loaded = engine()
+        loaded = load()
         if sweep == HIDE:
             _learn(loaded, open_source(path, **reading), batch_size)
         book = common.open_for_run(vault_path, vault_secret, resume=resume) if vault_path and vault_secret else None
@@ -237,8 +252,7 @@ def write_stdout(record: Record, text: str) -> None:
 def _learn(engine: Engine, first: Source, batch_size: int) -> None:
     """First reading of the input: its names."""
     try:
-        for batch in batches(iter(first), batch_size):
-            engine.learn([item for item in batch if isinstance(item, Record)])
+        engine.learn_all(batches(iter(first), batch_size))
     finally:
         first.close()
 

@@ -9,7 +9,7 @@ its original is never what comes out.
 
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
@@ -145,17 +145,27 @@ class Engine:
         from ..labels import is_name
         from ..spans import read_spans
 
-        self.surnames = self.surnames or Surnames()
+        self.surnames = Surnames() if self.surnames is None else self.surnames
         todo = [record for record in records if record.text.strip() and len(record.text) <= self.nlp.max_length]
         with self._batch():
             for record, doc in self._docs(todo, self._find):
                 if isinstance(doc, Skip):
                     continue
-                self._component.observe([doc])
+                self.hips.observe([doc])
                 spans = [doc[c.start : c.end] for c in read_spans(doc) if is_name(c.label)]
                 hidden = [s for s in spans if self.profile.action(s.label_, s._.pii_role) != KEEP]
                 self.surnames.add(record.text, [(s.start_char, s.end_char, s._.pii_person) for s in hidden])
                 del doc
+
+    def learn_all(self, batches: Iterable[Sequence[Record | Skip]]) -> None:
+        """`learn` from all of an input."""
+        for batch in batches:
+            self.learn([item for item in batch if isinstance(item, Record)])
+
+    def stream(self, batches: Iterable[list[Record | Skip]]) -> Iterator[tuple[list[Record | Skip], list[Result | Skip]]]:
+        """YIELDS (tuple): Each batch, in order, with the `results` of its records."""
+        for batch in batches:
+            yield batch, self.results([item for item in batch if isinstance(item, Record)])
 
     def results(self, records: Sequence[Record]) -> list[Result | Skip]:
         """Process a batch of texts up to the pipeline's limit of length. RETURNS: One for each record, in order."""
@@ -188,7 +198,8 @@ class Engine:
             yield
 
     @property
-    def _component(self) -> Any:
+    def hips(self) -> Any:
+        """The component that makes surrogates."""
         return self.nlp.get_pipe(surrogate_pipes(self.nlp)[-1])
 
     def _find(self, texts: Sequence[str]) -> "list[Doc]":
@@ -202,7 +213,7 @@ class Engine:
         docs = self._find(texts)
         for doc in docs:
             add_swept(doc, self.surnames, self.profile)
-        return list(self._component.pipe(docs))
+        return list(self.hips.pipe(docs))
 
     @staticmethod
     def _done(record: Record, doc: "Doc") -> "Doc | Skip":
@@ -314,7 +325,7 @@ def load_engine(
     model: str,
     *,
     replace: bool = True,
-    profile: str = "",
+    profile: str | Profile = "",
     key: bytes | None = None,
     scope: str = "",
     debug: bool = False,
@@ -323,7 +334,7 @@ def load_engine(
     """Load a pipeline and set it up.
 
     model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
-    left out. profile (str): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
+    left out. profile (str | Profile): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
     "document" or "corpus". debug (bool): Whether errors inside the pipeline are raised. extend (Callable | None): Adds components, after
     the first document has been through the others.
     RAISES (PiiError): E516 to E518; what the profile raises.

@@ -270,7 +270,7 @@ class SweepLog(GrowingFile):
     def __init__(self, out: Path, key: bytes) -> None:
         super().__init__(out.with_name(out.name + ".sweep.jsonl"))
         self.out = out
-        self.token = lru_cache(maxsize=100_000)(lambda word: _digest(key, word))
+        self.token = token_under(key)
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
@@ -346,8 +346,13 @@ class SweepLog(GrowingFile):
             yield from map(json.loads, file)
 
 
-def _digest(key: bytes, word: str) -> str:
-    return hmac.new(key, b"pii-edu|sweep|" + word.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:16]
+def token_under(key: bytes) -> Callable[[str], str]:
+    """RETURNS (Callable): What stands for a folded word outside of this process: 64 bits of an HMAC under the key."""
+
+    def token(word: str) -> str:
+        return hmac.new(key, b"pii-edu|sweep|" + word.encode("utf-8", "surrogatepass"), "sha256").hexdigest()[:16]
+
+    return lru_cache(maxsize=100_000)(token)
 
 
 @dataclass(slots=True)
@@ -396,17 +401,23 @@ class Run:
         if not resume:
             self._checkpoint()
         try:
-            for batch in batches(map(self.prepare, islice(self.source, self.state.items, None)), self.batch_size):
-                self._process(batch)
+            self._reading = True
+            items = map(self.prepare, islice(self.source, self.state.items, None))
+            for batch, found in self.engine.stream(batches(items, self.batch_size)):
+                self._reading = False
+                self._process(batch, found)
                 self.on_progress(self.source.position())
                 if self._asked_to_stop:
                     raise KeyboardInterrupt
                 if time.monotonic() - last_save >= CHECKPOINT_SECONDS:
                     self._checkpoint()
                     last_save = time.monotonic()
+                self._reading = True
         except BaseException:
+            self._reading = False
             self._leave()
             raise
+        self._reading = False
         self._checkpoint()
         if self.vault is not None:
             self.vault.close()
@@ -437,13 +448,8 @@ class Run:
             if self.vault is not None and not self.vault.documents:
                 self.vault.path.unlink()
 
-    def _process(self, batch: list[Record | Skip]) -> None:
+    def _process(self, batch: list[Record | Skip], found: list[Result | Skip]) -> None:
         records = [item for item in batch if isinstance(item, Record)]
-        self._reading = True
-        try:
-            found = self.engine.results(records)
-        finally:
-            self._reading = False
         results = iter(self._into_vault(records, found))
         for item in batch:
             result: Result | Skip = item if isinstance(item, Skip) else next(results)

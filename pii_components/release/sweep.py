@@ -150,7 +150,7 @@ def add_swept(doc: "Doc", surnames: Surnames, profile: Profile) -> None:
 
     spans = list(doc.spans["pii"]) if "pii" in doc.spans else []
     kept = [s for s in spans if is_name(s.label_) and profile.action(s.label_, s._.pii_role) == KEEP]
-    exempt = words_of(doc.text, [(s.start_char, s.end_char) for s in kept])
+    exempt = set(map(surnames.token, words_of(doc.text, [(s.start_char, s.end_char) for s in kept])))
     candidates = read_spans(doc)
     for hit in surnames.find(doc.text, spans=[(s.start_char, s.end_char) for s in spans], exempt=exempt):
         span = doc.char_span(hit.start, hit.end, alignment_mode="expand")

@@ -145,12 +145,19 @@ class Observed:
     def __contains__(self, word: object) -> bool:
         return word in self._words or (bool(self._digests) and isinstance(word, str) and self._digest(word) in self._digests)
 
+    def digests(self) -> frozenset[bytes]:
+        """RETURNS (frozenset[bytes]): What stands for the words of names outside of this process: keyed digests."""
+        return self._digests | {self._digest(word) for word in self._words}
+
+    def learn_from(self, digests: Iterable[bytes]) -> None:
+        """Know the words that another process, with the same key, has the `digests` of."""
+        self._digests |= frozenset(digests)
+
     def _digest(self, word: str) -> bytes:
         return Chance(self._secret.get()).digest("observed", word)[:12]
 
     def __getstate__(self) -> dict[str, Any]:
-        digests = self._digests | {self._digest(word) for word in self._words}
-        return {"secret": self._secret, "digests": digests, "lacks_pools": self._lacks_pools or bool(self._pools)}
+        return {"secret": self._secret, "digests": self.digests(), "lacks_pools": self._lacks_pools or bool(self._pools)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["secret"])  # type: ignore[misc]
@@ -289,8 +296,16 @@ class HipsSurrogate(Configured, Pipe):
         finally:
             forget_batch()
 
+    def learnt(self) -> frozenset[bytes]:
+        """RETURNS (frozenset[bytes]): What `observe` learnt of names, as digests under the key; for `learn_from` in another process."""
+        return self._observed.digests()
+
+    def learn_from(self, digests: Iterable[bytes]) -> None:
+        """Know what others have `learnt` with the same key: no surrogate will be one of those names. digests (Iterable[bytes]): Theirs."""
+        self._observed.learn_from(digests)
+
     def forget(self) -> None:
-        """Forget what `observe` learnt."""
+        """Forget what `observe` and `learn_from` learnt."""
         self._observed.forget()
 
     def __call__(self, doc: Doc) -> Doc:

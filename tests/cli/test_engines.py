@@ -1,0 +1,240 @@
+"""`--engine ray` and `spark`, and frames and datasets of one's own: the same as `local`, worker killed or not. Everybody is invented."""
+
+import contextlib
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pii_components.errors import Errors, PiiError
+from pii_components.files.record import Record
+from pii_components.profiles import Profile
+from pii_components.release import scale
+from pii_components.release.engine import load_engine
+from pii_components.release.scale import RAY, SPARK, Recipe, deidentify_dataset, deidentify_frame
+from tests.cli.conftest import KEY, put, table
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of Ray and Spark
+N = 60
+SWEPT = (
+    "id,essay\n"
+    + "".join(f'd{i},"I am Ina Sorel."\n' for i in range(20))
+    + 'd20,"So Sorel said, and Übel too."\nd21,"By Jörn Übel"\n'
+)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Start Ray or Spark with two workers, once."""
+    begun = {}
+    old = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), old]))
+
+    def start(how: str):
+        if how == RAY and how not in begun:
+            ray = pytest.importorskip("ray", reason="the extra [ray] is not installed")
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+            begun[how] = ray
+        if how == SPARK and how not in begun:
+            sql = pytest.importorskip("pyspark.sql", reason="the extra [spark] is not installed")
+            try:
+                builder = sql.SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
+                begun[how] = builder.config("spark.log.level", "OFF").getOrCreate()
+            except Exception as err:
+                pytest.skip(f"Spark does not start ({type(err).__name__}); it needs Java")
+        return begun.get(how)
+
+    yield start
+    for how, running in begun.items():
+        running.shutdown() if how == RAY else running.stop()
+    os.environ.pop("PYTHONPATH") if old is None else os.environ.update(PYTHONPATH=old)
+
+
+def outcome(folder: Path, name: str) -> dict:
+    """All that a run wrote, with its report but for the times."""
+    out = {path.name: path.read_bytes() for path in (folder / name).iterdir()}
+    return out | {"report.json": {k: v for k, v in json.loads(out["report.json"]).items() if not k.endswith("second") and k != "seconds"}}
+
+
+@pytest.mark.parametrize("how", [RAY, SPARK])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "hide", "labels"])
+def test_engines_write_the_same_bytes(how, form, folder, pii_edu, cluster):
+    cluster(how)
+    rows = [row.split(",", 1) for row in table(N).splitlines()[1:]]
+    objects = [{"id": i, "essay": text} for i, text in rows] + [{"id": "x", "essay": 3}]
+    lines = "".join(json.dumps(one) + "\n" for one in objects)
+    name = f"in.{'jsonl' if form == 'jsonl' else 'csv'}"
+    put(folder / name, {"jsonl": lines, "hide": SWEPT}.get(form, table(N)))
+    options = {"hide": ["--sweep", "hide", "--scope", "corpus"], "labels": ["--labels-out"]}.get(form, [])
+    codes = []
+    for engine in ("local", how):
+        out = Path(engine)
+        more = [*options, str(out / "labels.jsonl")] if form == "labels" else options
+        run = pii_edu("deidentify", name, "--out", str(out / name), "--engine", engine, "--batch-size", "3", *more)
+        codes.append(run.exit_code)
+    assert codes == [1 if form == "jsonl" else 0] * 2
+    mine = outcome(folder, how)
+    assert mine == outcome(folder, "local")
+    assert b"Sorel" not in mine[name] and (form != "hide" or "Übel".encode() not in mine[name])
+
+
+@pytest.mark.parametrize("how", [RAY, SPARK])
+def test_a_vault_leads_back(how, folder, pii_edu, cluster):
+    pytest.importorskip("cryptography")
+    cluster(how)
+    put(folder / "in.csv", table(N))
+    options = ["--vault", "the.vault", "--engine", how, "--batch-size", "4"]
+    assert pii_edu("deidentify", "in.csv", "--out", "clean.csv", *options).exit_code == 0
+    assert pii_edu("reidentify", "clean.csv", "--vault", "the.vault", "--out", "again.csv").exit_code == 0
+    assert (folder / "again.csv").read_bytes() == (folder / "in.csv").read_bytes()
+
+
+def test_a_run_is_taken_up_by_another_engine(folder, pii_edu, cluster):
+    cluster(RAY)
+    cluster(SPARK)
+    put(folder / "in.csv", table(40) + 'x,"\0"\n' + table(20).partition("\n")[2])
+    assert pii_edu("deidentify", "in.csv", "--out", "whole.csv").exit_code == 1
+    args = ["deidentify", "in.csv", "--out", "clean.csv", "--batch-size", "4", "--engine"]
+    assert pii_edu(*args, RAY, "--strict").exit_code == 3
+    assert pii_edu(*args, SPARK, "--resume").exit_code == 1
+    assert (folder / "clean.csv").read_bytes() == (folder / "whole.csv").read_bytes()
+
+
+def workers_of(how: str) -> list[int]:
+    """Process ids of workers that this process started."""
+    mark, found = {RAY: b"ray::RayActor", SPARK: b"pyspark.daemon"}[how], []
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            line, above = (path / "cmdline").read_bytes(), [int(path.name)]
+            while above[-1] > 1:
+                above.append(int(Path(f"/proc/{above[-1]}/stat").read_text().rsplit(")", 1)[1].split()[1]))
+            # Spark's workers have the name of the daemon that forks them.
+            if mark in line and os.getpid() in above and (how == RAY or mark in Path(f"/proc/{above[1]}/cmdline").read_bytes()):
+                found.append(above[0])
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks for processes in /proc")
+@pytest.mark.parametrize("how", [RAY, SPARK])
+def test_a_killed_worker_loses_and_repeats_nothing(how, folder, pii_edu, cluster):
+    cluster(how)
+    put(folder / "in.csv", table(3000))
+    assert pii_edu("deidentify", "in.csv", "--out", "whole.csv", "--batch-size", "7").exit_code == 0
+    before, killed = set(workers_of(how)) if how == RAY else set(), []
+
+    def kill() -> None:
+        while len(killed) < 2 and not (folder / "clean.csv").exists():
+            partial = folder / "clean.csv.partial"
+            if partial.exists() and partial.stat().st_size > 1000 * (1 + 20 * len(killed)):
+                for pid in sorted(set(workers_of(how)) - before - set(killed))[:1]:
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+            time.sleep(0.01)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--batch-size", "7", "--engine", how, "--overwrite")
+    thread.join(60)
+    assert run.exit_code == 0, run.output
+    assert killed and (folder / "clean.csv").read_bytes() == (folder / "whole.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("options", "code"), [
+    (["--llm", "x.cfg"], "E560"), (["--debug"], "E560"), (["--sweep", "hide", "--profile", "pool.toml"], "E560"),
+    (["--engine", "dask"], "E519"), (["--engine", "local", "--workers", "2"], "E473"), ([], "E564"),
+])
+def test_what_an_engine_cannot_do_is_refused_before_anything_is_written(options, code, folder, pii_edu, monkeypatch):
+    monkeypatch.setattr(scale, "RayWorkers", None)
+    put(folder / "in.csv", table(2))
+    put(folder / "pool.toml", 'name = "pool"\npool = "corpus"\n')
+    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--engine", "ray", *options)
+    assert run.exit_code == 2 and f"[{code}]" in run.output
+    assert sorted(path.name for path in folder.iterdir()) == ["in.csv", "pool.toml"]
+
+
+@pytest.mark.parametrize("how", [RAY, SPARK])
+def test_an_engine_that_is_not_installed_is_told(how, folder, pii_edu, monkeypatch):
+    for name in ("ray", "pyspark.sql"):
+        monkeypatch.setitem(sys.modules, name, None)
+    put(folder / "in.csv", table(2))
+    run = pii_edu("deidentify", "in.csv", "--out", "clean.csv", "--engine", how)
+    assert run.exit_code == 2 and "[E005]" in run.output and f"en_pii_edu[{how}]" in run.output.replace("\n", "")
+    assert [path.name for path in folder.iterdir()] == ["in.csv"]
+
+
+ROWS = [
+    {"id": f"Ilse_Okoro_{i}" if i == 3 else f"d{i}", "text": f"{i}: I am Ina Sorel. Sorel writes.", "n": 2**60 + i if i % 7 else None, "teacher": "x"}
+    for i in range(50)
+] + [{"id": "d50", "text": None, "n": 1, "teacher": "x"}]  # fmt: skip
+
+
+@pytest.mark.parametrize("sweep", [False, True])
+@pytest.mark.parametrize(("how", "form"), [(SPARK, "parquet"), (SPARK, "csv"), (SPARK, "json"), (RAY, "parquet"), (RAY, "json")])
+def test_frames_and_datasets(how, form, sweep, folder, model, cluster):
+    running = cluster(how)
+    options = {"id": "id", "keep": ["n"], "sweep": sweep, "model": model, "batch_size": 4}
+    if how == SPARK:
+        plain = running.createDataFrame(ROWS, "id string, text string, n long, teacher string")
+        plain.repartition(3).write.option("header", True).format(form).save(str(folder / "in"))
+        frame = running.read.option("header", True).schema(plain.schema).format(form).load(str(folder / "in"))
+        made = deidentify_frame(frame, **options)
+        assert KEY not in made._jdf.queryExecution().toString()
+        made.write.parquet(str(folder / "out"))
+        got = [row.asDict() for row in running.read.parquet(str(folder / "out")).collect()]
+    else:
+        data = pytest.importorskip("ray.data")
+        dataset = data.from_items(ROWS)
+        getattr(dataset, f"write_{form}")(str(folder / "in"))
+        made = deidentify_dataset(getattr(data, f"read_{form}")(str(folder / "in")), workers=2, **options)
+        got = made.take_all()
+    engine = load_engine(model, profile="crapii", key=KEY.encode())
+    records = [Record(i, str(i), row["text"]) for i, row in enumerate(ROWS[:50])]
+    if sweep:
+        engine.learn(records)
+    expected = {row["n"]: result.text for row, result in zip(ROWS, engine.results(records), strict=False) if row["n"]}
+    assert len(got) == len(ROWS) and all(list(row) == ["id", "n", "text", "pii_skipped"] for row in got)
+    assert {row["n"]: row["text"] for row in got if row["n"] and row["n"] > 1} == expected
+    assert [row["pii_skipped"] for row in got if row["text"] is None] == ["E523"]
+    text = json.dumps(got)
+    assert "Okoro" not in text and "Ina" not in text and ("Sorel" in text) is not sweep
+
+
+@pytest.mark.parametrize(("change", "code"), [
+    ({"text": "essay"}, "E625"), ({"keep": ["grade"]}, "E625"), ({"key": None}, "E563"), ({"profile": "x"}, "E425"),
+])
+def test_a_frame_is_refused_at_once(change, code, model, monkeypatch):
+    monkeypatch.delenv("PII_EDU_KEY", raising=False)
+    pytest.importorskip("pyspark")
+
+    class Frame:
+        columns = ("id", "text")
+
+    with pytest.raises(PiiError) as err:
+        deidentify_frame(Frame(), **({"model": model, "key": KEY.encode()} | change))
+    assert err.value.code == code
+
+
+def test_a_worker_gives_errors_as_answers_and_shows_no_key(model):
+    engine = load_engine(model, profile=Profile("own", other={"Quimby": "Smith"}), key=KEY.encode())
+    recipe = Recipe.of(engine, model, KEY.encode())
+    assert KEY not in repr(recipe) and "Quimby" not in repr(recipe)
+    other = pickle.loads(pickle.dumps(Recipe(model, "another", recipe.profile, recipe.key)))
+    assert scale.work(other, scale.RESULTS, [[]]).code == "E562"
+    assert scale.work(recipe, "nothing", [[]]).code == "E561"
+    error = PiiError(Errors.E505, name="{0} {x}", fields="a, b")
+    assert (str(pickle.loads(pickle.dumps(error))), pickle.loads(pickle.dumps(error)).code) == (str(error), "E505")
+
+
+def test_what_travels_of_a_corpus_are_digests(model):
+    engine = load_engine(model, profile="crapii", key=KEY.encode())
+    recipe = Recipe.of(engine, model, KEY.encode())
+    (learnt,) = scale.work(recipe, scale.LEARN, [[Record(1, "1", "I am Ina Sorel.")]])
+    assert {digest[:1] for digest in learnt} == {scale.NAME, scale.ALONE} and b"sorel" not in pickle.dumps(learnt)
