@@ -21,7 +21,7 @@ from ..names.letters import fold, norm
 from ..names.parse import Form
 from ..names.table import name_table
 from ..names.wordlists import is_initial, words
-from ..ner.layers import build_layout_wordpiece_encoder, windows_of
+from ..ner.layers import WordPieces, build_layout_wordpiece_encoder, windows_of
 from ..ner.onnx import OnnxShim
 from .mentions import People
 from .view import DocView
@@ -206,10 +206,8 @@ class PersonReader:
 
 
 def pieces_of(vocabulary: Sequence[str]) -> Model:
-    from curated_tokenizers import WordPieceProcessor
-
     pieces: Model = build_layout_wordpiece_encoder()
-    pieces.attrs.update(wordpiece_processor=WordPieceProcessor(list(vocabulary)), lowercase=True, strip_accents=True)
+    pieces.attrs.update(wordpiece_processor=WordPieces(vocabulary), lowercase=True, strip_accents=True)
     return pieces
 
 

@@ -9,14 +9,14 @@ Torch is imported when a config names an architecture of the curated transformer
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
 from spacy.attrs import ORTH
 from spacy.tokens import Doc
-from thinc.api import Model, Ragged, Softmax_v2, chain, concatenate, with_array
+from thinc.api import Model, Ragged, Softmax_v2, chain, concatenate, deserialize_attr, serialize_attr, with_array
 from thinc.types import Floats2d
 
 from ..errors import Errors, PiiError
@@ -38,17 +38,30 @@ def strip_marks(text: str) -> str:
     return "".join(char for char in unicodedata.normalize("NFD", text) if unicodedata.category(char) != "Mn")
 
 
-@cache
-def _register_vocabulary() -> None:
-    """Tell thinc how a WordPiece vocabulary is serialised: one piece a line, which is also how the curated transformers do it."""
-    from curated_tokenizers import WordPieceProcessor
-    from thinc.api import deserialize_attr, serialize_attr
+class WordPieces:
+    """A WordPiece vocabulary, which needs no library: `to_list` and `get_initial` as the `WordPieceProcessor` has them that a loader of the curated
+    transformers puts in its place for training."""
 
-    def deserialize(_: Any, value: bytes, name: str, model: Any) -> Any:
-        return WordPieceProcessor(value.decode("utf8").split("\n"))
+    def __init__(self, pieces: Sequence[str] = ()) -> None:
+        self._pieces = list(pieces)
+        self.ids = {piece: n for n, piece in enumerate(self._pieces)}
 
-    serialize_attr.register(WordPieceProcessor, lambda _, value, name, model: "\n".join(value.to_list()).encode("utf8"))
-    deserialize_attr.register(WordPieceProcessor, deserialize)
+    def to_list(self) -> list[str]:
+        return self._pieces
+
+    def get_initial(self, piece: str) -> int:
+        """RETURNS (int): The id of a piece that starts a word. RAISES (KeyError): If there is none."""
+        return self.ids[piece]
+
+
+@serialize_attr.register(WordPieces)
+def _write_vocabulary(_: Any, value: WordPieces, name: str, model: Any) -> bytes:
+    return "\n".join(value.to_list()).encode("utf8")  # one piece a line, as the curated transformers have it
+
+
+@deserialize_attr.register(WordPieces)
+def _read_vocabulary(_: Any, value: bytes, name: str, model: Any) -> WordPieces:
+    return WordPieces(value.decode("utf8").split("\n"))
 
 
 # Pieces that BERT's vocabularies keep free. One for a line break, one for a blank line, one for a run of spaces or a tab: a name that
@@ -90,10 +103,7 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
     RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
         [SEP] around it. A token that shows nothing is one piece `UNSEEN`, which `pii_edu.WithWindows.v1` keeps from the encoder.
     """
-    from curated_tokenizers import WordPieceProcessor
-
-    _register_vocabulary()
-    attrs = {"wordpiece_processor": WordPieceProcessor([]), "unk_piece": "[UNK]", "bos_piece": "[CLS]", "eos_piece": "[SEP]"}
+    attrs: dict[str, Any] = {"wordpiece_processor": WordPieces(), "unk_piece": "[UNK]", "bos_piece": "[CLS]", "eos_piece": "[SEP]"}
     attrs |= {"lowercase": False, "strip_accents": False}
     return Model("layout_wordpiece_encoder", forward=_layout_wordpiece_forward, attrs=attrs)
 

@@ -10,6 +10,7 @@ from thinc.api import Model, Ragged
 from pii_components.errors import PiiError
 from pii_components.ner.layers import (
     UNSEEN,
+    WordPieces,
     build_layout_wordpiece_encoder,
     build_with_windows,
     split_punctuation,
@@ -87,10 +88,8 @@ def test_windows_that_do_not_fit_are_coded_errors(window, overlap, batch):
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    from curated_tokenizers import WordPieceProcessor
-
     model = build_layout_wordpiece_encoder()
-    model.attrs["wordpiece_processor"] = WordPieceProcessor(vocabulary())
+    model.attrs["wordpiece_processor"] = WordPieces(vocabulary())
     model.attrs["lowercase"] = model.attrs["strip_accents"] = True
     return model
 
