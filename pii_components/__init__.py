@@ -14,7 +14,7 @@ from importlib.abc import MetaPathFinder
 from importlib.util import find_spec
 from typing import Any
 
-__version__ = "0.11.0"
+__version__ = "0.12.0"
 __all__ = ["__version__", "keep_offline"]
 
 

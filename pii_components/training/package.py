@@ -32,7 +32,7 @@ INT8, HALF, TORCH = "onnx-int8", "onnx-half", "torch"
 ENCODERS = (INT8, HALF, TORCH)
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
 CLEANER = "pii_cleaner"
-MAX_BYTES = 50_000_000
+MAX_BYTES = 30_000_000  # of what ships
 META = {
     "lang": "en",
     "name": "pii_edu",
@@ -158,17 +158,14 @@ def package(model: Path | str | Sequence[Path | str], out: Path, *, metrics: Pat
     """Write a package folder such as the one that `spacy.load("en_pii_edu")` finds.
 
     out (Path): The folder; earlier pipelines in it are removed. metrics (Path | None): See `meta_of`. options (Any): Of `assemble`.
-    RETURNS (Path): The pipeline's folder. RAISES (PiiError): E010, if it is larger than 50 MB.
+    RETURNS (Path): The pipeline's folder.
     """
     nlp = assemble(model, **options)
     halve(nlp)
     nlp.meta.update(meta_of(metrics))
     made = _new(out)
     nlp.to_disk(made)
-    size = sum(path.stat().st_size for path in made.rglob("*") if path.is_file())
-    if size > MAX_BYTES:
-        raise PiiError(Errors.E010, size=size, most=MAX_BYTES)
-    logger.info("%s: %.1f MB", out, size / 1e6)
+    logger.info("%s: %.1f MB", out, _size(made) / 1e6)
     return _put(made, out / f"en_pii_edu-{__version__}")
 
 
@@ -176,11 +173,17 @@ def ship(packaged: Path, out: Path) -> Path:
     """Put a pipeline that `package` wrote in the place of the one that ships.
 
     packaged (Path): The folder that was written. out (Path): That of the import package. RETURNS (Path): The pipeline's folder there.
-    RAISES (PiiError): E012, if nothing was written.
+    RAISES (PiiError): E012, if nothing was written; E010, if it is larger than 30 MB.
     """
     for folder in packaged.glob("en_pii_edu-*"):
+        if (size := _size(folder)) > MAX_BYTES:
+            raise PiiError(Errors.E010, size=size, most=MAX_BYTES)
         return _put(shutil.copytree(folder, _new(out)), out / folder.name)
     raise PiiError(Errors.E012, path=packaged)
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def _new(out: Path) -> Path:
