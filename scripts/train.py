@@ -34,35 +34,25 @@ def encoder(
 @app.command()
 def prune(
     corpus: Annotated[list[Path], typer.Option(help="A .spacy file whose words are counted; may be repeated.")],
-    out: Annotated[Path, typer.Option(help="New folder for the encoder, or new file for the reader.")],
-    encoder: Annotated[Path, typer.Option(help="Folder with an encoder's weights and vocab.txt.")] = Path("assets/encoder"),
-    reader: Annotated[Path | None, typer.Option(help="A reader of pii_context instead; nothing is trained anew.")] = None,
-    pieces: Annotated[int, typer.Option(min=1, help="Pieces to keep.")] = 11000,
+    reader: Annotated[Path, typer.Option(help="A reader of pii_context; nothing is trained anew.")],
+    out: Annotated[Path, typer.Option(help="New file for the smaller one.")],
+    pieces: Annotated[int, typer.Option(min=1, help="Pieces to keep.")] = 6500,
 ) -> None:
-    """Cut a vocabulary down to the pieces that text like this uses most; words whose pieces are all kept are read as before."""
+    """Cut a role encoder's vocabulary down to the pieces that text like this uses most; words whose pieces are all kept are read as before."""
     import spacy
-    import torch
     from spacy.tokens import DocBin
 
     from pii_components.context.role_encoder import PersonReader
-    from pii_components.training import encoder as encoders
-    from pii_components.training.onnx_export import WORDS, prune_graph
-    from pii_components.training.role_encoder import read_vocabulary, read_weights
+    from pii_components.training.encoder import prune as choose
+    from pii_components.training.onnx_export import prune_graph
 
     with guard(debug=True):
         vocab = spacy.blank("en").vocab
         docs = (doc for path in corpus for doc in DocBin().from_disk(path).get_docs(vocab))
-        if reader is not None:
-            whole = PersonReader.from_bytes(reader.read_bytes())
-            kept = encoders.prune(whole.vocabulary, docs, pieces)
-            names = [whole.vocabulary[i] for i in kept]
-            out.write_bytes(PersonReader(prune_graph(whole.shim.graph, kept), names, whole.head).to_bytes())
-            return
-        vocabulary, state = read_vocabulary(encoder), read_weights(encoder)
-        kept = encoders.prune(vocabulary, docs, pieces)
-        out.mkdir(parents=True, exist_ok=True)
-        torch.save(encoders.half(state | {WORDS: state[WORDS][kept]}), out / "encoder.pt")
-        (out / "vocab.txt").write_text("\n".join(vocabulary[i] for i in kept), "utf8")
+        whole = PersonReader.from_bytes(reader.read_bytes())
+        kept = choose(whole.vocabulary, docs, pieces)
+        names = [whole.vocabulary[i] for i in kept]
+        out.write_bytes(PersonReader(prune_graph(whole.shim.graph, kept), names, whole.head).to_bytes())
 
 
 @app.command()

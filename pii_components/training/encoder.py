@@ -131,8 +131,11 @@ def prune(vocabulary: Sequence[str], docs: Iterable[Doc], pieces: int) -> list[i
     piece that fits stays the longest; others fall into shorter ones, in the end letters, all of which are kept.
 
     pieces (int): How many to keep, special ones and single characters among them; the rest are the most frequent.
-    RETURNS (list[int]): Their ids, in the order of the vocabulary. RAISES (PiiError): E114, if special pieces and characters alone are more.
+    RETURNS (list[int]): Their ids, in the order of the vocabulary; all, if there are no more. RAISES (PiiError): E114, if special pieces and
+    characters alone are more.
     """
+    if len(vocabulary) <= pieces:
+        return list(range(len(vocabulary)))
     needed = [p in _SPECIAL or len(p.removeprefix("##")) == 1 for p in vocabulary]
     if sum(needed) > pieces:
         raise PiiError(Errors.E114, pieces=pieces, least=sum(needed))

@@ -77,6 +77,12 @@ class _Graph:
         """A weight that is no 8-bit one: half precision on disk, widened when the graph is loaded."""
         return self.add("Cast", [self.constant(name, value.astype("f2"))], to=self.onnx.TensorProto.FLOAT)
 
+    def narrowed(self, name: str, value: numpy.ndarray, rows: Callable[[str], str]) -> str:
+        """Rows of a table that is kept in 8 bits, with a scale for each. rows (Callable): From a table's name to that of the rows."""
+        scale, whole = quantize(value, _MOST)
+        found = self.add("Cast", [rows(self.constant(name, whole))], to=self.onnx.TensorProto.FLOAT)
+        return self.add("Mul", [found, rows(self.constant(f"{name}.scale", scale[:, None]))])
+
     def add_and_norm(self, x: str, y: str, name: str, *, output: str = "") -> str:
         parts = [self.constant(f"{name}.{part}", self.state[f"{name}.{part}"]) for part in ("weight", "bias")]
         total = self.add("Add", [x, y])
@@ -148,17 +154,19 @@ def encoder_graph(state: State, *, heads: int, epsilon: float = 1e-12, quantized
 
 
 def _embed(g: _Graph) -> str:
+    # All pieces are of BERT's first segment, so that its vector can be part of each position's.
+    places = g.state[_PLACES] + g.state[_SEGMENTS][0]
     if g.quantized:
-        scale, whole = quantize(g.state[WORDS], _MOST)
-        row = g.add("Cast", [g.add("Gather", [g.constant(WORDS, whole), "ids"])], to=g.onnx.TensorProto.FLOAT)
-        x = g.add("Mul", [row, g.add("Gather", [g.constant(f"{WORDS}.scale", scale[:, None]), "ids"])])
+        x = g.narrowed(WORDS, g.state[WORDS], lambda table: g.add("Gather", [table, "ids"]))
+        y = g.narrowed(_PLACES, places, lambda table: _first_rows(g, table))
     else:
         x = g.add("Gather", [g.widened(WORDS, g.state[WORDS]), "ids"])
-    # All pieces are of BERT's first segment, so that its vector can be part of each position's.
-    places = g.widened(_PLACES, g.state[_PLACES] + g.state[_SEGMENTS][0])
-    return g.add_and_norm(
-        x, g.add("Slice", [places, "first", g.add("Shape", ["ids"]), "first"]), PREFIX + "embeddings.layer_norm"
-    )
+        y = _first_rows(g, g.widened(_PLACES, places))
+    return g.add_and_norm(x, y, PREFIX + "embeddings.layer_norm")
+
+
+def _first_rows(g: _Graph, table: str) -> str:
+    return g.add("Slice", [table, "first", g.add("Shape", ["ids"]), "first"])
 
 
 def _attention(g: _Graph, x: str, at: str, *, heads: int) -> str:

@@ -32,7 +32,7 @@ INT8, HALF, TORCH = "onnx-int8", "onnx-half", "torch"
 ENCODERS = (INT8, HALF, TORCH)
 RULES = ("pii_ruler", "pii_context", "hips_surrogate")
 CLEANER = "pii_cleaner"
-MAX_BYTES = 30_000_000  # of what ships
+MAX_BYTES = 40_000_000  # of what ships
 META = {
     "lang": "en",
     "name": "pii_edu",
@@ -173,7 +173,7 @@ def ship(packaged: Path, out: Path) -> Path:
     """Put a pipeline that `package` wrote in the place of the one that ships.
 
     packaged (Path): The folder that was written. out (Path): That of the import package. RETURNS (Path): The pipeline's folder there.
-    RAISES (PiiError): E012, if nothing was written; E010, if it is larger than 30 MB.
+    RAISES (PiiError): E012, if nothing was written; E010, if it is larger than 40 MB.
     """
     for folder in packaged.glob("en_pii_edu-*"):
         if (size := _size(folder)) > MAX_BYTES:

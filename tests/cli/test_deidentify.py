@@ -151,7 +151,7 @@ def test_report_counts_and_tells_no_text(folder, pii_edu):
         ("NAME_CITED", "CITED", "keep"): 1,
         ("NAME_INSTRUCTOR", "INSTRUCTOR", "keep"): 1,
         ("EMAIL", "STUDENT", "surrogate"): 1,
-        ("ID_NUM", "", "surrogate"): 1,
+        ("ID_NUM", "STUDENT", "surrogate"): 1,
     }
     assert (found["documents"], found["documents_changed"], found["documents_without_text"]) == (3, 2, 1)
     assert found["skipped"] == {"count": 1, "records": [{"record": 4, "code": "E520", "line": 7}]}

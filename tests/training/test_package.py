@@ -143,8 +143,8 @@ def test_an_assembled_pipeline_is_assembled_again_with_other_rules(packaged, tmp
 
 
 @needs_weights
-def test_shipped_pipeline_is_at_most_30_mb_and_holds_no_words():
-    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) <= 30_000_000
+def test_shipped_pipeline_is_at_most_40_mb_and_holds_no_words():
+    assert sum(path.stat().st_size for path in SHIPPED.rglob("*") if path.is_file()) <= 40_000_000
     strings = set(json.loads((SHIPPED / "vocab/strings.json").read_text("utf8")))
     extra = strings - set(spacy.blank("en").vocab.strings) - set(spacy.blank("en", config=TOKENIZER).vocab.strings)
     assert len(extra) < 60, sorted(extra)[:80]

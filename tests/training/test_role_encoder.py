@@ -178,7 +178,7 @@ def test_windows_without_a_name_are_not_read_and_every_mention_lies_whole_in_one
 
 
 @pytest.mark.parametrize("quantized", [False, True])
-def test_a_pruned_vocabulary_says_the_same_of_what_it_still_holds(learned, encoder, tmp_path, quantized):
+def test_a_pruned_vocabulary_says_the_same_of_what_it_still_holds(learned, tmp_path, quantized):
     (tmp_path / "reader").write_bytes(training.to_reader(*learned[:2], quantized=quantized).to_bytes())
     whole = PersonReader.from_bytes((tmp_path / "reader").read_bytes())
     held = ["My teacher Ana marked the essay .", "My essay and my teacher : the essay marked !"]
@@ -195,14 +195,8 @@ def test_a_pruned_vocabulary_says_the_same_of_what_it_still_holds(learned, encod
     assert numpy.isfinite(read(small, "In the story Ana sailed the sea .", "Ana")).all()
     words = training.pieces_of(small.vocabulary).predict([NLP.make_doc("story sailed")])[0].dataXd.tolist()
     assert [small.vocabulary[i] for i in words[1:-1]] == [*"s", *("##" + c for c in "tory"), *"s", *("##" + c for c in "ailed")]
-    command = [*asked, f"--encoder={encoder}", f"--out={tmp_path / 'folder'}", f"--pieces={least + 6}"]
-    assert CliRunner().invoke(app, command).exit_code == 0
-    before, after = training.read_weights(encoder), training.read_weights(tmp_path / "folder")
-    vocabulary = training.read_vocabulary(tmp_path / "folder")
-    assert vocabulary == small.vocabulary
-    kept = [training.read_vocabulary(encoder).index(piece) for piece in vocabulary]
-    assert torch.equal(after[training.WORDS], before[training.WORDS][kept].half().float())
-    result = CliRunner().invoke(app, [*asked, f"--encoder={encoder}", f"--out={tmp_path / 'none'}", f"--pieces={least - 1}"])
+    command = [*asked, f"--reader={tmp_path / 'reader'}", f"--out={tmp_path / 'none'}", f"--pieces={least - 1}"]
+    result = CliRunner().invoke(app, command)
     assert result.exit_code and "E114" in result.output + str(result.exception) and not (tmp_path / "none").exists()
 
 
