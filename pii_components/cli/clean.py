@@ -41,7 +41,7 @@ EPILOG = (
 )
 _DEFAULTS = CleaningOptions(language="")
 _SAVE_EVERY = 200
-_LIBRARIES = ("pymupdf", "pycld2", "scikit-learn", "scipy", "numpy")
+_LIBRARIES = ("pypdfium2", "pycld2", "scikit-learn", "scipy", "numpy")
 
 
 @dataclass(slots=True)

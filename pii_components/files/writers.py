@@ -16,13 +16,15 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import Errors, PiiError
+from .documents import Edit, write_docx
 from .json_text import JsonBody, JsonSource, scan_object, splice
 from .record import Record, Source, reason_of, show_fields, split_texts
 from .tables import CsvSource, safe_cell
@@ -170,12 +172,18 @@ class Writer(Output):
         both = zip(*(split_texts(whole, len(names), record.number) for whole in (record.text, text)), strict=True)
         return {name: new for name, (old, new) in zip(names, both, strict=True) if new != old}
 
-    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None) -> None:
-        """Add a record with its new text, and new values of other fields (tokens, labels).
+    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None, edits: Sequence[Edit] = ()) -> None:
+        """Add a record with its new text, and new values of other fields (tokens, labels). edits: What makes the new text of the old one;
+        a document needs them.
 
-        RAISES (PiiError): E538, if the encoding has no such characters, E545, if texts cannot be told apart; nothing is written
+        RAISES (PiiError): E538, if the encoding has no such characters, E545, if texts cannot be told apart, E568, for edits; nothing is written
         then. E512, if the disk refuses.
         """
+        if isinstance(record.body, tuple) and record.body[1][0] == "docx":
+            source: Any = self.source
+            original = source.load(record.body[2])
+            self.put(record, write_docx(original, record.text, text, edits, number=record.number))
+            return
         try:
             data = self.form(record, text, fields or {}).encode(self.encoding_of(record))
         except UnicodeError as err:
@@ -302,7 +310,7 @@ class FolderWriter(Writer):
         return str(record.body[1][0])
 
     def put(self, record: Record, data: bytes) -> None:
-        name, (_, bom) = record.body
+        name, (_, bom), *_ = record.body
         path = self.partial / name
         with writing(f"record {record.number}"):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -322,18 +330,37 @@ class FolderWriter(Writer):
             os.rmdir(folder)
 
 
+class ZipWriter(FolderWriter):
+    """A folder that becomes an archive: sorted, without times, the same bytes at all times."""
+
+    def replace(self) -> None:
+        fresh = self.out.with_name(self.out.name + ".new")
+        with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(path for path in self.partial.rglob("*") if path.is_file()):
+                info = zipfile.ZipInfo(path.relative_to(self.partial).as_posix())
+                info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
+                with open(path, "rb") as file, archive.open(info, "w") as target:
+                    shutil.copyfileobj(file, target)
+        with open(fresh, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(fresh, self.out)
+        shutil.rmtree(self.partial)
+
+
 def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
     """The writer for the form of a source, not started yet. safe (bool): Whether cells are written by `tables.safe_cell`.
 
     RAISES (PiiError): E511, if OUTPUT's name is of another form.
     """
+    if source.kind == "folder" and out.suffix.lower() == ".zip" and not out.is_dir():
+        return ZipWriter(source, out)
     if source.kind == "folder":
         if out.exists() and not out.is_dir():
             raise PiiError(Errors.E511, expected="a folder", got=out)
         return FolderWriter(source, out)
     if out.is_dir():
         raise PiiError(Errors.E511, expected="a file", got=out)
-    suffix = source.path.suffix.lower()
+    suffix = ".txt" if source.kind == "pdf" else source.path.suffix.lower()
     if out.suffix.lower() != suffix and source.path.name != "-":
         raise PiiError(Errors.E511, expected=f"a {suffix} file", got=out.name)
     if isinstance(source, CsvSource):
@@ -360,15 +387,15 @@ def as_line(record: Record, source: Source) -> str:
 
 def check_column(source: Source, name: str, option: str) -> None:
     """Check that a source has a column. RAISES (PiiError): E651, if it has none at all; E652, if it has others."""
-    if source.kind not in ("csv", "json", "jsonl"):
-        raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind != "txt" else "a text")
+    if not source.has_columns:
+        raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind == "folder" else "a text")
     if not has_column(source, name):
         raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(_columns(source)))
 
 
 def has_column(source: Source, name: str) -> bool:
     """Whether a source has a column or field, as far as they are known."""
-    return source.kind in ("csv", "json", "jsonl") and name in _columns(source)
+    return source.has_columns and name in _columns(source)
 
 
 def _columns(source: Source) -> list[str]:
