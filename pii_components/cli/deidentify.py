@@ -49,9 +49,7 @@ EPILOG = (
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
     "3 stopped before the end, what was done stays; 130 interrupted, what was done stays."
 )
-INPUT_HELP = (
-    "A .txt, .docx, .pdf, .csv, .tsv, .jsonl or .json file, a folder or .zip of .txt, .docx and .pdf, or - for standard input."
-)
+INPUT_HELP = "A .txt, .docx, .pdf, .csv, .tsv, .jsonl, .json or .parquet file, a folder or .zip of .txt, .docx and .pdf, or - for standard input."
 PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict, or a TOML file."
 SCOPES = ("document", "corpus")
 # What happens to surnames that were hidden somewhere and stand in clear somewhere else.

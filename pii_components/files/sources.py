@@ -36,7 +36,7 @@ from .record import (
     read_bytes,
     reason_of,
 )
-from .tables import open_csv
+from .tables import open_csv, open_parquet
 
 DOCUMENT_SUFFIXES = (".txt", ".docx", ".pdf")
 TABLE_SUFFIXES = (".csv", ".tsv")
@@ -279,6 +279,8 @@ def open_source(
         return open_csv(path, **options, encoding=encoding, spreadsheet_safe=spreadsheet_safe)
     if suffix in JSON_SUFFIXES:
         return open_json(path, **options, encoding=encoding)
+    if suffix == ".parquet":
+        return open_parquet(path, **options)
     if suffix != ".txt":
         raise PiiError(Errors.E502, suffix=suffix or path.name)
     return _open_text(path, None, encoding)

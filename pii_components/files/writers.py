@@ -20,6 +20,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,10 +28,13 @@ from ..errors import Errors, PiiError
 from .documents import Edit, write_docx
 from .json_text import JsonBody, JsonSource, scan_object, splice
 from .record import Record, Source, reason_of, show_fields, split_texts
-from .tables import CsvSource, safe_cell
+from .tables import CsvSource, ParquetSource, safe_cell
 
 # Between the parts of an object that was written over several lines; in its strings a line break is an escape.
 _BREAKS = re.compile(r"[\r\n]+[ \t]*")
+
+# Rows of a Parquet file that are written together, and how many times as many make a group of them.
+_ROWS, _BATCHES = 500, 40
 
 
 @contextmanager
@@ -296,6 +300,65 @@ class JsonWriter(JsonlWriter):
         self._empty = False
 
 
+class ParquetWriter(Writer):
+    """A Parquet file. It cannot grow, so rows go to a stream of Arrow first, which can be cut off and taken up like a text."""
+
+    source: ParquetSource
+
+    def start(self, done: int | None = None) -> None:
+        self._rows: list[Any] = []
+        super().start(done)
+
+    def head(self) -> bytes:
+        return bytes(self.source.schema.serialize())
+
+    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None, edits: Sequence[Edit] = ()) -> None:
+        row = record.body
+        for name, new in self.texts(record, text).items():
+            row = with_value(row, name, new)
+        self._rows.append(row)
+        if len(self._rows) >= _ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow
+
+        if self._rows:
+            for batch in pyarrow.Table.from_batches(self._rows).combine_chunks().to_batches():
+                self.file.write(bytes(batch.serialize()))
+            self._rows = []
+
+    def sync(self) -> int:
+        self._flush()
+        return super().sync()
+
+    def finish(self) -> None:
+        self._flush()
+        super().finish()
+
+    def replace(self) -> None:
+        import pyarrow
+        from pyarrow import parquet
+
+        fresh = self.out.with_name(self.out.name + ".new")
+        with open(self.partial, "rb") as file, parquet.ParquetWriter(fresh, self.source.schema) as out:
+            stream = pyarrow.ipc.open_stream(file)
+            while batches := list(islice(stream, _BATCHES)):
+                out.write_table(pyarrow.Table.from_batches(batches))
+        with open(fresh, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(fresh, self.out)
+        self.partial.unlink()
+
+
+def with_value(row: Any, name: str, value: Any) -> Any:
+    """A row of a Parquet file with another value in one column."""
+    import pyarrow
+
+    at = row.schema.get_field_index(name)
+    return row.set_column(at, row.schema.field(at), pyarrow.array([value], type=row.schema.field(at).type))
+
+
 class FolderWriter(Writer):
     """A folder with the structure of its source. The partial folder becomes OUTPUT, or its files replace those of the same
     name there."""
@@ -365,6 +428,8 @@ def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
         raise PiiError(Errors.E511, expected=f"a {suffix} file", got=out.name)
     if isinstance(source, CsvSource):
         return CsvWriter(source, out, safe=safe)
+    if isinstance(source, ParquetSource):
+        return ParquetWriter(source, out)
     if isinstance(source, JsonSource):
         return JsonWriter(source, out) if source.kind == "json" else JsonlWriter(source, out)
     return TextWriter(source, out)
@@ -378,11 +443,13 @@ def as_line(record: Record, source: Source) -> str:
         row: dict[str, Any] = {}
         for i, (name, cell) in enumerate(zip(source.header, record.body, strict=True), 1):
             row[name if name not in row else f"{name} ({i})"] = cell
+    elif isinstance(source, ParquetSource):
+        row = record.body.to_pylist()[0]
     else:
         row = {"id": record.id, "text": record.text}
         if isinstance(record.body, int):
             row["pages"] = record.body
-    return json.dumps(row, ensure_ascii=False)
+    return json.dumps(row, ensure_ascii=False, default=str)
 
 
 def check_column(source: Source, name: str, option: str) -> None:
@@ -399,13 +466,15 @@ def has_column(source: Source, name: str) -> bool:
 
 
 def _columns(source: Source) -> list[str]:
-    return source.header if isinstance(source, CsvSource) else [*source.text_fields, *source.others]
+    return source.header if isinstance(source, CsvSource | ParquetSource) else [*source.text_fields, *source.others]
 
 
 def value_of(record: Record, source: Source, name: str) -> Any:
     """What stands in a column of a record; None if nothing does."""
     if isinstance(record.body, JsonBody):
         return record.body.value(name)
+    if isinstance(source, ParquetSource):
+        return record.body.column(name)[0].as_py()
     return record.body[source.header.index(name)] if isinstance(source, CsvSource) else None
 
 
@@ -413,10 +482,12 @@ def renamed(record: Record, source: Source, name: str, value: Any) -> Record:
     """The record with another ID, which is the value of a column, or the name of its file ("(file name)"), in all that is written of
     it; `given` is what it had. As it was, if a table has no such column."""
     body = record.body
-    if isinstance(source, CsvSource) and name not in source.header:
+    if isinstance(source, CsvSource | ParquetSource) and name not in source.header:
         return record
     if isinstance(body, JsonBody):
         old, body = body.value(name), scan_object(splice(body, {name: value}))[0]
+    elif isinstance(source, ParquetSource):
+        old, body = value_of(record, source, name), with_value(body, name, value)
     elif isinstance(source, CsvSource):
         at = source.header.index(name)
         old, body = body[at], [*body[:at], value, *body[at + 1 :]]
