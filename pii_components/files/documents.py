@@ -10,7 +10,8 @@ sees comes last: field codes, alternative texts, tips, targets of links, title a
     text     By Ina Sorel.\\nBy Ina Sorel and Tom.            one line now, one as it was: "and Tom" is deleted
     runs     [By ][Ina ][Sorel.] [ and Tom]                   a run that stands in both has one new text
 
-Names of authors are not in the text: each becomes what the text's equal one became, else "Author 1". A part that is neither read nor
+Names of authors are not in the text: each becomes what the text's equal one became, else "Author 1". A name of a style or bookmark is
+another one where it holds a word that was replaced. A part that is neither read nor
 known to hold no text (a chart, an embedded table, custom XML, a thumbnail) does not go to the output, nor does what shows it; images
 stay, and are counted as not read. The file is written from what is known, never copied: what this page does not name is not in it.
 """
@@ -65,6 +66,23 @@ _NAMED = ("docPr", "cNvPr")
 _PEOPLE = {"creator", "lastModifiedBy"}
 # Numbers and dates of the properties, of which nothing is said.
 _PLAIN = {"created", "modified", "revision", "lastPrinted"}
+_LABELS = [
+    f"{_W}{name}"
+    for name in (
+        "name",
+        "style",
+        "bookmarkStart",
+        "hyperlink",
+        "pStyle",
+        "rStyle",
+        "tblStyle",
+        "basedOn",
+        "next",
+        "link",
+        "lvlText",
+        "aliases",
+    )
+]
 _GONE = tuple(
     f"{_W}{name}" for name in ("docVars", "mailMerge", "attachedTemplate", "dataBinding", "smartTagPr", "customXmlPr")
 )
@@ -315,6 +333,7 @@ class Docx:
             if "".join(signs) != piece.text:
                 piece.put("".join(signs))
         self._remove_lines(edits)
+        self._rename_labels({word.casefold() for a, b, _ in edits for word in re.findall(r"[^\W\d_]{3,}", self.text[a:b])})
         became = {self.text[start:end].casefold(): new for start, end, new in edits}
         authors: dict[str, int] = {}
         for element, attribute in self._people:
@@ -327,6 +346,26 @@ class Docx:
                 element.set(attribute, new)
             else:
                 element.text = new
+
+    def _rename_labels(self, words: set[str]) -> None:
+        """Give styles and bookmarks other names where they hold a word that was replaced, and all that points to them too."""
+        new: dict[str, str] = {}
+
+        def other(match: re.Match[str]) -> str:
+            is_told = any(word in match[0].casefold() for word in words) and not match[0].isupper()
+            return "label" if is_told else match[0]
+
+        for element in (element for tree in self._trees.values() for element in tree.iter(*_LABELS)):
+            for attribute in (f"{_W}val", f"{_W}name", f"{_W}styleId", f"{_W}anchor"):
+                value = element.get(attribute, "")
+                if any(word in value.casefold() for word in words):
+                    element.set(attribute, new.setdefault(value, f"label{len(new) + 1}"))
+        for piece in self._pieces:
+            if piece.element.tag in _CODES:
+                text = piece.text if any(old in piece.text for old in new) else piece.element.text
+                for old in sorted(new, key=len, reverse=True):
+                    text = text.replace(old, new[old])
+                piece.put(re.sub(r"\w+", other, text))
 
     def _remove_lines(self, edits: Sequence[Edit]) -> None:
         """Take out paragraphs that were removed with their end, where a document can be without them."""

@@ -2,7 +2,7 @@
 
     source = open_source(Path("essays.csv"), text_field="essay")
     for item in source: ...                                     # Record | Skip
-    source = open_submissions(Path("downloads"), max_pages=5)   # .pdf and .txt as students hand them in
+    source = open_submissions(Path("downloads"), max_pages=5)   # .pdf, .docx, .txt as students hand them in
 
 The suffix decides: .txt, .docx, .pdf, .csv, .tsv, .jsonl, .json, .parquet. A folder, or a .zip as Canvas, Moodle and Blackboard export it, means
 its .txt, .docx and .pdf files, those in folders below it too, in the order of their paths, and a skipped record for each file of
@@ -192,10 +192,10 @@ class DocumentSource(Source):
 
 @dataclass(slots=True)
 class SubmissionSource(FolderSource):
-    """A folder of .pdf and .txt. max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is
+    """A folder of .pdf, .docx and .txt. max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is
     no limit."""
 
-    suffixes: tuple[str, ...] = (".pdf", ".txt")
+    suffixes: tuple[str, ...] = (".pdf", ".txt", ".docx")
     max_bytes: int = 0
     max_pages: int = 0
 
@@ -322,7 +322,7 @@ def is_hidden(name: str) -> bool:
 
 
 def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8") -> SubmissionSource:
-    """Find the .pdf and .txt files of a folder, in those below it too; or take one .pdf.
+    """Find the .pdf, .docx and .txt files of a folder, in those below it too; or take one .pdf.
 
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
     RAISES (PiiError): E501, E508, E665.

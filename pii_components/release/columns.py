@@ -109,8 +109,8 @@ class Columns:
         """Look at the first records of the same input. RAISES (PiiError): E543, if a column would tell who somebody is."""
         cells: dict[str, list[str]] = {name: [] for name in self.source.others if self.source.has_columns}
         try:
-            for item in islice(first, SAMPLE):
-                for name, cell in item.others if isinstance(item, Record) and cells else ():
+            for item in islice(first, SAMPLE) if cells else ():
+                for name, cell in item.others if isinstance(item, Record) else ():
                     cells.setdefault(name, []).append(cell)
         finally:
             first.close()

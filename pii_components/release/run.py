@@ -434,7 +434,10 @@ class Run:
             self._checkpoint()
         try:
             self._reading = True
-            items = map(self.prepare, islice(self.source, self.state.items, None))
+            if isinstance(self.source, FolderSource):
+                self.source.done = self.state.items  # what was read is not opened again
+            done = 0 if isinstance(self.source, FolderSource) else self.state.items
+            items = map(self.prepare, islice(self.source, done, None))
             for batch, found in self.engine.stream(batches(items, self.batch_size)):
                 self._reading = False
                 self._process(batch, found)

@@ -219,7 +219,7 @@ def test_pdfs_that_are_left_out(tmp_path):
         "sub/a.txt": essay(4).encode(),
         "sub/b.txt": b" \n",
         "sub/c.txt": b"\xff\xfe\xff",
-        "notes.docx": b"PK",
+        "notes.odt": b"PK",
     }.items():
         (folder / name).write_bytes(data)
     source = open_submissions(folder, max_bytes=150_000, max_pages=5)
@@ -240,7 +240,7 @@ def test_inputs_that_hold_nothing(tmp_path):
     refuses("E501", open_submissions, tmp_path / "nothing")
     (tmp_path / "folder").mkdir()
     refuses("E665", open_submissions, tmp_path / "folder")
-    (tmp_path / "folder" / "a.docx").write_bytes(b"x")
+    (tmp_path / "folder" / "a.odt").write_bytes(b"x")
     refuses("E665", open_submissions, tmp_path / "folder")
 
 

@@ -39,6 +39,9 @@ BODY = f"""
 <w:p><w:r><w:pict><v:shape alt="Sorel"><v:textpath string="Ina Sorel"/></v:shape></w:pict></w:r></w:p>
 <w:p><w:r><w:drawing><c:chart xmlns:c="c" r:id="rIdChart"/></w:drawing></w:r></w:p>
 <w:p><w:r><w:footnoteReference w:id="2"/></w:r><w:r><w:commentReference w:id="0"/></w:r></w:p>
+<w:p><w:bookmarkStart w:id="9" w:name="Ina_Sorel"/><w:pPr><w:pStyle w:val="SorelHeading"/></w:pPr>{_run("Odile")}</w:p>
+<w:p><w:hyperlink w:anchor="Ina_Sorel"><w:r><w:instrText>REF InaSorel_1 \\h</w:instrText></w:r></w:hyperlink></w:p>
+<w:p><w:bookmarkStart w:id="8" w:name="InaSorel_1"/></w:p>
 <!-- Ina Sorel --><?note Ina Sorel?>
 """
 _COMMENT = f'<w:comment w:id="0" w:author="Jonas Wirth" w:initials="JW"><w:p>{_run("See me, Ina Sorel.")}</w:p></w:comment>'
@@ -101,6 +104,9 @@ def _plant(name: str, content: str) -> str:
     if name == "[Content_Types].xml":
         new = "".join(f'<Override PartName="/{part}" ContentType="{kind}"/>' for part, _, kind, _ in PARTS)
         return content.replace("</Types>", new + "</Types>")
+    if name == "word/styles.xml":
+        style = '<w:style w:type="paragraph" w:customStyle="1" w:styleId="SorelHeading"><w:name w:val="Sorel Heading"/></w:style>'
+        return content.replace("</w:styles>", style + "</w:styles>")
     if name == "word/settings.xml":
         return content.replace("</w:settings>", '<w:attachedTemplate r:id="rId1"/><w:docVars><w:docVar w:name="a" w:val="Sorel"/></w:docVars>'
                                "</w:settings>")  # fmt: skip
@@ -148,7 +154,7 @@ def edits_for(text: str, new: str) -> list[tuple[int, int, str]]:
     """Edits that put a new name in the place of each."""
     first, last = new.split()
     made = {"Ina": first, "Odile": "Bea", "Sorel": last, "Prath": "Zamor"}
-    found = re.finditer(r"ina\.\s?sorel|Ina\s?Sorel|Odile\s?Prath|Ina|Sorel|Odile|Prath", text)
+    found = re.finditer(r"ina\.\s?sorel|Ina\s?Sorel(?!_)|Odile\s?Prath|Ina(?!S)|Sorel|Odile|Prath", text)
     return [(m.start(), m.end(), "m.r" if m[0][0] == "i" else re.sub(r"\w+", lambda w: made[w[0]], m[0])) for m in found]
 
 
