@@ -22,7 +22,6 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from io import BytesIO
 from typing import Any
 from urllib.parse import quote, unquote
@@ -34,8 +33,6 @@ from .record import Record, Skip, has_half_pair
 
 # Bytes of XML that are taken in, and of all else: more is a bomb, or no essay.
 MAX_XML, MAX_BYTES = 1 << 26, 1 << 29
-# What stays as it is.
-LABELS = "(names of styles and bookmarks)"
 # Start and end in the old text, new text.
 Edit = tuple[int, int, str]
 
@@ -43,6 +40,12 @@ _W, _R = (
     f"{{http://schemas.openxmlformats.org/{path}}}"
     for path in ("wordprocessingml/2006/main", "officeDocument/2006/relationships")
 )
+
+
+def _in_w(names: str) -> frozenset[str]:
+    return frozenset(_W + name for name in names.split())
+
+
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _XML_SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _RELS, _TYPES, _CORE = ".rels", "[Content_Types].xml", "core-properties+xml"
@@ -58,36 +61,18 @@ _SIGNS = {f"{_W}tab": "\t", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphe
 _CODES = (f"{_W}instrText", f"{_W}delInstrText")
 _DELETED = (f"{_W}del", f"{_W}moveFrom")
 # Names of attributes that hold words, whatever element they stand at; and elements whose w:val does.
-_WORDS = {"descr", "title", "alt", "tooltip", "instr", "string", "href", "displayText", "value", "fullDate"}
-_VALUES = {
-    f"{_W}{name}" for name in ("alias", "tag", "default", "statusText", "helpText", "listEntry", "entryMacro", "exitMacro")
-}
+_WORDS = {"descr", "title", "alt", "tooltip", "instr", "string", "href", "displayText", "value", "fullDate", "docLocation"}
+_VALUES = _in_w("alias tag default statusText helpText listEntry entryMacro exitMacro")
 _NAMED = ("docPr", "cNvPr")
 _PEOPLE = {"creator", "lastModifiedBy"}
 # Numbers and dates of the properties, of which nothing is said.
 _PLAIN = {"created", "modified", "revision", "lastPrinted"}
-_LABELS = [
-    f"{_W}{name}"
-    for name in (
-        "name",
-        "style",
-        "bookmarkStart",
-        "hyperlink",
-        "pStyle",
-        "rStyle",
-        "tblStyle",
-        "basedOn",
-        "next",
-        "link",
-        "lvlText",
-        "aliases",
-    )
-]
-_GONE = tuple(
-    f"{_W}{name}" for name in ("docVars", "mailMerge", "attachedTemplate", "dataBinding", "smartTagPr", "customXmlPr")
-)
+_LABELS = _in_w("name style bookmarkStart hyperlink pStyle rStyle tblStyle basedOn next link lvlText aliases")
+# Parts of addresses that say nothing.
+_COMMON = {"com", "edu", "org", "net", "www", "http", "https"}
+_GONE = _in_w("docVars mailMerge attachedTemplate dataBinding fldData permStart permEnd")
 # The whole of what shows a part that is gone.
-_SHOWS = {f"{_W}{name}" for name in ("drawing", "object", "pict", "altChunk", "subDoc")}
+_SHOWS = _in_w("drawing object pict altChunk subDoc")
 
 
 class _UnreadableError(Exception):
@@ -188,10 +173,18 @@ class Docx:
             folder, _, file = name.rpartition("/")
             if not name.endswith((_RELS, *_ALWAYS)):
                 self.unread["thumbnail" if name in thumbnails else (folder.split("/")[-1] or file)] += 1
-        self.unread.update("image" for kind in self._kinds.values() if kind.startswith("image/"))
+        images = [name for name, kind in self._kinds.items() if kind.startswith("image/")]
+        self.unread.update("image" for _ in images)
+        self._new_names = {
+            name: f"word/media/picture{n}{posixpath.splitext(name)[1]}"
+            for n, name in enumerate(images)
+            if not re.fullmatch(r"word/media/(image|picture)\d+\.\w+", name)
+        }
         for name, kind in self._kinds.items():
             if kind.endswith("xml"):
                 self._trees[name] = self._tree(name)
+        if self._trees[main[0]].tag != f"{_W}document":
+            raise _UnreadableError(Errors.E657, kind=".docx", reason="not the usual Open XML but the strict one")
         for name in ("", *self._kinds):
             rels = posixpath.join(posixpath.dirname(name), "_rels", posixpath.basename(name) + _RELS)
             if rels in self._members:
@@ -218,12 +211,14 @@ class Docx:
         """Take out the relations to what is gone, or lies outside and is no link, and the elements that show it."""
         gone = set()
         for rel in list(rels):
-            target = rel.get("Target", "")
+            target = posixpath.normpath(posixpath.join("/", posixpath.dirname(source), rel.get("Target", ""))).lstrip("/")
             if rel.get("TargetMode") == "External":
                 if rel.get("Type", "").endswith("/hyperlink"):
                     continue
                 self.unread["linked file"] += 1
-            elif posixpath.normpath(posixpath.join("/", posixpath.dirname(source), target)).lstrip("/") in self._kinds:
+            elif target in self._kinds:
+                if target in self._new_names:
+                    rel.set("Target", f"/{self._new_names[target]}")
                 continue
             gone.add(rel.get("Id"))
             rels.remove(rel)
@@ -287,24 +282,14 @@ class Docx:
                 continue
             if local in _PEOPLE:
                 self._people.append((element, ""))
-            elif "wordprocessingDrawing" not in element.tag and "drawing/2010" not in element.tag:
+            elif "rawing" not in element.tag or not re.fullmatch(
+                r"-?\d+|[a-z]+", element.text
+            ):  # of drawings, places and sizes
                 yield [self._new(element, element.text)]
 
     def _new(self, element: Any, text: str, attribute: str = "", before: str = "") -> _Piece:
         self._pieces.append(_Piece(element, text, attribute, before))
         return self._pieces[-1]
-
-    @cached_property
-    def labels(self) -> str:
-        """Names of styles, bookmarks and lists, which stay as they are."""
-        found = [
-            value
-            for tree in self._trees.values()
-            for element in tree.iter(f"{_W}name", f"{_W}bookmarkStart", f"{_W}lvlText")
-            for value in (element.get(f"{_W}val"), element.get(f"{_W}name"))
-            if value
-        ]
-        return "\n".join(found)
 
     # -- a new text
 
@@ -333,7 +318,8 @@ class Docx:
             if "".join(signs) != piece.text:
                 piece.put("".join(signs))
         self._remove_lines(edits)
-        self._rename_labels({word.casefold() for a, b, _ in edits for word in re.findall(r"[^\W\d_]{3,}", self.text[a:b])})
+        words = {word.casefold() for a, b, _ in edits for word in re.findall(r"[^\W\d_]{3,}", self.text[a:b].partition("@")[0])}
+        self._rename_labels(words - _COMMON)
         became = {self.text[start:end].casefold(): new for start, end, new in edits}
         authors: dict[str, int] = {}
         for element, attribute in self._people:
@@ -351,14 +337,17 @@ class Docx:
         """Give styles and bookmarks other names where they hold a word that was replaced, and all that points to them too."""
         new: dict[str, str] = {}
 
+        def tells(label: str) -> bool:
+            parts = {part.casefold() for part in re.findall(r"[^\W\d_A-Z]+|[A-Z][^\W\d_A-Z]*|[A-Z]+", label)}
+            return bool(parts & words) or any(word in label.casefold() for word in words if len(word) > 4)
+
         def other(match: re.Match[str]) -> str:
-            is_told = any(word in match[0].casefold() for word in words) and not match[0].isupper()
-            return "label" if is_told else match[0]
+            return "label" if tells(match[0]) and not match[0].isupper() else match[0]
 
         for element in (element for tree in self._trees.values() for element in tree.iter(*_LABELS)):
             for attribute in (f"{_W}val", f"{_W}name", f"{_W}styleId", f"{_W}anchor"):
                 value = element.get(attribute, "")
-                if any(word in value.casefold() for word in words):
+                if tells(value):
                     element.set(attribute, new.setdefault(value, f"label{len(new) + 1}"))
         for piece in self._pieces:
             if piece.element.tag in _CODES:
@@ -382,14 +371,17 @@ class Docx:
         """The file, from its parts alone; the same bytes at all times."""
         types = self._tree(_TYPES)
         for element in list(types):
-            if element.get("PartName") and element.get("PartName").lstrip("/") not in self._kinds:
+            name = element.get("PartName", "").lstrip("/")
+            if name and name not in self._kinds:
                 types.remove(element)
+            elif name in self._new_names:
+                element.set("PartName", f"/{self._new_names[name]}")
         out = BytesIO()
         with ZipFile(out, "w", ZIP_DEFLATED) as archive:
             for name in (_TYPES, *(name for name in self._members if name in self._trees or name in self._kinds)):
                 tree = types if name == _TYPES else self._trees.get(name)
                 data = self._members[name] if tree is None else self._etree.tostring(tree, encoding="UTF-8", standalone=True)
-                archive.writestr(ZipInfo(name), data, ZIP_DEFLATED)
+                archive.writestr(ZipInfo(self._new_names.get(name, name)), data, ZIP_DEFLATED)
         return out.getvalue()
 
 
@@ -453,7 +445,7 @@ def read_docx(data: bytes, number: int, name: str) -> Record | Skip:
     if not document.text.strip():
         return Skip.of(Errors.E530, number=number)
     unread = tuple(document.unread.elements())
-    others = (("(file name)", name), (LABELS, document.labels))
+    others = (("(file name)", name),)
     return Record(number, name, document.text, body=(name, ("docx", b""), name), others=others, unread=unread)
 
 

@@ -22,7 +22,7 @@ from typing import Any
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ..errors import Errors, PiiError
-from .documents import LABELS, MAX_BYTES, read_docx, read_pdf
+from .documents import MAX_BYTES, read_docx, read_pdf
 from .json_text import open_json
 from .record import (
     Record,
@@ -146,7 +146,6 @@ class ZipSource(FolderSource):
         if not any(map(self.reads, self.members)):
             raise PiiError(Errors.E504)
         self.files, self.size = sorted(self.members), len(self.members)
-        self.others = _beside(self.files)
 
     def reads(self, name: str) -> bool:
         return name.lower().endswith(self.suffixes)
@@ -265,15 +264,15 @@ def open_source(
     if not exists:
         raise PiiError(Errors.E501, what=f"'{path}'", reason="it does not exist")
     if is_folder:
-        source = FolderSource(path=path, kind="folder", encoding=encoding)
+        source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
         return _look_into(source, Errors.E504)
     suffix = path.suffix.lower()
     if suffix == ".zip":
-        archive = ZipSource(path=path, kind="folder", encoding=check_encoding(encoding))
+        archive = ZipSource(path=path, kind="folder", encoding=check_encoding(encoding), others=["(file name)"])
         archive.look()
         return archive
     if suffix in (".docx", ".pdf"):
-        return DocumentSource(path=path, kind=suffix[1:], size=1, others=_beside([path.name]))
+        return DocumentSource(path=path, kind=suffix[1:], size=1, others=["(file name)"])
     options: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "more": tuple(more), "drop": frozenset(drop)}
     if suffix in TABLE_SUFFIXES:
         return open_csv(path, **options, encoding=encoding, spreadsheet_safe=spreadsheet_safe)
@@ -305,14 +304,8 @@ def _look_into(source: FolderSource, nothing: str) -> FolderSource:
         raise PiiError(Errors.E501, what="the folder", reason=reason_of(problems[0])) if problems else PiiError(nothing)
     # A folder that cannot be looked into is skipped as a file that cannot be read is: counted and named.
     source.files = sorted([*shown, *(os.path.relpath(problem.filename, source.path) for problem in problems)])
-    source.others = _beside(source.files)
     source.size, source.hidden = len(source.files), len(names) - len(shown)
     return source
-
-
-def _beside(files: Iterable[str]) -> list[str]:
-    """What stays as it is beside the texts of files."""
-    return ["(file name)", *([LABELS] if any(name.lower().endswith(".docx") for name in files) else [])]
 
 
 def is_hidden(name: str) -> bool:

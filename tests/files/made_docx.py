@@ -1,5 +1,6 @@
 """Makes .docx files with a name in every place where one can stand. All names are invented."""
 
+import base64
 import io
 import re
 import zipfile
@@ -16,6 +17,7 @@ _NS = (
 )
 _TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml."
 _REL = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+_PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 _WHO = 'w:id="1" w:author="Ina Sorel" w:date="2024-05-01T10:00:00Z"'
 
 
@@ -83,7 +85,7 @@ def full_docx() -> bytes:
     table.cell(0, 0).text, table.cell(0, 1).text = "Ina Sorel", "Odile\tPrath"
     section = document.sections[0]
     section.header.paragraphs[0].text, section.footer.paragraphs[0].text = "Sorel 1", "Ina Sorel, page 1"
-    document.add_picture(io.BytesIO(_png()))
+    document.add_picture(io.BytesIO(base64.b64decode(_PNG)))
     core = document.core_properties
     core.author, core.last_modified_by, core.title, core.keywords = "Ina Sorel", "Odile Prath", "Essay of Ina Sorel", "Sorel"
     core.subject, core.comments, core.category = "Sorel", "by Ina Sorel", "Prath"
@@ -96,6 +98,7 @@ def _plant(name: str, content: str) -> str:
         content = re.sub(r"<w:document [^>]*>", lambda m: m[0][:-1] + " " + _missing(m[0]) + ">", content, count=1)
         return content.replace("<w:sectPr", BODY + "<w:sectPr", 1)
     if name == "word/_rels/document.xml.rels":
+        content = content.replace("image1.", "sorel.")
         rels = "".join(
             f'<Relationship Id="{"rIdChart" if kind == "chart" else f"rIdNew{n}"}" Type="{_REL}{kind}" Target="/{part}"/>'
             for n, (part, kind, *_) in enumerate(PARTS)
@@ -124,6 +127,7 @@ def _edited(data: bytes, plant: Callable[[str, str], str]) -> bytes:
         new.comment = b"Ina Sorel"
         for name in old.namelist():
             content = old.read(name)
+            name = name.replace("image1.", "sorel.") if plant is _plant else name
             new.writestr(name, plant(name, content.decode()) if name.endswith((".xml", ".rels")) else content)
         if plant is _plant:
             for part, _, _, content in PARTS:
@@ -144,8 +148,8 @@ def change(data: bytes, marked: str) -> bytes:
             inside.append(part[1])
         else:
             run = _run(part, "delText" if "d" in inside else "t")
-            for mark in reversed(inside):
-                run = f"<w:{'del' if mark == 'd' else 'ins'} {_WHO}>{run}</w:{'del' if mark == 'd' else 'ins'}>"
+            for tag in ("del" if mark == "d" else "ins" for mark in reversed(inside)):
+                run = f"<w:{tag} {_WHO}>{run}</w:{tag}>"
             runs.append(run)
     return _edited(data, lambda name, content: content.replace("<w:r><w:t>x</w:t></w:r>", "".join(runs)))
 
@@ -163,14 +167,3 @@ def xml_of(data: bytes) -> dict[str, str]:
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         parts = {name: archive.read(name).decode("utf-8", "replace") for name in archive.namelist()}
         return parts | ({"": archive.comment.decode()} if archive.comment else {})
-
-
-def _png() -> bytes:
-    import struct
-    import zlib
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    head = struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(b"\0\0")) + chunk(b"IEND", b"")
