@@ -261,7 +261,7 @@ class Docx:
         known = {id(piece.element) for piece in self._pieces if not piece.attribute}
         read = name in self._read
         for n, element in enumerate(root.iter()):
-            local = self._etree.QName(element).localname
+            local = element.tag.rpartition("}")[2]
             for attribute in list(element.attrib):
                 short, value = attribute.rpartition("}")[2], element.get(attribute)
                 if short in ("author", "initials") and attribute.startswith("{"):

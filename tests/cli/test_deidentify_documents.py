@@ -9,15 +9,13 @@ import signal
 import stat
 import zipfile
 
+import docx
 import pytest
 
-docx = pytest.importorskip("docx", reason="needs the extra 'documents'")
-pytest.importorskip("pypdfium2", reason="needs the extra 'documents'")
-
-from pii_components.files import writers  # noqa: E402
-from scripts.bench_cleaning import make_pdf  # noqa: E402
-from tests.cli.conftest import ESSAY, put, wait_for_items  # noqa: E402
-from tests.files.made_docx import full_docx, plain_docx, xml_of  # noqa: E402
+from pii_components.files import writers
+from scripts.bench_cleaning import make_pdf
+from tests.cli.conftest import ESSAY, put, wait_for_items
+from tests.files.made_docx import full_docx, plain_docx, xml_of
 
 GONE = ("Ina", "Sorel", "20418837", "ina.sorel")
 TEXT = "I am Ina Sorel (20418837). Write to ina.sorel@example.edu"
@@ -155,6 +153,17 @@ def test_map_of_a_table(folder, pii_edu):
     assert pii_edu("deidentify", "in.csv", "--out", "o.csv", "--id-column", "id", "--ids", "pseudonym", "--map", "m.csv").exit_code == 0
     made = [line.split(",")[0] for line in (folder / "o.csv").read_text().splitlines()[1:]]
     assert (folder / "m.csv").read_text() == f"in,out\ns1,{made[0]}\ns2,{made[1]}\n"
+
+
+def test_a_parquet_file(folder, pii_edu):
+    pa = pytest.importorskip("pyarrow", reason="needs pyarrow, of the extra 'documents'")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = pa.table({"id": [7], "text": [TEXT], "mail": ["ina.sorel@example.edu"]})
+    parquet.write_table(table, folder / "in.parquet")
+    assert "[E543]" in pii_edu("deidentify", "in.parquet", "--out", "o.parquet").stderr
+    assert pii_edu("deidentify", "in.parquet", "--out", "o.parquet", "--drop", "mail").exit_code == 0
+    assert parquet.read_table(folder / "o.parquet").column_names == ["id", "text"]
+    assert not any(value.encode() in (folder / "o.parquet").read_bytes() for value in GONE)
 
 
 @pytest.mark.parametrize("out", ["clean", "clean.zip"])

@@ -69,6 +69,13 @@ def test_ids_and_lines(tmp_path):
     assert '"day": "2024-05-01"' in as_line(item, source)
 
 
+def test_pyarrow_is_needed(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(PiiError) as err:
+        open_source(put(tmp_path / "a.parquet"))
+    assert err.value.code == "E005"
+
+
 BAD = [
     (lambda path: path.write_bytes(b"x"), {}, "E501"), (lambda path: path.write_bytes(b""), {}, "E501"),
     (lambda path: put(path).write_bytes(path.read_bytes()[:-50]), {}, "E501"), (lambda path: put(path, 0), {}, "E503"),
