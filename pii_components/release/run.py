@@ -11,6 +11,7 @@ there already are not added again when a run is taken up.
 
 import hmac
 import json
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +27,9 @@ from ..files.formats.base import GoldSpan, Tally
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import FolderSource, open_source
-from ..files.writers import GrowingFile, Writer, replace_file
+from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import is_name
-from ..vault.vault import Vault
+from ..vault.vault import Vault, edits_of
 from .engine import KEEP, Engine, Result
 from .sweep import Surnames, words_of
 
@@ -86,6 +87,7 @@ class Report:
     spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
+    unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
     """
 
@@ -102,6 +104,8 @@ class Report:
     left_over: list[int] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     in_fields: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
+    unread_in: list[int] = field(default_factory=list)
 
     def add(self, record: Record, result: Result) -> None:
         """Count a document that was written."""
@@ -113,6 +117,10 @@ class Report:
         self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
         self.notes.update(result.notes)
         self.in_fields.update(result.fields_with_found)
+        self.unread.update(record.unread)
+        if record.unread:
+            self.unread_in.append(record.number)
+            del self.unread_in[_MOST_LISTED:]
         if result.left_over:
             self.n_left_over += 1
             self.left_over.append(record.number)
@@ -133,7 +141,8 @@ class Report:
     def load(cls, data: Mapping[str, Any]) -> "Report":
         """The counts that a state holds."""
         report = cls(**data)
-        report.spans, report.notes, report.in_fields = Counter(report.spans), Counter(report.notes), Counter(report.in_fields)
+        for name in ("spans", "notes", "in_fields", "unread"):
+            setattr(report, name, Counter(getattr(report, name)))
         report.skipped = [(int(number), str(code), int(line), str(ident)) for number, code, line, ident in report.skipped]
         return report
 
@@ -166,6 +175,7 @@ class Report:
                     shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())
                 },
             },
+            "not_read_in_documents": {"parts": dict(sorted(self.unread.items())), "records": self.unread_in},
             "unchanged_fields": list(shown.values()),
         }
 
@@ -178,7 +188,7 @@ class RunState:
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
     items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    labels, sweep (int): Bytes of the rows of --labels-out and --sweep that are safe.
+    labels, sweep, map (int): Bytes of the rows of --labels-out, --sweep and --map that are safe.
     """
 
     settings: dict[str, str]
@@ -189,6 +199,7 @@ class RunState:
     report: dict[str, Any] = field(default_factory=dict)
     labels: int = 0
     sweep: int = 0
+    map: int = 0
 
     def save(self, path: Path) -> None:
         """Write the state so that a crash in between leaves the old one. RAISES (PiiError): E512."""
@@ -355,6 +366,24 @@ def token_under(key: bytes) -> Callable[[str], str]:
     return lru_cache(maxsize=100_000)(token)
 
 
+class MapOut(GrowingFile):
+    """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
+
+    def __init__(self, out: Path) -> None:
+        super().__init__(partial_path(out))
+        self.out, self._rows = out, CsvRows(",", "\n")
+
+    def add(self, before: str, after: str) -> None:
+        """Add a document."""
+        self.write(self._rows.line([before, after]).encode("utf-8", "surrogateescape"))
+
+    def finish(self) -> None:
+        """Give it its name. RAISES (PiiError): E512."""
+        self.close()
+        with writing(self.out):
+            os.replace(self.path, self.out)
+
+
 @dataclass(slots=True)
 class Run:
     """One run over an input.
@@ -363,7 +392,7 @@ class Run:
     on_progress, on_skip (Callable): Called with the position in the input, and with each skip. prepare (Callable): What is done to
     an item before all else. safe_id (Callable): What a document is called beside OUTPUT: in the report, the state, the labels.
     vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
-    sweep (SweepLog | None): Remembers which surnames were hidden.
+    sweep (SweepLog | None): Remembers which surnames were hidden. map (MapOut | None): Gets names of documents, before and after.
     """
 
     source: Source
@@ -380,6 +409,7 @@ class Run:
     vault: Vault | None = None
     labels: LabelsOut | None = None
     sweep: SweepLog | None = None
+    map: MapOut | None = None
     _since: float = 0.0
     _halfway: bool = False
     _asked_to_stop: bool = False
@@ -397,12 +427,17 @@ class Run:
             self.labels.start(self.state.labels if resume else None)
         if self.sweep is not None:
             self.sweep.start(self.state.sweep if resume else None)
+        if self.map is not None:
+            self.map.start(self.state.map if resume else None, b"in,out\n")
         self._since = last_save = time.monotonic()
         if not resume:
             self._checkpoint()
         try:
             self._reading = True
-            items = map(self.prepare, islice(self.source, self.state.items, None))
+            if isinstance(self.source, FolderSource):
+                self.source.done = self.state.items  # what was read is not opened again
+            done = 0 if isinstance(self.source, FolderSource) else self.state.items
+            items = map(self.prepare, islice(self.source, done, None))
             for batch, found in self.engine.stream(batches(items, self.batch_size)):
                 self._reading = False
                 self._process(batch, found)
@@ -424,8 +459,9 @@ class Run:
         if self.report.refused:
             self.discard()
             return
-        if self.labels is not None:
-            self.labels.finish()
+        for beside in (self.labels, self.map):
+            if beside is not None:
+                beside.finish()
         self.writer.finish()
         state_path(self.writer.out).unlink(missing_ok=True)
         if self.labels is not None:
@@ -442,7 +478,7 @@ class Run:
         with suppress(OSError):
             self.writer.discard()
             state_path(self.writer.out).unlink(missing_ok=True)
-            for rows in (self.labels, self.sweep):
+            for rows in (self.labels, self.sweep, self.map):
                 if rows is not None:
                     rows.clear()
             if self.vault is not None and not self.vault.documents:
@@ -466,14 +502,22 @@ class Run:
                 self.on_skip(result)
             elif isinstance(item, Record):
                 self.report.add(item, result)
+            if self.map is not None:
+                self.map.add(self._name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
             self._halfway = False  # ... to here
 
+    def _name_of(self, item: Record | Skip) -> str:
+        """What a document is called in INPUT."""
+        if isinstance(self.source, FolderSource):
+            return self.source.files[item.number - 1]
+        return str(item.given[1]) if isinstance(item, Record) and item.given else item.id
+
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
-            self.writer.write(record, result.text, result.fields)
+            self.writer.write(record, result.text, result.fields, edits_of(result.hidden))
         except PiiError as err:
-            if err.code not in ("E538", "E545"):
+            if err.code not in ("E538", "E545", "E568"):
                 raise
             return Skip(number=record.number, error=err)
         if self.labels is not None:
@@ -506,6 +550,7 @@ class Run:
         self.state.offset = self.writer.sync()
         self.state.labels = self.labels.sync() if self.labels is not None else 0
         self.state.sweep = self.sweep.sync() if self.sweep is not None else 0
+        self.state.map = self.map.sync() if self.map is not None else 0
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
 
@@ -515,7 +560,7 @@ class Run:
             with suppress(PiiError):  # the reason for leaving matters more
                 self._checkpoint()
         self.writer.stop()
-        for rows in (self.labels, self.sweep):
+        for rows in (self.labels, self.sweep, self.map):
             if rows is not None:
                 rows.stop()
         if self.vault is not None:
