@@ -32,6 +32,7 @@ from ..ner.scorer import score_ents
 from ..spans import (
     PROPAGATION,
     PROTECT_AT,
+    ROSTER,
     SPANS_KEY,
     Candidate,
     EntsFilter,
@@ -155,11 +156,11 @@ class PiiContext(Configured, Pipe):
         least = self._protect_at(doc)
         decided = [self._decide(rows[n], p, least) for n, p in enumerate(self._chances(people, rows))]
         named = [
-            replace(people.cands[i], label=label, score=score, reason=reason, likely=likely, person=n)
+            replace(c, label=label, score=score, reason=c.reason if c.source == ROSTER else reason, likely=likely, person=n)
             for n, (person, found) in enumerate(zip(people.persons, decided, strict=True))
             if found is not None
             for label, score, reason, likely in (found,)
-            for i in person
+            for c in map(people.cands.__getitem__, person)
         ]
         owners = {i: n for n, person in enumerate(people.persons) for i in person if decided[n] is not None}
         more = propagate(people, owners, [*others, *named])
@@ -198,7 +199,15 @@ class PiiContext(Configured, Pipe):
             named = (people.forms[i].words for i in person)
             if self.roster and any(words and self.roster.issuperset(words) for words in named):
                 chances[n, ROLES.index(STUDENT)] *= numpy.exp(self.settings.roster_weight)
-        return chances / chances.sum(axis=1, keepdims=True)
+        chances /= chances.sum(axis=1, keepdims=True)
+        for n, person in enumerate(people.persons):
+            # `pii_roster` has its own probability that this is a student: it holds where the text alone says less.
+            least = max((people.cands[i].score for i in person if people.cands[i].source == ROSTER), default=0.0)
+            private = chances[n, _PRIVATE].sum()
+            if private < least:
+                chances[n] *= (1 - least) / (1 - private)
+                chances[n, ROLES.index(STUDENT)] += 1 - chances[n].sum()
+        return chances
 
     def _decide(self, row: numpy.ndarray, p: numpy.ndarray, least: float) -> tuple[str, float, str, str] | None:
         """RETURNS (tuple | None): Label, probability, reason, and the likeliest role if the label says less; None for no name."""
