@@ -114,9 +114,7 @@ def make_pii_roster(nlp: Language, name: str, *, spans_key: str) -> Pipe:
     """RETURNS (PiiRoster): Without a list, which is never in a config: see `PiiRoster.set_roster`."""
     from .ruler.roster import PiiRoster
 
-    made = PiiRoster(name, spans_key=spans_key)
-    made.belongs_to(nlp)
-    return made
+    return PiiRoster(name, spans_key=spans_key)
 
 
 @Language.factory(

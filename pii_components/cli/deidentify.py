@@ -1,5 +1,6 @@
 """`pii-edu deidentify`: from the options to a finished OUTPUT and its report."""
 
+import hmac
 import json
 import os
 import signal
@@ -15,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 from typer import Argument, Option
 
 from .. import __version__
@@ -25,9 +27,10 @@ from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
-from ..release.engine import Engine, load_engine
+from ..release.engine import Engine, load_engine, use_roster
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
 from ..release.scale import ENGINES, LOCAL, spread
+from ..ruler.roster import Roster
 from ..vault.keys import VaultKey
 from . import common
 
@@ -40,6 +43,8 @@ PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict
 SCOPES = ("document", "corpus")
 # What happens to surnames that were hidden somewhere and stand in clear somewhere else.
 SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
+# Where the text of what a sweep found is shown: on a terminal, or wherever standard output goes.
+SHOWS = NEVER, SCREEN, ALWAYS = ("no", "screen", "always")
 IDS = (KEEP_IDS, PSEUDONYM)
 _LABEL_FORMS = ", ".join(form.name for form in FORMS.values() if form.writer)
 
@@ -78,6 +83,10 @@ def deidentify(
             "off."
         ),
     ] = "report",
+    show_leaks: str = Option(
+        NEVER, help="Show what the sweep found, with context: no; screen: if standard output is a terminal; always: anywhere."
+    ),
+    roster: common.RosterOpt = "",
     llm: str = Option("", metavar="CONFIG", help="Language models too: a config with components of spacy-llm (docs/llm.md)."),
     allow_remote: bool = Option(False, "--allow-remote", help="Texts may leave this machine for the servers that --llm names."),
     prices: str = Option("", help="Prices of the models of --llm, a TOML file [the one that ships]."),
@@ -95,6 +104,7 @@ def deidentify(
         for value, what, allowed in (
             (scope or SCOPES[0], "scope", SCOPES),
             (sweep, "sweep", SWEEPS),
+            (show_leaks, "show-leaks", SHOWS),
             (ids or KEEP_IDS, "ids", IDS),
             (engine, "engine", ENGINES),
         ):
@@ -104,7 +114,12 @@ def deidentify(
         if resume and overwrite:
             raise PiiError(Errors.E540)
         to_stdout = source == "-" and out in ("", "-")
-        for given, what in ((llm, "--llm"), (debug, "--debug"), (to_stdout, "standard input without --out")):
+        for given, what in (
+            (llm, "--llm"),
+            (roster, "--roster"),
+            (debug, "--debug"),
+            (to_stdout, "standard input without --out"),
+        ):
             if given and engine != LOCAL:
                 raise PiiError(Errors.E560, engine=engine, what=what)
         _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
@@ -113,7 +128,8 @@ def deidentify(
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
         _check_needed(prices, "--prices", llm, "--llm")
-        table, extend = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
+        table, models = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
+        listed = Roster.from_csv(roster) if roster else None
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
         path, vault_path, labels_path = Path(source), *(Path(name) if name else None for name in (vault, labels_out))
@@ -133,7 +149,9 @@ def deidentify(
             return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
 
         def load() -> Engine:
-            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=extend)
+            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=models)
+            if listed is not None:
+                use_roster(loaded.nlp, listed)
             if engine == LOCAL:
                 return loaded
             spreading = spread(loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE)
@@ -179,6 +197,7 @@ def deidentify(
             "--labels-out": f"{labels.form} {labels.out}" if labels else "",
             "--sweep": sweep,
             "--ids": naming.how,
+            "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",
             "--llm": sha256(Path(llm).read_bytes()).hexdigest()[:16] if llm else "",
             "list of kept columns": " ".join(sorted(keep or ())),
         }
@@ -192,7 +211,9 @@ def deidentify(
             _tell_start(opened, key, old)
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
         run.prepare, run.safe_id = (lambda item: columns.watch(naming(item))), naming.safe
-        run.sweep = SweepLog(target, key.secret) if sweep != OFF and source != "-" else None
+        show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
+        if sweep != OFF and source != "-":
+            run.sweep = SweepLog(target, key.secret, roster=listed, show=show)
         _go(run, resume=resume, quiet=quiet)
         if counts.refused:
             common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
@@ -209,8 +230,10 @@ def deidentify(
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
-            if table is not None:
-                _tell_sent(head["llm"])
+        if swept is not None and show_leaks != NEVER:
+            _show_leaks(swept, show=show)
+        if not quiet and table is not None:
+            _tell_sent(head["llm"])
     raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
 
 
@@ -381,8 +404,9 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
         common.say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
     if swept is not None and swept.n_found:
         common.say(
-            f"to review: surnames that were hidden somewhere stand in clear in {swept.n_found} places "
-            f"({swept.n_documents} documents); the report lists them. --sweep hide hides them too"
+            f"to review: what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk "
+            f"{', '.join(f'{risk}: {n}' for risk, n in swept.by_risk.items())}; the report lists them, --show-leaks shows them. "
+            "--sweep hide hides surnames too"
         )
     for i, name in enumerate(run.source.others, 1):
         n = report.in_fields[name]
@@ -390,6 +414,23 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
             place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
             common.say(f"to review: in {n} records a value that was replaced stands in {place} too")
     common.say(f"wrote '{run.writer.out}' and '{report_path}'")
+
+
+def _show_leaks(swept: Swept, *, show: bool) -> None:
+    """On the steward's screen and nowhere else."""
+    if not show:
+        common.say("not shown: standard output is no terminal; --show-leaks always shows it all the same")
+        return
+    rows = [
+        (p.risk, p.record, p.start, p.end, Text.assemble(before, (found, "reverse"), after))
+        for p in swept.found
+        for before, found, after in (map(_in_a_line, swept.shown[p]),)
+    ]
+    common.console().print(common.table_of(rows, "risk", "record", "start", "end", "where", right=("record", "start", "end")))
+
+
+def _in_a_line(text: str) -> str:
+    return "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 def _language_models(path: str, prices: str, *, allow_remote: bool) -> tuple[Any, Callable[[Any], object]]:

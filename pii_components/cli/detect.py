@@ -16,8 +16,9 @@ from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.writers import GrowingFile, Output
-from ..release.engine import Engine, Found, Result, load_engine
+from ..release.engine import Engine, Found, Result, load_engine, use_roster
 from ..release.run import batches
+from ..ruler.roster import Roster
 from . import common
 from .deidentify import INPUT_HELP
 
@@ -31,6 +32,7 @@ def detect(
     encoding: common.EncodingOpt = "utf-8",
     show_text: bool = Option(False, "--show-text", help="Show the text of each span too."),
     model: common.ModelOpt = common.MODEL,
+    roster: common.RosterOpt = "",
     batch_size: common.BatchOpt = 16,
     strict: common.StrictOpt = False,
     overwrite: common.OverwriteOpt = False,
@@ -48,7 +50,11 @@ def detect(
                 raise PiiError(Errors.E509)
             if not overwrite:
                 raise PiiError(Errors.E541, path=out)
-        pairs = _pairs(opened, load_engine(model, replace=False, debug=debug), batch_size)
+        listed = Roster.from_csv(roster) if roster else None
+        engine = load_engine(model, replace=False, debug=debug)
+        if listed is not None:
+            use_roster(engine.nlp, listed)
+        pairs = _pairs(opened, engine, batch_size)
         if target is None:
             raise typer.Exit(_each(pairs, strict=strict, show_text=show_text))
         output = Output(target)

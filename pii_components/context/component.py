@@ -57,6 +57,17 @@ _NONE = CLASSES.index(NOT_NAME)
 _PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a word of a text
 
 
+def _listed(chances: numpy.ndarray, groups: Sequence[Sequence[Candidate]]) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): Probabilities, one row a group; `pii_roster`'s own, that this is a student, holds where the text says less."""
+    chances = chances / chances.sum(axis=1, keepdims=True)
+    for row, cands in zip(chances, groups, strict=True):
+        least, private = max((c.score for c in cands if c.source == ROSTER), default=0.0), row[_PRIVATE].sum()
+        if private < least:
+            row *= (1 - least) / (1 - private)
+            row[ROLES.index(STUDENT)] += 1 - row.sum()
+    return chances
+
+
 class PiiContext(Configured, Pipe):
     """Decides the role of every name, with a reason, per (document, person).
 
@@ -184,7 +195,7 @@ class PiiContext(Configured, Pipe):
         """Log-probabilities of each mention by itself, shape `(n_mentions, 6)`."""
         assert self.classifier is not None
         alone = person_rows(people, mention_rows(people), [[i] for i in range(len(people.cands))])
-        return numpy.log(numpy.maximum(self.classifier.predict(alone), 1e-6))
+        return numpy.log(numpy.maximum(_listed(self.classifier.predict(alone), [[c] for c in people.cands]), 1e-6))
 
     def _chances(self, people: People, rows: numpy.ndarray) -> numpy.ndarray:
         """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the detector read. A class list is prior knowledge."""
@@ -199,15 +210,7 @@ class PiiContext(Configured, Pipe):
             named = (people.forms[i].words for i in person)
             if self.roster and any(words and self.roster.issuperset(words) for words in named):
                 chances[n, ROLES.index(STUDENT)] *= numpy.exp(self.settings.roster_weight)
-        chances /= chances.sum(axis=1, keepdims=True)
-        for n, person in enumerate(people.persons):
-            # `pii_roster` has its own probability that this is a student: it holds where the text alone says less.
-            least = max((people.cands[i].score for i in person if people.cands[i].source == ROSTER), default=0.0)
-            private = chances[n, _PRIVATE].sum()
-            if private < least:
-                chances[n] *= (1 - least) / (1 - private)
-                chances[n, ROLES.index(STUDENT)] += 1 - chances[n].sum()
-        return chances
+        return _listed(chances, [[people.cands[i] for i in person] for person in people.persons])
 
     def _decide(self, row: numpy.ndarray, p: numpy.ndarray, least: float) -> tuple[str, float, str, str] | None:
         """RETURNS (tuple | None): Label, probability, reason, and the likeliest role if the label says less; None for no name."""

@@ -20,8 +20,10 @@ from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import from_tokens
 from ..files.json_text import TOKEN_FIELDS, JsonBody, join_tokens
 from ..files.record import Record, Skip
+from ..labels import NAME_STUDENT
 from ..offsets import OffsetMap
 from ..profiles import Profile
+from ..ruler.roster import Roster, add_roster
 from ..vault.vault import Hidden, Release, hide, pack_tokens
 from .sweep import Surnames, add_swept
 
@@ -319,6 +321,21 @@ def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> boo
 def surrogate_pipes(nlp: "Language") -> list[str]:
     """Names of the components that make surrogates."""
     return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == SURROGATES]
+
+
+def use_roster(nlp: "Language", roster: Roster) -> None:
+    """Find the names of a class list in all texts, and make no surrogate that is one of them."""
+    from spacy.tokens import Doc
+    from spacy.vocab import Vocab
+
+    from ..spans import Candidate, write_spans
+
+    add_roster(nlp, roster)
+    doc = Doc(Vocab(), words=sorted(roster.words))  # words of a vocabulary are saved with its pipeline
+    write_spans(doc, [Candidate(i, i + 1, NAME_STUDENT) for i in range(len(doc))])
+    for name in surrogate_pipes(nlp):
+        hips: Any = nlp.get_pipe(name)
+        hips.observe([doc])
 
 
 def load_engine(

@@ -16,6 +16,7 @@ is read once. A name of one word is less sure, and this is the rule for it:
 """
 
 import csv
+import io
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,38 +25,36 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-import srsly
-from spacy import util
 from spacy.language import Language
 from spacy.pipeline.pipe import Pipe
 from spacy.tokens import Doc
 
-from ..config import Configured
 from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
 from ..names.letters import fold, forget, norm
 from ..names.link import match_form, nicknames, nicknames_of
 from ..names.normalize import NormalizedView
-from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, read_mention
+from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
 from ..names.spelling import by_letters_left, is_doubtful, is_slip, letters_left
 from ..names.wordlists import case_style, in_table, words
 from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write_spans
 from . import word_list
+from .merge import cut_names
 
 # --- the list
 
 NAME, FIRST, MIDDLE, LAST, PREFERRED = ("name", "first", "middle", "last", "preferred")
-_COLUMNS = {
+_WHO = r"(?:(?:student|pupil|learner|participant|member|person|legal|full|display|sortable|sis|university|campus)s?_)*"
+_HEADERS = {
     EMAIL: r"(?:\w+_)*e?_?mails?(?:_address(?:es)?)?",
-    USERNAME: r"(?:\w+_)?(?:user_?(?:name)?|login|handle|net_?id|screen_?name|account)(?:_(?:id|name))?",
-    PREFERRED: r"(?:\w+_)?(?:preferred|chosen|nick|called|goes_by|known_as|alias)(?:_?(?:first_)?names?)?",
-    FIRST: r"(?:\w+_)?(?:first|given|fore|vor|christian)_?names?|first|given|prenoms?|nombres?",
-    MIDDLE: r"(?:\w+_)?middle(?:_?names?|_initial)?",
-    LAST: r"(?:\w+_)?(?:last|sur|family|nach)_?names?|last|surname|apellidos?|nom",
-    NAME: r"(?:\w+_)?names?|(?:student|pupil|learner|participant|member)s?",
-    ID_NUM: r"(?:\w+_)*(?:id|ids|no|nr|num|number|code)|sid|uid|matriculation",
+    USERNAME: rf"{_WHO}(?:user_?(?:name)?|login|handle|net_?id|screen_?name|account)(?:_(?:id|name))?",
+    PREFERRED: rf"{_WHO}(?:preferred|chosen|nick|called|goes_by|known_as|alias)(?:_?(?:first_)?names?)?",
+    FIRST: rf"{_WHO}(?:first|given|fore|vor|christian)_?names?|first|given|prenoms?|nombres?",
+    MIDDLE: rf"{_WHO}middle(?:_?names?|_initial)?",
+    LAST: rf"{_WHO}(?:last|sur|family|nach)_?names?|last|surname|apellidos?|nom",
+    NAME: rf"{_WHO}names?|(?:student|pupil|learner|participant|member)s?",
+    ID_NUM: rf"{_WHO}(?:id|ids|no|nr|num|number|code)|sid|uid|matriculation(?:_number)?",
 }
-_HEADERS = {kind: re.compile(expression) for kind, expression in _COLUMNS.items()}
 _KNOWN = "name, first name, last name, middle name, preferred name, e-mail, student ID, user name"
 _DELIMITERS = (",", ";", "\t", "|")
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
@@ -65,12 +64,13 @@ _PARTS = re.compile(r"[^\W_]+")
 
 def _kind_of(header: str) -> str:
     name = "_".join(_PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header))))
-    return next((kind for kind, expression in _HEADERS.items() if expression.fullmatch(name)), "")
+    return next((kind for kind, expression in _HEADERS.items() if re.fullmatch(expression, name)), "")
 
 
 def is_word_too(word: str) -> bool:
     """RETURNS (bool): Whether a folded name is an English word as well."""
-    return words().is_common(word) or word in word_list("ruler/words", "names_too") or word in word_list("surrogates/words", "word_surnames")
+    lists = (word_list("ruler/words", "names_too"), word_list("surrogates/words", "word_surnames"))
+    return words().is_common(word) or any(word in names for names in lists)
 
 
 class Member(NamedTuple):
@@ -86,22 +86,26 @@ class Member(NamedTuple):
         """cells (Mapping[str, str]): Kind of a column -> what stands there."""
         first, middle, last = (cells.get(kind, "") for kind in (FIRST, MIDDLE, LAST))
         parts = [(first, GIVEN), (middle, GIVEN), (last, FAMILY)] if first or last else [(cells.get(NAME, ""), "")]
-        named = [
-            (norm(part), kind or word.kind.replace(LONE, GIVEN))
-            for text, kind in parts
-            for word in read_mention(text).words
-            for part in word.text.split("-")
-        ]
-        preferred = tuple(norm(part) for w in read_mention(cells.get(PREFERRED, "")).words for part in w.text.split("-"))
+        named = [(part, kind or word.kind.replace(LONE, GIVEN)) for text, kind in parts for part, word in _parts(text)]
+        preferred = tuple(part for part, _ in _parts(cells.get(PREFERRED, "")))
         values = [(_key(cells[label], label), label) for label in (EMAIL, ID_NUM, USERNAME) if cells.get(label)]
         values += [(value.partition("@")[0], USERNAME) for value, label in values if label == EMAIL]
-        own = {word for word, _ in named} | set(preferred)
-        kept = [(v, label) for v, label in values if label == EMAIL or (len(v) >= _least(label) and v not in own)]
-        return cls(tuple(w for w, _ in named), tuple(k for _, k in named), preferred, tuple(dict.fromkeys(kept)))
+        own = {*preferred, *(word for word, _ in named)}
+        kept = [(v, label) for v, label in values if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in own]
+        return cls(tuple(w for w, _ in named), tuple(k for _, k in named), preferred, tuple(kept))
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        return (*(w for w, kind in zip(self.words, self.kinds, strict=True) if kind != FAMILY), *self.preferred)
+
+    @property
+    def family(self) -> tuple[str, ...]:
+        return tuple(w for w, kind in zip(self.words, self.kinds, strict=True) if kind == FAMILY)
 
 
-def _least(label: str) -> int:
-    return _LEAST_ID if label == ID_NUM else _LEAST_USER
+def _parts(text: str) -> Iterator[tuple[str, Word]]:
+    """YIELDS (tuple[str, Word]): The folded words of a name, a hyphen parts them, with the word of the mention."""
+    yield from ((norm(part), word) for word in read_mention(text).words for part in word.text.split("-") if norm(part))
 
 
 def _key(value: str, label: str) -> str:
@@ -133,7 +137,7 @@ class _Atom(NamedTuple):
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _OWN = re.compile(r"'s?$", re.IGNORECASE)
 _RUN = re.compile(r"\w[\w.+@-]*\w")
-_NUMBER = re.compile(r"[A-Za-z]{0,4}-?\d(?:[ ./-]?\w)*")
+_DIGITS, _NUMBER = re.compile(r"\d{0,6}(?!\w)"), re.compile(r"\d(?:[ ./-]?\d){3,}")
 _JOINT, _AFTER_INITIAL = re.compile(r"[ \t]{1,2}|[ \t]?\n|,[ ]?|[._-]"), re.compile(r"\.?[ \t]?|\.?,[ ]?|[._-]")
 _MOST, _WINDOW = 6, 120  # words of a name; characters of a line that are looked at
 _YEAR = r"(?:1[5-9]|20)\d\d"
@@ -167,10 +171,9 @@ class Roster:
         self._nicks: dict[str, set[int]] = {}
         self._glued: dict[str, bool] = {}
         self._initials: set[str] = set()
-        self._values: dict[tuple[str, bool], str] = {}
+        self._values: dict[str, str] = {}  # numbers behind "#"
         for n, member in enumerate(self.members):
-            given = [w for w, kind in zip(member.words, member.kinds, strict=True) if kind != FAMILY] + [*member.preferred]
-            family = [w for w, kind in zip(member.words, member.kinds, strict=True) if kind == FAMILY]
+            given, family = member.given, member.family
             for word in (*member.words, *member.preferred):
                 if len(word) > 1:
                     by_word.setdefault(word, set()).add(n)
@@ -184,9 +187,9 @@ class Roster:
             for parts in (given, [*given, *family], [*given[:1], *family[-1:]]):
                 if len(parts) > 1:
                     self._initials.add("".join(word[0] for word in parts))
-            self._values |= {(value, label == ID_NUM): label for value, label in member.values}
+            self._values |= {"#" * (label == ID_NUM) + value: label for value, label in member.values}
         self._words = {word: frozenset(who) for word, who in by_word.items()}
-        self._families = {w for m in self.members for w, kind in zip(m.words, m.kinds, strict=True) if kind == FAMILY}
+        self._families = frozenset(word for member in self.members for word in member.family)
         self._slips = by_letters_left(word for word in self._words if 4 <= len(word) <= 30)
         self._glued = {form: sure for form, sure in self._glued.items() if len(form) >= _LEAST_GLUED and not is_word_too(form)}
 
@@ -208,14 +211,14 @@ class Roster:
         try:
             data = Path(path).read_bytes()
             text = data.decode(next((name for mark, name in _MARKS.items() if data.startswith(mark)), encoding))
-        except (OSError, UnicodeError, LookupError) as err:
+            delimiter = max(_DELIMITERS, key=text.strip().partition("\n")[0].count)
+            rows = [
+                row
+                for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+                if "".join(row).strip()
+            ]
+        except (OSError, UnicodeError, LookupError, csv.Error) as err:
             raise PiiError(Errors.E207, path=path, reason=reason_of(err)) from None
-        first = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = max(_DELIMITERS, key=first.count)
-        try:
-            rows = [row for row in csv.reader(text.splitlines(keepends=True), delimiter=delimiter, strict=True) if any(map(str.strip, row))]
-        except csv.Error as err:
-            raise PiiError(Errors.E207, path=path, reason=type(err).__name__) from None
         return cls.from_rows(rows[0] if rows else [], rows[1:])
 
     @classmethod
@@ -230,10 +233,9 @@ class Roster:
                 raise PiiError(Errors.E209, row=number, got=len(row), expected=len(kinds))
             cells: dict[str, str] = {}
             for kind, cell in zip(kinds, row, strict=False):
-                # Of two columns of a kind the second may be another number of the same student.
-                if kind and cell.strip() and kind in cells:
-                    members.append(Member.of({kind: cell}))
-                elif kind:
+                if kind and cell.strip() and (kind in cells or (kind == NAME and {FIRST, LAST} & set(kinds))):
+                    members.append(Member.of({kind: cell}))  # another name or number of the same student
+                elif kind and cell.strip():
                     cells[kind] = cell
             members.append(Member.of(cells))
         made = cls(members)
@@ -244,27 +246,25 @@ class Roster:
     def find(self, text: str) -> list[Hit]:
         """RETURNS (list[Hit]): What of the list stands in a text, sorted, without overlaps."""
         view = NormalizedView(text)
-        values = list(self._find_values(view.text))
-        reading = _Reading(self, view.text)
-        found = [*values]
-        starts, ends = [v.start for v in values], [v.end for v in values]
-        for hit in reading.names():
-            if bisect_left(starts, hit.end) == bisect_right(ends, hit.start):
+        found: list[Hit] = []
+        # A value of a column goes before the name in it.
+        for hit in sorted(self._find_values(view.text), key=lambda hit: (hit.start, -hit.end)):
+            if not found or found[-1].end <= hit.start:
                 found.append(hit)
+        starts, ends = [hit.start for hit in found], [hit.end for hit in found]
+        names = _Reading(self, view.text).names()
+        found += [hit for hit in names if bisect_left(starts, hit.end) == bisect_right(ends, hit.start)]
         moved = ((view.to_original(hit.start, hit.end), hit) for hit in sorted(found))
         return [hit._replace(start=start, end=end) for (start, end), hit in moved if start < end]
 
     def _find_values(self, text: str) -> Iterator[Hit]:
-        end = 0
-        for expression, of_id in ((_RUN, False), (_NUMBER, True)) if self._values else ():
+        for expression in (_RUN, _NUMBER) if self._values else ():
             for match in expression.finditer(text):
-                value = match[0] if not of_id else "".join(_PARTS.findall(match[0]))
-                label = self._values.get((fold(value), of_id))
-                if label == USERNAME and value.isalpha() and words().is_common(value) and text[match.start() - 1 : match.start()] != "@":
-                    continue
-                if label and match.start() >= end * (not of_id):
-                    yield Hit(match.start(), match.end(), label, 1.0, "on the class list")
-                    end = match.end()
+                value = fold(match[0])
+                label = self._values.get(value) or self._values.get("#" + "".join(_PARTS.findall(value)), "")
+                at = text[match.start() - 1 : match.start()] == "@"
+                if label and (at or not (label == USERNAME and is_word_too(value))):
+                    yield Hit(*match.span(), label, 1.0, "on the class list")
 
     # --- what a word may be
 
@@ -338,9 +338,9 @@ class _Reading:
         for at, a in enumerate(atoms):
             if a in between or (norm(a.text) in PARTICLES and not a.who):
                 continue
-            if len(a.text) == 1 or a.who:
+            if a.who or (len(a.text) == 1 and self._is_initial(i + at)):
                 norms.append(a.means)
-            elif len(a.text) <= 3 and (a.text.isupper() or self.gap(i + at if at == 0 else i + at - 1) in tuple("._-")):
+            elif 1 < len(a.text) <= 3 and (a.text.isupper() or self.gap(i + at if at == 0 else i + at - 1) in tuple("._-")):
                 norms += a.means  # the "jb" of "jb.lopez"
             else:
                 return None
@@ -356,50 +356,50 @@ class _Reading:
                     return self._judged(i, end, atoms, written=len(form.words))
         return None
 
+    def _is_initial(self, i: int) -> bool:
+        """Whether a letter is no word: "I", "a"."""
+        atom, before = self.atoms[i], self.gap(i - 1) if i else ""
+        return not {*before, *self.gap(i)[:1]}.isdisjoint(".,_-") or (atom.text.isupper() and atom.text not in "IA")
+
     def _judged(self, i: int, end: int, atoms: Sequence[_Atom], *, written: int) -> Hit | None:
         names = [a for a in atoms if a.who]
-        spaced = any(ch.isspace() for ch in self.text[atoms[0].start : atoms[-1].end])
-        if spaced and all(map(is_word_too, (a.means for a in names))) and any(case_style(a.text) == "lower" for a in names):
+        spaced = any(map(str.isspace, self.text[atoms[0].start : atoms[-1].end]))
+        lower = any(case_style(a.text) == "lower" for a in names)
+        if spaced and lower and (written < 2 or all(is_word_too(a.means) for a in names)):
             return None
-        if written < 2:  # initials and a surname
-            if self._is_cited(end) or any(self._is_cited(at) for at in range(i, end)):
-                return None
-            if spaced and case_style(names[0].text) == "lower":
-                return None
-            return Hit(atoms[0].start, atoms[-1].end, NAME_STUDENT, 0.9, "on the class list: initials and a name")
-        slip = any(a.slip for a in atoms)
-        return Hit(
-            atoms[0].start, atoms[-1].end, NAME_STUDENT, 0.9 if slip else 0.99,
-            "on the class list: a full name" + (", misspelt" if slip else ""),
-        )  # fmt: skip
+        if written < 2 and any(map(self._is_cited, range(i, end + 1))):
+            return None
+        score, what = (0.9, "initials and a name") if written < 2 else (0.99, "a full name")
+        return self._hit(atoms[0].start, atoms[-1], score, what, any(a.slip for a in names))
+
+    def _hit(self, start: int, last: _Atom, score: float, what: str, slip: bool) -> Hit:
+        reason = f"on the class list: {what}" + (", misspelt" if slip else "")
+        return Hit(start, last.end, NAME_STUDENT, min(score, 0.9) if slip else score, reason)
 
     # --- names of one word
 
     def _alone(self, i: int) -> Hit | None:
         atom = self.atoms[i]
         if not atom.who:
-            return self._glued(atom, i)
+            return self._glued(atom)
         style, common = case_style(atom.text), is_word_too(atom.means)
         if self._is_others(i) or (atom.means in self.cited and atom.means in self.roster._families):
             return None
         context = self._has_context(atom)
-        opens = _SENTENCE_END.search(self.text, max(0, atom.start - 8), atom.start) is not None
+        fits = context or not (common or atom.slip)
         if style == "lower":
-            fits = context and not common or (not common and len(atom.text) > 3 and "".join(self._beside(atom)).islower())
-        elif common or atom.slip:
-            before = self.atoms[i - 1].text if i else ""
-            among = not opens and style == "title" and before.lower() not in _NOT_BEFORE and self.gap(i - 1) in (" ", ", ")
-            fits = context or (among and not words().is_heading(atom.text))
-        else:
-            fits = True
-        if not fits:
-            return None
+            fits = not common and (context or (len(atom.text) > 3 and "".join(self._beside(atom)).islower()))
+        elif not fits and style == "title" and not self._opens(atom) and not words().is_heading(atom.text):
+            fits = i > 0 and self.atoms[i - 1].text.lower() not in _NOT_BEFORE and self.gap(i - 1) in (" ", ", ")
         score = 0.6 if common or atom.slip or style == "lower" else 0.9
-        return Hit(atom.start, atom.end, NAME_STUDENT, score, "on the class list: one name" + (", misspelt" if atom.slip else ""))
+        return self._hit(atom.start, atom, score, "one name", atom.slip) if fits else None
 
-    def _glued(self, atom: _Atom, i: int) -> Hit | None:
+    def _opens(self, atom: _Atom) -> bool:
+        return _SENTENCE_END.search(self.text, max(0, atom.start - 8), atom.start) is not None
+
+    def _glued(self, atom: _Atom) -> Hit | None:
         word, text = atom.means, self.text
-        digits = re.compile(r"\d{0,6}(?!\w)").match(text, atom.end)
+        digits = _DIGITS.match(text, atom.end)
         behind = digits.end() if digits else atom.end
         handle = behind > atom.end or text[atom.start - 1 : atom.start] == "@"
         if word in self.roster._glued and (self.roster._glued[word] or handle or self._has_context(atom)):
@@ -423,23 +423,23 @@ class _Reading:
 
     def _is_others(self, i: int) -> bool:
         """Whether a name that is not on the list stands beside it, so that both are somebody else: "Grace Hopper", "T. Morrison"."""
-        atom, lists = self.atoms[i], words()
-        if i and self.gap(i - 1) in (" ", ". ", "-") and self.gap(i - 1).startswith("." if len(self.atoms[i - 1].text) == 1 else (" ", "-")):
-            last = self.atoms[i - 1]
-            opens = _SENTENCE_END.search(self.text, max(0, last.start - 8), last.start) is not None
-            if len(last.text) == 1 and last.text.isupper() and last.text != "I":
+        atom = self.atoms[i]
+        if i:
+            last, gap = self.atoms[i - 1], self.gap(i - 1)
+            letter = len(last.text) == 1
+            if (letter and gap in (" ", ". ", ".") and last.text.isupper() and last.text != "I") or (
+                gap in (" ", "-") and self._is_name(last) and (not self._opens(last) or in_table(last.text))
+            ):
                 return True
-            if self._is_name(last) and (not opens or in_table(last.text)):
-                return True
-        if i + 1 < len(self.atoms) and self.gap(i) in (" ", "-"):
-            after = self.atoms[i + 1]
-            return self._is_name(after) and not (atom.text.isupper() and not in_table(after.text)) and not lists.is_heading(after.text)
-        return False
+        if self.gap(i) not in (" ", "-") or i + 1 == len(self.atoms) or not self._is_name(self.atoms[i + 1]):
+            return False
+        after = self.atoms[i + 1].text
+        return not words().is_heading(after) and (in_table(after) or not atom.text.isupper())
 
     def _is_name(self, atom: _Atom) -> bool:
         lists, word = words(), atom.text
-        shown = case_style(word) in ("title", "upper", "other") and len(word) > 1 and word[0].isupper()
-        return shown and not atom.who and not (lists.is_common(word) or lists.is_greeting(word) or lists.is_title(word))
+        known = lists.is_common(word) or lists.is_greeting(word) or lists.is_title(word)
+        return word[0].isupper() and len(word) > 1 and not atom.who and not known
 
     @cached_property
     def cited(self) -> frozenset[str]:
@@ -453,15 +453,14 @@ class _Reading:
 # --- the component
 
 
-class PiiRoster(Configured, Pipe):
+class PiiRoster(Pipe):
     """Adds to `doc.spans[spans_key]` what stands on a class list, with the source "roster".
 
-    spans_key (str): The span group that is read and written. The list is set with `set_roster`, in each process anew.
+    spans_key (str): The span group that is read and written. The list is set with `set_roster`, in each process anew: there is nothing to save.
     """
 
     def __init__(self, name: str = "pii_roster", *, spans_key: str = SPANS_KEY) -> None:
-        self.name = name
-        self.configure({}, {"spans_key": spans_key})
+        self.name, self.spans_key = name, spans_key
         self.roster: Roster | None = None
         self._lacks = False
 
@@ -491,7 +490,7 @@ class PiiRoster(Configured, Pipe):
         """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold. RAISES (PiiError): E211, if this copy lost its list."""
         if self._lacks:
             raise PiiError(Errors.E211)
-        known = read_spans(doc, self.cfg["spans_key"])
+        known = read_spans(doc, self.spans_key)
         if self.roster is None or not len(doc):
             return known
         found: list[Candidate] = []
@@ -499,46 +498,16 @@ class PiiRoster(Configured, Pipe):
             span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
             if span is not None and len(span) and (not found or found[-1].end <= span.start):
                 found.append(Candidate(span.start, span.end, hit.label, hit.score, ROSTER, hit.reason))
-        return merge_found(doc, *self._united(known, found)) if found else known
-
-    @staticmethod
-    def _united(known: Sequence[Candidate], found: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        """A name on the list and what a detector read of it become one, as wide as both, with its reading of the roles."""
-        rest, names = list(known), []
-        for c in found:
-            touched = [k for k in rest if is_name(k.label) and is_name(c.label) and k.start < c.end and c.start < k.end]
-            if touched:
-                best = max(touched, key=lambda k: k.score)
-                ends = {"start": min(c.start, *(k.start for k in touched)), "end": max(c.end, *(k.end for k in touched))}
-                rest = [k for k in rest if k not in touched]
-                c = replace(c, roles=best.roles, **ends)
-                if names and c.start < names[-1].end:
-                    names[-1] = replace(names[-1], end=max(c.end, names[-1].end), score=max(c.score, names[-1].score))
-                    continue
-            names.append(c)
-        return rest, names
+        # What a detector read of a name on the list says whose it is; what it read beyond that stays its own.
+        names = [k for k in known if is_name(k.label)]
+        for n, c in enumerate(found):
+            read = [k for k in names if k.start < c.end and c.start < k.end and is_name(c.label)]
+            found[n] = replace(c, roles=max(read, key=lambda k: k.score).roles) if read else c
+        return merge_found(doc, [k for k in known if not is_name(k.label)], [*cut_names(doc, names, found), *found])
 
     def set_annotations(self, doc: Doc, found: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned."""
-        write_spans(doc, found, self.cfg["spans_key"])
-
-    # --- to disk and back: settings only
-
-    def to_bytes(self, *, exclude: Iterable[str] = ()) -> bytes:
-        return util.to_bytes({"cfg": lambda: srsly.json_dumps(self.cfg)}, exclude)
-
-    def from_bytes(self, bytes_data: bytes, *, exclude: Iterable[str] = ()) -> Self:
-        with self.loading() as saved:
-            util.from_bytes(bytes_data, {"cfg": lambda data: saved.update(srsly.json_loads(data))}, exclude)
-        return self
-
-    def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
-        util.to_disk(path, {"cfg": lambda p: srsly.write_json(p, self.cfg)}, exclude)
-
-    def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
-        with self.loading() as saved:
-            util.from_disk(path, {"cfg": lambda p: saved.update(srsly.read_json(p))}, exclude)
-        return self
+        write_spans(doc, found, self.spans_key)
 
 
 def add_roster(nlp: Language, roster: Roster | str | Path) -> PiiRoster:
