@@ -52,7 +52,7 @@ class Errors(metaclass=_Codes):
     E208 = "No column of the class list is known by its header; give some of these in its first row: {known}."
     E209 = "Row {row} of the class list has {got} cells where the header has {expected}; put what holds a comma in quotes."
     E210 = "There is nobody on the class list; give a header and a row for each student."
-    E211 = "This copy of pii_roster, made for another process, lacks its class list; call set_roster there, or use one process."
+    E211 = "A class list is never saved or copied, into another process neither; call set_roster there, or use one process."
     # 3 pii_context
     E301 = "Setting '{name}' of pii_context is {value}; use {allowed}."
     E302 = "pii_context has no setting '{name}'; use one of {allowed}."

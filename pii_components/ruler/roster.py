@@ -10,7 +10,7 @@ is read once. A name of one word is less sure, and this is the rule for it:
 
     as a name            capital, no other name beside it ("Grace Hopper"), not a surname that this text cites ("Morrison (1987)")
     that is a word       ("Will", "Grace") also an article or preposition not before it, in mid-sentence; or a context
-    in small letters     no word, and its line has no capitals; or a context
+    in small letters     no word, and of five letters, or its line has no capitals; or a context
     initials ("JB")      a context
     a context            possessive, verb of saying, greeting or thanks before it, alone on its line, who speaks in a thread
 """
@@ -36,6 +36,7 @@ from ..names.link import match_form, nicknames, nicknames_of
 from ..names.normalize import NormalizedView
 from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
 from ..names.spelling import by_letters_left, is_doubtful, is_slip, letters_left
+from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, words
 from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write_spans
 from . import word_list
@@ -181,7 +182,7 @@ class Roster:
             for nick in others:
                 self._nicks.setdefault(nick, set()).add(n)
             whole = "".join(family)
-            for word in {*given, *others, "".join(given)} if family else ():
+            for word in {*given, *others, "".join(given)} if given and family else ():
                 forms = (word + whole, whole + word, word[:1] + whole, whole + word[:1], word + whole[:1])
                 self._glued |= {form: at < 2 or self._glued.get(form, False) for at, form in enumerate(forms)}
             for parts in (given, [*given, *family], [*given[:1], *family[-1:]]):
@@ -189,6 +190,7 @@ class Roster:
                     self._initials.add("".join(word[0] for word in parts))
             self._values |= {"#" * (label == ID_NUM) + value: label for value, label in member.values}
         self._words = {word: frozenset(who) for word, who in by_word.items()}
+        self.words = frozenset(self._words)  # of all names, folded
         self._families = frozenset(word for member in self.members for word in member.family)
         self._slips = by_letters_left(word for word in self._words if 4 <= len(word) <= 30)
         self._glued = {form: sure for form, sure in self._glued.items() if len(form) >= _LEAST_GLUED and not is_word_too(form)}
@@ -199,10 +201,8 @@ class Roster:
     def __repr__(self) -> str:
         return f"Roster({len(self)} students)"
 
-    @property
-    def words(self) -> frozenset[str]:
-        """RETURNS (frozenset[str]): All words of names, folded: no surrogate should be one of them."""
-        return frozenset(self._words)
+    def __reduce__(self) -> Any:
+        raise PiiError(Errors.E211)
 
     @classmethod
     def from_csv(cls, path: str | Path, *, encoding: str = "utf-8") -> Self:
@@ -359,7 +359,7 @@ class _Reading:
     def _is_initial(self, i: int) -> bool:
         """Whether a letter is no word: "I", "a"."""
         atom, before = self.atoms[i], self.gap(i - 1) if i else ""
-        return not {*before, *self.gap(i)[:1]}.isdisjoint(".,_-") or (atom.text.isupper() and atom.text not in "IA")
+        return not {*before, *self.gap(i)[:1]}.isdisjoint("._-") or (atom.text.isupper() and atom.text not in "IA")
 
     def _judged(self, i: int, end: int, atoms: Sequence[_Atom], *, written: int) -> Hit | None:
         names = [a for a in atoms if a.who]
@@ -388,7 +388,8 @@ class _Reading:
         context = self._has_context(atom)
         fits = context or not (common or atom.slip)
         if style == "lower":
-            fits = not common and (context or (len(atom.text) > 3 and "".join(self._beside(atom)).islower()))
+            small = "".join(self._beside(atom)).islower() or (len(atom.text) > 4 and atom.means in self.roster.words)
+            fits = not common and (context or (small and len(atom.text) > 3 and not atom.slip))
         elif not fits and style == "title" and not self._opens(atom) and not words().is_heading(atom.text):
             fits = i > 0 and self.atoms[i - 1].text.lower() not in _NOT_BEFORE and self.gap(i - 1) in (" ", ", ")
         score = 0.6 if common or atom.slip or style == "lower" else 0.9
@@ -431,10 +432,12 @@ class _Reading:
                 gap in (" ", "-") and self._is_name(last) and (not self._opens(last) or in_table(last.text))
             ):
                 return True
-        if self.gap(i) not in (" ", "-") or i + 1 == len(self.atoms) or not self._is_name(self.atoms[i + 1]):
+        after = self.atoms[i + 1] if self.gap(i) in (" ", "-") else None
+        if after is None or words().is_heading(after.text):
             return False
-        after = self.atoms[i + 1].text
-        return not words().is_heading(after) and (in_table(after) or not atom.text.isupper())
+        if case_style(after.text) == "title" and not after.who and name_table().is_surname(after.text):
+            return True  # "Sterling Brown"
+        return self._is_name(after) and (in_table(after.text) or not atom.text.isupper())
 
     def _is_name(self, atom: _Atom) -> bool:
         lists, word = words(), atom.text
@@ -462,15 +465,10 @@ class PiiRoster(Pipe):
     def __init__(self, name: str = "pii_roster", *, spans_key: str = SPANS_KEY) -> None:
         self.name, self.spans_key = name, spans_key
         self.roster: Roster | None = None
-        self._lacks = False
 
     def set_roster(self, roster: Roster | str | Path | None) -> None:
         """A class list, or the path of one; None for none. RAISES (PiiError): As `Roster.from_csv`."""
         self.roster = Roster.from_csv(roster) if isinstance(roster, str | Path) else roster
-        self._lacks = False
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "roster": None, "_lacks": self.roster is not None or self._lacks}
 
     def __call__(self, doc: Doc) -> Doc:
         try:
@@ -487,9 +485,7 @@ class PiiRoster(Pipe):
         yield from (doc for doc in map(self, stream) if doc is not None)
 
     def find_spans(self, doc: Doc) -> list[Candidate]:
-        """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold. RAISES (PiiError): E211, if this copy lost its list."""
-        if self._lacks:
-            raise PiiError(Errors.E211)
+        """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold."""
         known = read_spans(doc, self.spans_key)
         if self.roster is None or not len(doc):
             return known

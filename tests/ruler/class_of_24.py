@@ -44,7 +44,8 @@ class _Person:
 _CITED = """Piaget (1952)|Vygotsky (1978)|Toni Morrison|Grace Hopper|Luke Skywalker|Will Smith|Rosa Parks|Mark Twain|Hope Solo|Buzan (2006)
 Rose Tremain|Morrison (1987)|Varnholt and Quill (2009)|Joy Harjo|Benjamin Franklin|Maria Montessori|Dewey (1916)|Jane Austen|Elizabeth Bishop
 Lindqvarn (2011)|Kant|Immanuel Kant|Freire (1970)|Darwin""".replace("\n", "|").split("|")
-_TEXTS = r"""{me.full}\nStudent no. {me.number}\n\nReading at night\n\nI read {c1} in one night. My classmate {you.first} said that it was too long. Later {you.first} agreed, as {c2} would.
+_TEXTS = r"""
+{me.full}\nStudent no. {me.number}\n\nReading\n\nI read {c1} in one night. My classmate {you.first} said so. Later {you.first} agreed, as {c2} would.
 By {me.upper}\n\nThe will to learn is a hope, says {c1}. I sat with {you.nick} and we talked about {c2} for an hour.\n\n{me.initials}
 {me.last} 2\n\nMaps show what lists hide. {c1} drew one in a week. I asked {you.first} for help, and {third.full} too; both knew {c2}.
 {me.user} replied:\nI agree with {you.first}. {c1} shows why.\n\n{you.user} wrote:\nThanks {me.first}! And {c2} too.
@@ -55,7 +56,7 @@ File: {me.glued}.docx\n\nLast spring {you.first} and I built a boat. It was sunn
 {me.initials}: hello all\n{you.initials}: hi, did you read {c1}?\n{me.initials}: yes, and {c2} as well, it was fine\n{you.initials}: me too
 {me.slip}\n\nMy partner was {you.first}, and {third.at} sent the photos. {c1} helped us a lot; so did {c2}.
 i worked with {you.lower} on this, we both like {c1} and the film about {c2}.\n\n{me.dotted}
-{me.first}'s notebook\n\nThe week was long. When {you.first} came, we read {c1}. I told {third.nick} about {c2}, and that was all.""".split("\n")
+{me.first}'s notebook\n\nThe week was long. When {you.first} came, we read {c1}. I told {third.nick} about {c2}, and all.""".strip().split("\n")
 
 
 def texts() -> list[tuple[str, list[tuple[int, int]], list[tuple[int, int]]]]:
