@@ -136,6 +136,8 @@ def deidentify(
         target = Path(out or _own_name(path, key, ids))
         if not to_stdout:
             _check_places(path, target, vault_path, labels_path)
+            if roster:
+                common.check_apart("class list", Path(roster), output=target, labels=labels_path)
             for place in filter(None, (target, labels_path)):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}

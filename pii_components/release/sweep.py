@@ -35,7 +35,8 @@ _JOINT = re.compile(r"\s{1,2}|,\s?|[._-]")
 _POSSESSIVE = re.compile(r"['’´`ʼ][sS]$")
 _SHORT = 2
 HIGH, MEDIUM, LOW = RISKS = ("high", "medium", "low")
-_PART = re.compile(r"[^\W_]+")
+_PART = re.compile(r"\d+(?:[./-]\d+)*|[^\W_]+")  # "2041-8837" is 20418837
+_SIGNS = str.maketrans("", "", "./-")
 _LEAST, _MOST_PARTS = 5, 16  # letters of a value that can be looked for; words of one
 _SWEPT = "swept: this surname is hidden in another text of the corpus"
 
@@ -154,6 +155,10 @@ class Surnames:
         return found
 
 
+def _parts(text: str) -> list[tuple[int, int, str]]:
+    return [(m.start(), m.end(), fold(m[0]).translate(_SIGNS)) for m in _PART.finditer(text)]
+
+
 @dataclass(slots=True)
 class Originals:
     """Values that were replaced, full names, and names of one word.
@@ -168,7 +173,7 @@ class Originals:
 
     def add(self, value: str, risk: str) -> None:
         """Remember a value, as written or glued."""
-        parts = [fold(part) for part in _PART.findall(value)][:_MOST_PARTS]
+        parts = [part for *_, part in _parts(value)][:_MOST_PARTS]
         whole = "".join(parts)
         if len(whole) >= (_LEAST if risk == HIGH else _SHORT + 1) and not (
             len(parts) == 1 and whole.isalpha() and is_common(whole)
@@ -195,7 +200,7 @@ class Originals:
     ) -> list[tuple[int, int, str]]:
         """RETURNS (list[tuple[int, int, str]]): Start, end and risk of what stands in a text outside of `spans`, the longest where several
         begin at one word. exempt (Collection[str]): As of `Surnames.find`."""
-        parts = [(m.start(), m.end(), fold(m[0])) for m in _PART.finditer(text)] if self.whole else []
+        parts = _parts(text) if self.whole else []
         known, found, at, done = sorted(spans), list[tuple[int, int, str]](), 0, 0
         for i, (start, end, word) in enumerate(parts):
             while at < len(known) and known[at][1] <= start:
