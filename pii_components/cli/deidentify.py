@@ -27,10 +27,9 @@ from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
-from ..release.engine import Engine, load_engine, use_roster
+from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
 from ..release.scale import ENGINES, LOCAL, spread
-from ..ruler.roster import Roster
 from ..vault.keys import VaultKey
 from . import common
 
@@ -129,7 +128,7 @@ def deidentify(
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
         _check_needed(prices, "--prices", llm, "--llm")
         table, models = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
-        listed = Roster.from_csv(roster) if roster else None
+        listed = read_roster(roster)
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
         path, vault_path, labels_path = Path(source), *(Path(name) if name else None for name in (vault, labels_out))
@@ -152,8 +151,7 @@ def deidentify(
 
         def load() -> Engine:
             loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=models)
-            if listed is not None:
-                use_roster(loaded.nlp, listed)
+            use_roster(loaded.nlp, listed)
             if engine == LOCAL:
                 return loaded
             spreading = spread(loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE)

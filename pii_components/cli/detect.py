@@ -16,9 +16,8 @@ from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.writers import GrowingFile, Output
-from ..release.engine import Engine, Found, Result, load_engine, use_roster
+from ..release.engine import Engine, Found, Result, load_engine, read_roster, use_roster
 from ..release.run import batches
-from ..ruler.roster import Roster
 from . import common
 from .deidentify import INPUT_HELP
 
@@ -50,10 +49,9 @@ def detect(
                 raise PiiError(Errors.E509)
             if not overwrite:
                 raise PiiError(Errors.E541, path=out)
-        listed = Roster.from_csv(roster) if roster else None
+        listed = read_roster(roster)
         engine = load_engine(model, replace=False, debug=debug)
-        if listed is not None:
-            use_roster(engine.nlp, listed)
+        use_roster(engine.nlp, listed)
         pairs = _pairs(opened, engine, batch_size)
         if target is None:
             raise typer.Exit(_each(pairs, strict=strict, show_text=show_text))

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import GoldSpan, Tally
@@ -28,11 +28,12 @@ from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import FolderSource, open_source
 from ..files.writers import GrowingFile, Writer, replace_file
 from ..labels import DETAIL_LABELS, is_name
-from ..names.parse import FAMILY
-from ..ruler.roster import Roster
 from ..vault.vault import Vault
 from .engine import KEEP, Engine, Result
 from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, words_of
+
+if TYPE_CHECKING:
+    from ..ruler.roster import Roster
 
 CHECKPOINT_SECONDS = 1.0
 # A batch ends at this many characters too: a few books in it would fill the memory.
@@ -291,7 +292,7 @@ class SweepLog(GrowingFile):
     """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT. roster (Roster | None): Whose names are
     looked for, too. show (bool): Whether the text of what is found is wanted, for the screen."""
 
-    def __init__(self, out: Path, key: bytes, *, roster: Roster | None = None, show: bool = False) -> None:
+    def __init__(self, out: Path, key: bytes, *, roster: "Roster | None" = None, show: bool = False) -> None:
         super().__init__(out.with_name(out.name + ".sweep.jsonl"))
         self.out, self.roster, self.show = out, roster, show
         self.token = token_under(key)
@@ -320,11 +321,9 @@ class SweepLog(GrowingFile):
         self.close()
         surnames, originals, swept = Surnames(self.token), Originals(self.token), Swept()
         for member in self.roster.members if self.roster is not None else ():
-            family = [word for word, kind in zip(member.words, member.kinds, strict=True) if kind == FAMILY]
-            given = [word for word in (*member.words, *member.preferred) if word not in family]
-            originals.add_person(given, family, risk=MEDIUM)
-            for value in (*family, *(value for value, _ in member.values)):
-                originals.add(value, MEDIUM if value in family else HIGH)
+            originals.add_person(member.given, member.family, risk=MEDIUM)
+            for value in (*member.family, *(value for value, _ in member.values)):
+                originals.add(value, MEDIUM if value in member.family else HIGH)
         for row in self._rows():
             surnames.alone.update(row.get("a", ()))
             surnames.pairs.update(row.get("p", ()))
