@@ -326,9 +326,11 @@ def surrogate_pipes(nlp: "Language") -> list[str]:
 
 def read_roster(path: str) -> "Roster | None":
     """RETURNS (Roster | None): A class list, before a pipeline is loaded; None for none. RAISES (PiiError): E207 to E210."""
+    if not path:
+        return None
     from ..ruler.roster import Roster
 
-    return Roster.from_csv(path) if path else None
+    return Roster.from_csv(path)
 
 
 def use_roster(nlp: "Language", roster: "Roster | None") -> None:
