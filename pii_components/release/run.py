@@ -296,6 +296,7 @@ class SweepLog(GrowingFile):
         super().__init__(out.with_name(out.name + ".sweep.jsonl"))
         self.out, self.roster, self.show = out, roster, show
         self.token = token_under(key)
+        self.written = Originals(self.token)
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
@@ -311,7 +312,9 @@ class SweepLog(GrowingFile):
                 whole.add(record.text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW)
         for given, family in names_of(record.text, hidden):
             whole.add_person(given, family)
-        row |= {"w": whole.whole, "f": whole.first}
+        row["w"] = {token: risk for token, risk in whole.whole.items() if self.written.whole.get(token) != risk}
+        row["f"] = {token: n for token, n in whole.first.items() if n > max(1, self.written.first.get(token, 0))}
+        self.written.put(whole.whole, whole.first)
         row = {"n": record.number, "i": self.token(f"id {record.id}")} | {name: value for name, value in row.items() if value}
         self.write(json.dumps(row).encode("ascii") + b"\n")
 

@@ -178,12 +178,13 @@ class Originals:
         if len(whole) >= (_LEAST if risk == HIGH else _SHORT + 1) and not (
             len(parts) == 1 and whole.isalpha() and is_common(whole)
         ):
-            self.put({self.token(whole): risk}, {self.token(whole): 1, self.token(parts[0]): len(parts)})
+            self.put({self.token(whole): risk}, {self.token(parts[0]): len(parts)})
 
     def put(self, whole: Mapping[str, str], first: Mapping[str, int]) -> None:
         """Remember what others have: see `whole` and `first`."""
         for token, risk in whole.items():
             self.whole[token] = min(risk, self.whole.get(token, risk), key=RISKS.index)
+            self.first.setdefault(token, 1)  # glued
         for token, n in first.items():
             self.first[token] = max(n, self.first.get(token, 0))
 
