@@ -30,6 +30,7 @@ from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
 from ..release.scale import ENGINES, LOCAL, spread
+from ..release.sweep import RISKS
 from ..vault.keys import VaultKey
 from . import common
 
@@ -230,7 +231,7 @@ def deidentify(
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
-        if swept is not None and show_leaks != NEVER:
+        if swept is not None and swept.n_found and show_leaks != NEVER:
             _show_leaks(swept, show=show)
         if not quiet and table is not None:
             _tell_sent(head["llm"])
@@ -405,7 +406,7 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     if swept is not None and swept.n_found:
         common.say(
             f"to review: what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk "
-            f"{', '.join(f'{risk}: {n}' for risk, n in swept.by_risk.items())}; the report lists them, --show-leaks shows them. "
+            f"{', '.join(f'{risk}: {swept.by_risk[risk]}' for risk in RISKS)}; the report lists them, --show-leaks shows them. "
             "--sweep hide hides surnames too"
         )
     for i, name in enumerate(run.source.others, 1):

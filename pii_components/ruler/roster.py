@@ -192,7 +192,7 @@ class Roster:
         self._words = {word: frozenset(who) for word, who in by_word.items()}
         self.words = frozenset(self._words)  # of all names, folded
         self._families = frozenset(word for member in self.members for word in member.family)
-        self._slips = by_letters_left(word for word in self._words if 4 <= len(word) <= 30)
+        self._slips = by_letters_left(word for word in self._words if 5 <= len(word) <= 30)
         self._glued = {form: sure for form, sure in self._glued.items() if len(form) >= _LEAST_GLUED and not is_word_too(form)}
 
     def __len__(self) -> int:
@@ -405,7 +405,8 @@ class _Reading:
         handle = behind > atom.end or text[atom.start - 1 : atom.start] == "@"
         if word in self.roster._glued and (self.roster._glued[word] or handle or self._has_context(atom)):
             return Hit(atom.start, behind, USERNAME if handle else NAME_STUDENT, 0.9, "on the class list: a name in one word")
-        if 1 < len(word) < 5 and atom.text.isupper() and word in self.roster._initials and self._has_context(atom):
+        initials = 1 < len(word) < 5 and atom.text.isupper() and word in self.roster._initials and not words().is_common(word)
+        if initials and self._has_context(atom):
             return Hit(atom.start, atom.end, NAME_STUDENT, 0.7, "on the class list: initials")
         return None
 
@@ -428,8 +429,10 @@ class _Reading:
         if i:
             last, gap = self.atoms[i - 1], self.gap(i - 1)
             letter = len(last.text) == 1
-            if (letter and gap in (" ", ". ", ".") and last.text.isupper() and last.text != "I") or (
-                gap in (" ", "-") and self._is_name(last) and (not self._opens(last) or in_table(last.text))
+            if (
+                last.text in ("St", "Saint")
+                or (letter and gap in (" ", ". ", ".") and last.text.isupper() and last.text != "I")
+                or (gap in (" ", "-") and self._is_name(last) and (not self._opens(last) or in_table(last.text)))
             ):
                 return True
         after = self.atoms[i + 1] if self.gap(i) in (" ", "-") else None

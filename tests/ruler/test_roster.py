@@ -21,7 +21,8 @@ from .class_of_24 import HEADER, ROWS, texts
 SMALL = Roster.from_rows(HEADER, [
     ["Jane Beatrice", "Lefmo", "", "jlef11@stu.example.edu", "20418837", "beefmo"], ["Will", "Hope", "", "", "", ""],
     ["Grace", "Öztelen", "Sunny", "", "", ""], ["Jonathan", "Quimbarrow", "", "", "", ""], ["Dana", "Morrison", "", "", "", ""],
-    ["Anne-Marie", "de la Corte", "", "", "", ""], ["Luke", "Zorbeck", "", "", "", ""], ["Ines", "Hope", "", "", "", ""],
+    ["Anne-Marie", "de la Corte", "", "", "", ""], ["Luke", "Zorbeck", "", "", "", ""],
+    ["Mo", "Ek", "", "", "", ""], ["Ines", "Hope", "", "", "", ""],
 ])  # fmt: skip
 
 
@@ -48,6 +49,7 @@ def found(text: str, roster: Roster = SMALL) -> list[str]:
     ("Hope\n\nThe mill runs.\n\nSunny", ["Hope", "Sunny"]), ("Will: hello\nhope replied: yes", ["Will"]), ("I hope Will comes", ["Will"]),
     # initials
     ("JB\n\nThe mill.", ["JB"]), ("JB: yes\nHi JB, no", ["JB", "JB"]), ("The JB model, a JB of ours", []), ("JBX: yes", []),
+    ("ME: yes\nSO: no", []), ("St. Luke's hall", []), ("See Daan B", []),
     ("a Hope; I hope", []), ("I. Hope", ["I. Hope"]),
     # somebody else's name, and a surname that is cited here
     ("Grace Hopper, Luke Skywalker, T. Morrison, Mary Lefmo, Sunny Brown", []), ("Luke 5 and Luke", ["Luke", "Luke"]),
