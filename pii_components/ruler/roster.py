@@ -205,19 +205,19 @@ class Roster:
         raise PiiError(Errors.E211)
 
     @classmethod
-    def from_csv(cls, path: str | Path, *, encoding: str = "utf-8") -> Self:
-        """Read a table with a header. path (str | Path): CSV, or with tabs, semicolons or bars; any subset of the columns, in any order.
-        encoding (str): Of what is not in Unicode with a mark. RAISES (PiiError): E207 to E210."""
+    def from_csv(cls, path: str | Path) -> Self:
+        """Read a table in Unicode with a header. path (str | Path): CSV, or with tabs, semicolons or bars; any subset of the columns, in any
+        order. RAISES (PiiError): E207 to E210."""
         try:
             data = Path(path).read_bytes()
-            text = data.decode(next((name for mark, name in _MARKS.items() if data.startswith(mark)), encoding))
+            text = data.decode(next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8"))
             delimiter = max(_DELIMITERS, key=text.strip().partition("\n")[0].count)
             rows = [
                 row
                 for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
                 if "".join(row).strip()
             ]
-        except (OSError, UnicodeError, LookupError, csv.Error) as err:
+        except (OSError, UnicodeError, csv.Error) as err:
             raise PiiError(Errors.E207, path=path, reason=reason_of(err)) from None
         return cls.from_rows(rows[0] if rows else [], rows[1:])
 

@@ -98,11 +98,6 @@ def test_what_cannot_be_read_is_a_coded_error_without_names(table, code, tmp_pat
     assert caught.value.code == code and "Lefmo" not in str(caught.value) and caught.value.__cause__ is None
 
 
-def test_another_encoding_can_be_named(tmp_path):
-    (tmp_path / "class.csv").write_bytes("name\nZoë Lefmo".encode("cp1252"))
-    assert found("Zoe Lefmo", Roster.from_csv(tmp_path / "class.csv", encoding="cp1252")) == ["Zoe Lefmo"]
-
-
 # --- the component
 
 
