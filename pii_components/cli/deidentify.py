@@ -1,5 +1,6 @@
 """`pii-edu deidentify`: from the options to a finished OUTPUT and its report."""
 
+import hmac
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 from typer import Argument, Option
 
 from .. import __version__
@@ -27,7 +29,7 @@ from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
-from ..release.engine import Engine, load_engine
+from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.run import (
     LabelsOut,
     MapOut,
@@ -42,6 +44,7 @@ from ..release.run import (
     state_path,
 )
 from ..release.scale import ENGINES, LOCAL, spread
+from ..release.sweep import RISKS
 from ..vault.keys import VaultKey
 from . import common
 
@@ -54,6 +57,8 @@ PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict
 SCOPES = ("document", "corpus")
 # What happens to surnames that were hidden somewhere and stand in clear somewhere else.
 SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
+# Where the text of what a sweep found is shown: on a terminal, or wherever standard output goes.
+SHOWS = NEVER, SCREEN, ALWAYS = ("no", "screen", "always")
 IDS = (KEEP_IDS, PSEUDONYM)
 _LABEL_FORMS = ", ".join(form.name for form in FORMS.values() if form.writer)
 
@@ -98,6 +103,10 @@ def deidentify(
             "off."
         ),
     ] = "report",
+    show_leaks: str = Option(
+        NEVER, help="Show what the sweep found, with context: no; screen: if standard output is a terminal; always: anywhere."
+    ),
+    roster: common.RosterOpt = "",
     llm: str = Option("", metavar="CONFIG", help="Language models too: a config with components of spacy-llm (docs/llm.md)."),
     allow_remote: bool = Option(False, "--allow-remote", help="Texts may leave this machine for the servers that --llm names."),
     prices: str = Option("", help="Prices of the models of --llm, a TOML file [the one that ships]."),
@@ -115,6 +124,7 @@ def deidentify(
         for value, what, allowed in (
             (scope or SCOPES[0], "scope", SCOPES),
             (sweep, "sweep", SWEEPS),
+            (show_leaks, "show-leaks", SHOWS),
             (ids or KEEP_IDS, "ids", IDS),
             (engine, "engine", ENGINES),
         ):
@@ -124,7 +134,12 @@ def deidentify(
         if resume and overwrite:
             raise PiiError(Errors.E540)
         to_stdout = source == "-" and out in ("", "-")
-        for given, what in ((llm, "--llm"), (debug, "--debug"), (to_stdout, "standard input without --out")):
+        for given, what in (
+            (llm, "--llm"),
+            (roster, "--roster"),
+            (debug, "--debug"),
+            (to_stdout, "standard input without --out"),
+        ):
             if given and engine != LOCAL:
                 raise PiiError(Errors.E560, engine=engine, what=what)
         _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
@@ -133,7 +148,8 @@ def deidentify(
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
         _check_needed(prices, "--prices", llm, "--llm")
-        table, extend = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
+        table, models = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
+        listed = read_roster(roster)
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
         names = (vault, labels_out, map_out)
@@ -141,6 +157,8 @@ def deidentify(
         target = Path(out or _own_name(path, key, ids))
         if not to_stdout:
             _check_places(path, target, vault_path, {"file of labels": labels_path, "map": map_path})
+            if roster:
+                common.check_apart("class list", Path(roster), output=target, labels=labels_path, map=map_path)
             for place in filter(None, () if dry_run else (target, labels_path, map_path)):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
@@ -154,7 +172,8 @@ def deidentify(
             return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
 
         def load() -> Engine:
-            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=extend)
+            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=models)
+            use_roster(loaded.nlp, listed)
             if engine == LOCAL:
                 return loaded
             spreading = spread(loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE)
@@ -201,6 +220,7 @@ def deidentify(
             "--sweep": sweep,
             "--ids": naming.how,
             "--map": str(map_path or ""),
+            "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",
             "--llm": sha256(Path(llm).read_bytes()).hexdigest()[:16] if llm else "",
             "list of kept columns": " ".join(sorted(keep or ())),
         }
@@ -215,7 +235,9 @@ def deidentify(
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
         run.prepare, run.safe_id = (lambda item: columns.watch(naming(item))), naming.safe
         run.map = MapOut(map_path) if map_path else None
-        run.sweep = SweepLog(target, key.secret) if sweep != OFF and source != "-" else None
+        show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
+        if sweep != OFF and source != "-":
+            run.sweep = SweepLog(target, key.secret, roster=listed, show=show)
         _go(run, resume=resume, quiet=quiet)
         if counts.refused:
             common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
@@ -232,8 +254,10 @@ def deidentify(
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
-            if table is not None:
-                _tell_sent(head["llm"])
+        if swept is not None and swept.n_found and show_leaks != NEVER:
+            _show_leaks(swept, show=show)
+        if not quiet and table is not None:
+            _tell_sent(head["llm"])
     raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
 
 
@@ -437,8 +461,9 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
         common.say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
     if swept is not None and swept.n_found:
         common.say(
-            f"to review: surnames that were hidden somewhere stand in clear in {swept.n_found} places "
-            f"({swept.n_documents} documents); the report lists them. --sweep hide hides them too"
+            f"to review: what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk "
+            f"{', '.join(f'{risk}: {swept.by_risk[risk]}' for risk in RISKS)}; the report lists them, --show-leaks shows them. "
+            "--sweep hide hides surnames too"
         )
     for i, name in enumerate(run.source.others, 1):
         n = report.in_fields[name]
@@ -446,6 +471,23 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
             place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
             common.say(f"to review: in {n} records a value that was replaced stands in {place} too")
     common.say(f"wrote '{run.writer.out}' and '{report_path}'")
+
+
+def _show_leaks(swept: Swept, *, show: bool) -> None:
+    """On the steward's screen and nowhere else."""
+    if not show:
+        common.say("not shown: standard output is no terminal; --show-leaks always shows it all the same")
+        return
+    rows = [
+        (p.risk, p.record, p.start, p.end, Text.assemble(before, (found, "reverse"), after))
+        for p in swept.found
+        for before, found, after in (map(_in_a_line, swept.shown[p]),)
+    ]
+    common.console().print(common.table_of(rows, "risk", "record", "start", "end", "where", right=("record", "start", "end")))
+
+
+def _in_a_line(text: str) -> str:
+    return "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 def _language_models(path: str, prices: str, *, allow_remote: bool) -> tuple[Any, Callable[[Any], object]]:

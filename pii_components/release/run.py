@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import GoldSpan, Tally
@@ -28,10 +28,13 @@ from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import FolderSource, open_source
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
-from ..labels import is_name
+from ..labels import DETAIL_LABELS, is_name
 from ..vault.vault import Vault, edits_of
 from .engine import KEEP, Engine, Result
-from .sweep import Surnames, words_of
+from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, words_of
+
+if TYPE_CHECKING:
+    from ..ruler.roster import Roster
 
 CHECKPOINT_SECONDS = 1.0
 # A batch ends at this many characters too: a few books in it would fill the memory.
@@ -39,6 +42,7 @@ _BATCH_CHARS = 400_000
 # A surname that stands in small letters in more documents than this is a word there: ETS's "That shows up a lot!"
 _A_LOT = 3
 _MOST_LISTED = 10_000
+_AROUND = 40  # characters that are shown on either side
 
 
 class LabelsOut(GrowingFile):
@@ -238,28 +242,47 @@ def key_fingerprint(key: bytes) -> str:
     return hmac.new(key, b"pii-edu|fingerprint of the key", "sha256").hexdigest()[:16]
 
 
+class Place(NamedTuple):
+    """Something in clear. record (int): Its number in the input. start, end (int): Characters of the text of OUTPUT, end exclusive. risk (str):
+    "high": an original or a full name; "medium": a surname, or a name of the class list; "low": another name of one word, or a detail."""
+
+    record: int
+    start: int
+    end: int
+    risk: str
+
+
 @dataclass(slots=True)
 class Swept:
     """What a sweep found.
 
     surnames (int): That were looked for. documents (int): Looked at. unread (int): Not looked at, for they could not be read.
-    found (list[tuple[int, int, int]]): Number of the record in the input; start and end, exclusive, in the text of OUTPUT. n_found
-    (int): How many there are, listed or not. a_lot (tuple[int, int]): Surnames that are words, too, in the corpus; where they stand
-    in small letters. n_alike (int): Documents in which a surrogate is a surname that was hidden elsewhere.
+    found (list[Place]): Where, sorted by risk. n_found (int): How many there are, listed or not. by_risk (Counter): The same, for each risk.
+    shown (dict): For the screen only: place -> its text, with what stands around it. a_lot (tuple[int, int]): Surnames that are words, too, in the
+    corpus; where they stand in small letters. n_alike (int): Documents in which a surrogate is a surname that was hidden elsewhere.
     """
 
     surnames: int = 0
     documents: int = 0
     unread: int = 0
-    found: list[tuple[int, int, int]] = field(default_factory=list)
+    found: list[Place] = field(default_factory=list)
     n_found: int = 0
+    by_risk: Counter[str] = field(default_factory=Counter)
+    shown: dict[Place, tuple[str, str, str]] = field(default_factory=dict, repr=False)
     a_lot: tuple[int, int] = (0, 0)
     n_alike: int = 0
 
     @property
     def n_documents(self) -> int:
         """Documents in which something was found, as far as it is listed."""
-        return len({number for number, _, _ in self.found})
+        return len({place.record for place in self.found})
+
+    def add(self, place: Place) -> None:
+        """Count a place, and list it."""
+        self.n_found += 1
+        self.by_risk[place.risk] += 1
+        if place.risk == HIGH or len(self.found) < _MOST_LISTED:
+            self.found.append(place)
 
     def as_json(self, how: str) -> dict[str, Any]:
         """For the report; numbers only. how (str): "report" or "hide"."""
@@ -269,19 +292,22 @@ class Swept:
             "documents": self.documents,
             "unread": self.unread,
             "found": self.n_found,
-            "places": [{"record": number, "start_char": a, "end_char": b} for number, a, b in self.found],
+            "by_risk": {risk: self.by_risk[risk] for risk in RISKS},
+            "places": [{"record": p.record, "start_char": p.start, "end_char": p.end, "risk": p.risk} for p in self.found],
             "common_words": {"surnames": self.a_lot[0], "in_small_letters": self.a_lot[1]},
             "documents_with_a_surrogate_that_is_a_hidden_surname": self.n_alike,
         }
 
 
 class SweepLog(GrowingFile):
-    """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT."""
+    """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT. roster (Roster | None): Whose names are
+    looked for, too. show (bool): Whether the text of what is found is wanted, for the screen."""
 
-    def __init__(self, out: Path, key: bytes) -> None:
+    def __init__(self, out: Path, key: bytes, *, roster: "Roster | None" = None, show: bool = False) -> None:
         super().__init__(out.with_name(out.name + ".sweep.jsonl"))
-        self.out = out
+        self.out, self.roster, self.show = out, roster, show
         self.token = token_under(key)
+        self.written = Originals(self.token)
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
@@ -291,6 +317,15 @@ class SweepLog(GrowingFile):
         alone, pairs = Surnames(self.token).add(record.text, hidden)
         row: dict[str, Any] = {"a": alone, "p": pairs, "k": sorted(map(self.token, words_of(record.text, kept)))}
         row["s"] = [[a, b] for a, b, _ in result.surrogates]
+        whole = Originals(self.token)
+        for span in result.spans:
+            if span.action != KEEP and not is_name(span.label):
+                whole.add(record.text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW)
+        for given, family in names_of(record.text, hidden):
+            whole.add_person(given, family)
+        row["w"] = {token: risk for token, risk in whole.whole.items() if self.written.whole.get(token) != risk}
+        row["f"] = {token: n for token, n in whole.first.items() if n > max(1, self.written.first.get(token, 0))}
+        self.written.put(whole.whole, whole.first)
         row = {"n": record.number, "i": self.token(f"id {record.id}")} | {name: value for name, value in row.items() if value}
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
@@ -298,27 +333,32 @@ class SweepLog(GrowingFile):
         """Look in OUTPUT, which has the form of `source`, for every surname that the run has hidden anywhere: one pass over the
         rows, one over OUTPUT. RAISES (PiiError): E512, E501 to E508, if OUTPUT cannot be read."""
         self.close()
-        surnames, swept = Surnames(self.token), Swept()
+        surnames, originals, swept = Surnames(self.token), Originals(self.token), Swept()
+        for member in self.roster.members if self.roster is not None else ():
+            originals.add_person(member.given, member.family, risk=MEDIUM)
+            for value in (*member.family, *(value for value, _ in member.values)):
+                originals.add(value, MEDIUM if value in member.family else HIGH)
         for row in self._rows():
             surnames.alone.update(row.get("a", ()))
             surnames.pairs.update(row.get("p", ()))
+            originals.put(row.get("w", {}), row.get("f", {}))
         swept.surnames = len(surnames)
-        if len(surnames):
+        if len(surnames) or originals.whole:
             columns: dict[str, Any] = {"text_field": source.text_field, "more": source.more}
             again = open_source(self.out, **columns, encoding=source.encoding, spreadsheet_safe=source.spreadsheet_safe)
             try:
-                self._look(again, surnames, swept)
+                self._look(again, surnames, originals, swept)
             finally:
                 again.close()
         return swept
 
-    def _look(self, again: Iterable[Record | Skip], surnames: Surnames, swept: Swept) -> None:
+    def _look(self, again: Iterable[Record | Skip], surnames: Surnames, originals: Originals, swept: Swept) -> None:
         rows: Iterable[dict[str, Any]] = self._rows()
         if isinstance(again, FolderSource):
             # Other files may lie in the folder.
             known = {row["i"]: row for row in rows}
             rows = [known.get(self.token(f"id {name}"), {}) for name in again.files]
-        small: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        small: dict[str, list[Place]] = defaultdict(list)
         small_in: dict[str, set[int]] = defaultdict(set)
         words_only = n_small = 0
         for item, row in zip(again, rows, strict=False):
@@ -331,26 +371,33 @@ class SweepLog(GrowingFile):
             # Surrogates of names of this document only: an original of another one makes no leak, but a reader may think so.
             inside = "\n".join(item.text[a:b] for a, b in spans)
             swept.n_alike += bool(Surnames(self.token, surnames.alone).find(inside))
-            for hit in surnames.find(item.text, spans=spans, exempt=frozenset(row.get("k", ()))):
-                place = (number, hit.start, hit.end)
+            exempt, places = frozenset(row.get("k", ())), list[Place]()
+            for start, end, risk in originals.find(item.text, spans=spans, exempt=exempt):
+                places.append(Place(number, start, end, risk))
+                swept.add(places[-1])
+                spans.append((start, end))
+            for hit in surnames.find(item.text, spans=spans, exempt=exempt):
+                place = Place(number, hit.start, hit.end, MEDIUM)
+                places.append(place)
                 if not (hit.lower and hit.word in surnames.alone):
-                    swept.n_found += 1
-                    if len(swept.found) < _MOST_LISTED:
-                        swept.found.append(place)
+                    swept.add(place)
                     continue
                 small_in[hit.word].add(number)
                 if len(small_in[hit.word]) <= _A_LOT:
                     small[hit.word].append(place)
                 else:
                     n_small += 1  # it is a word here: only a count is kept from now on
+            for place in places if self.show else ():
+                a, b = place.start, place.end
+                swept.shown[place] = (item.text[max(0, a - _AROUND) : a], item.text[a:b], item.text[b : b + _AROUND])
         for word, places in small.items():
             if len(small_in[word]) > _A_LOT:
                 words_only, n_small = words_only + 1, n_small + len(places)
             else:
-                swept.n_found += len(places)
-                swept.found.extend(places)
+                for place in places:
+                    swept.add(place)
         swept.a_lot = (words_only, n_small)
-        swept.found = sorted(swept.found)[:_MOST_LISTED]
+        swept.found = sorted(swept.found, key=lambda place: (RISKS.index(place.risk), place))[:_MOST_LISTED]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         with open(self.path, encoding="ascii") as file:
