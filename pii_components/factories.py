@@ -109,6 +109,14 @@ def make_pii_ruler(  # noqa: PLR0917 (spaCy calls it by keyword)
     return made
 
 
+@Language.factory("pii_roster", assigns=SPANS, default_config={"spans_key": SPANS_KEY})
+def make_pii_roster(nlp: Language, name: str, *, spans_key: str) -> Pipe:
+    """RETURNS (PiiRoster): Without a list, which is never in a config: see `PiiRoster.set_roster`."""
+    from .ruler.roster import PiiRoster
+
+    return PiiRoster(name, spans_key=spans_key)
+
+
 @Language.factory(
     "pii_context",
     assigns=[*SPANS, "span._.pii_person", *ENTS],

@@ -23,6 +23,8 @@ from .offsets import OffsetMap
 SPANS_KEY = "pii"
 # Source of what was copied from a mention found elsewhere in the document.
 PROPAGATION = "propagation"
+# And of what stands on a class list.
+ROSTER = "roster"
 # Keys of the group's attributes: spans of others, [start, end, label] in tokens; and those of ours that are in doc.ents.
 GIVEN, ENTS = "given", "ents"
 # And the probability of being private, 0 to 1, from which a name is hidden.

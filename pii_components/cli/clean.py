@@ -41,7 +41,7 @@ EPILOG = (
 )
 _DEFAULTS = CleaningOptions(language="")
 _SAVE_EVERY = 200
-_LIBRARIES = ("pymupdf", "pycld2", "scikit-learn", "scipy", "numpy")
+_LIBRARIES = ("pypdfium2", "pycld2", "scikit-learn", "scipy", "numpy")
 
 
 @dataclass(slots=True)
@@ -225,7 +225,9 @@ def _version(package: str) -> str | None:
 
 def clean(
     *,
-    source: Annotated[Path, Argument(metavar="INPUT", help="A folder of .pdf and .txt, a .pdf, .csv, .tsv, .jsonl or .json.")],
+    source: Annotated[
+        Path, Argument(metavar="INPUT", help="A folder of .pdf, .docx and .txt, a .pdf, .docx, .csv, .tsv, .jsonl or .json.")
+    ],
     out: Annotated[Path, Option("--out", "-o", help="What is written: JSON Lines, with the columns of INPUT.")],
     text_field: common.TextOpt = "",
     id_field: Annotated[str, Option("--id-column", "--id-field", help="Column or field of the id, for the report.")] = "",

@@ -59,6 +59,14 @@ SpreadsheetOpt = Annotated[
 ]
 BatchOpt = Annotated[int, Option("--batch-size", min=1, help="Texts that are processed together.")]
 StrictOpt = Annotated[bool, Option("--strict", help="Stop at the first record that cannot be processed.")]
+RosterOpt = Annotated[
+    str,
+    Option(
+        "--roster",
+        metavar="CSV",
+        help="Class list: names, preferred names, e-mails, IDs, user names, by its header. Found in all texts; kept in memory only.",
+    ),
+]
 DropOpt = Annotated[list[str] | None, Option("--drop", help="Leave this column or field out of OUTPUT; may be repeated.")]
 OverwriteOpt = Annotated[bool, Option("--overwrite", help="Replace an output that exists.")]
 ResumeOpt = Annotated[

@@ -1,11 +1,14 @@
 """`pii-edu deidentify`: from the options to a finished OUTPUT and its report."""
 
+import hmac
 import json
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +18,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
 from typer import Argument, Option
 
 from .. import __version__
@@ -25,9 +29,22 @@ from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
-from ..release.engine import Engine, load_engine
-from ..release.run import LabelsOut, Report, Run, RunState, SweepLog, Swept, batches, check_resume, load_state, state_path
+from ..release.engine import Engine, load_engine, read_roster, use_roster
+from ..release.run import (
+    LabelsOut,
+    MapOut,
+    Report,
+    Run,
+    RunState,
+    SweepLog,
+    Swept,
+    batches,
+    check_resume,
+    load_state,
+    state_path,
+)
 from ..release.scale import ENGINES, LOCAL, spread
+from ..release.sweep import RISKS
 from ..vault.keys import VaultKey
 from . import common
 
@@ -35,11 +52,13 @@ EPILOG = (
     "Exit codes: 0 all done; 1 done, but records were skipped (they are listed in the report); 2 refused, nothing was written; "
     "3 stopped before the end, what was done stays; 130 interrupted, what was done stays."
 )
-INPUT_HELP = "A .txt, .csv, .tsv, .jsonl or .json file, a folder of .txt, or - for standard input."
+INPUT_HELP = "A .txt, .docx, .pdf, .csv, .tsv, .jsonl, .json or .parquet file, a folder or .zip of .txt, .docx and .pdf, or - for standard input."
 PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict, or a TOML file."
 SCOPES = ("document", "corpus")
 # What happens to surnames that were hidden somewhere and stand in clear somewhere else.
 SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
+# Where the text of what a sweep found is shown: on a terminal, or wherever standard output goes.
+SHOWS = NEVER, SCREEN, ALWAYS = ("no", "screen", "always")
 IDS = (KEEP_IDS, PSEUDONYM)
 _LABEL_FORMS = ", ".join(form.name for form in FORMS.values() if form.writer)
 
@@ -47,7 +66,9 @@ _LABEL_FORMS = ", ".join(form.name for form in FORMS.values() if form.writer)
 def deidentify(
     *,
     source: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
-    out: str = Option("", "--out", "-o", help="OUTPUT, in the form of INPUT [./<INPUT>.deidentified; stdout for -]."),
+    out: str = Option(
+        "", "--out", "-o", help="OUTPUT, in the form of INPUT; .txt for .pdf [./<INPUT>.deidentified; stdout for -]."
+    ),
     text_fields: common.TextsOpt = None,
     id_field: common.IdOpt = "",
     ids: str = Option("", help="File names and IDs in OUTPUT: keep, or pseudonym [pseudonym where they hold names]."),
@@ -71,6 +92,10 @@ def deidentify(
     vault_passphrase: bool = Option(False, "--vault-passphrase", help="Ask for a passphrase that locks the vault."),
     labels_out: str = Option("", help="Write the new texts with their labels too, to train on; form by suffix."),
     labels_to: str = Option("", help=f"Form of --labels-out: {_LABEL_FORMS}."),
+    map_out: str = Option(
+        "", "--map", help="Table of names of files, or IDs, in INPUT and in OUTPUT (in,out); not to be released."
+    ),
+    dry_run: bool = Option(False, "--dry-run", help="Read and check all of INPUT, say what would be done, write nothing."),
     sweep: Annotated[
         str,
         Option(
@@ -78,6 +103,10 @@ def deidentify(
             "off."
         ),
     ] = "report",
+    show_leaks: str = Option(
+        NEVER, help="Show what the sweep found, with context: no; screen: if standard output is a terminal; always: anywhere."
+    ),
+    roster: common.RosterOpt = "",
     llm: str = Option("", metavar="CONFIG", help="Language models too: a config with components of spacy-llm (docs/llm.md)."),
     allow_remote: bool = Option(False, "--allow-remote", help="Texts may leave this machine for the servers that --llm names."),
     prices: str = Option("", help="Prices of the models of --llm, a TOML file [the one that ships]."),
@@ -95,6 +124,7 @@ def deidentify(
         for value, what, allowed in (
             (scope or SCOPES[0], "scope", SCOPES),
             (sweep, "sweep", SWEEPS),
+            (show_leaks, "show-leaks", SHOWS),
             (ids or KEEP_IDS, "ids", IDS),
             (engine, "engine", ENGINES),
         ):
@@ -104,23 +134,32 @@ def deidentify(
         if resume and overwrite:
             raise PiiError(Errors.E540)
         to_stdout = source == "-" and out in ("", "-")
-        for given, what in ((llm, "--llm"), (debug, "--debug"), (to_stdout, "standard input without --out")):
+        for given, what in (
+            (llm, "--llm"),
+            (roster, "--roster"),
+            (debug, "--debug"),
+            (to_stdout, "standard input without --out"),
+        ):
             if given and engine != LOCAL:
                 raise PiiError(Errors.E560, engine=engine, what=what)
         _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
-        if labels_out and to_stdout:
-            raise PiiError(Errors.E473, option="--labels-out", needed="--out")
+        for given, option in ((labels_out, "--labels-out"), (map_out, "--map"), (dry_run, "--dry-run")):
+            _check_needed(given if to_stdout else "", option, "", "--out")
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
         _check_needed(prices, "--prices", llm, "--llm")
-        table, extend = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
+        table, models = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
+        listed = read_roster(roster)
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
-        path, vault_path, labels_path = Path(source), *(Path(name) if name else None for name in (vault, labels_out))
+        names = (vault, labels_out, map_out)
+        path, vault_path, labels_path, map_path = Path(source), *(Path(name) if name else None for name in names)
         target = Path(out or _own_name(path, key, ids))
         if not to_stdout:
-            _check_places(path, target, vault_path, labels_path)
-            for place in filter(None, (target, labels_path)):
+            _check_places(path, target, vault_path, {"file of labels": labels_path, "map": map_path})
+            if roster:
+                common.check_apart("class list", Path(roster), output=target, labels=labels_path, map=map_path)
+            for place in filter(None, () if dry_run else (target, labels_path, map_path)):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
         reading["spreadsheet_safe"] = spreadsheet_safe
@@ -133,7 +172,8 @@ def deidentify(
             return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
 
         def load() -> Engine:
-            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=extend)
+            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=models)
+            use_roster(loaded.nlp, listed)
             if engine == LOCAL:
                 return loaded
             spreading = spread(loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE)
@@ -158,14 +198,14 @@ def deidentify(
             if opened.kind not in ("json", "jsonl"):  # there, a field may come later
                 check_column(opened, name, option)
         naming = Ids(opened, key.secret, ids)
-        _check_needed(
-            ids == PSEUDONYM and opened.kind not in ("folder", "txt"), "--ids pseudonym", opened.id_field, "--id-column"
-        )
+        _check_needed(ids == PSEUDONYM and opened.has_columns, "--ids pseudonym", opened.id_field, "--id-column")
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
         columns.check(open_source(path, **reading))
         writer = open_writer(opened, target, safe=spreadsheet_safe)
         if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
-            _check_free(target, labels_path)
+            _check_free(target, labels_path, map_path)
+        if dry_run:
+            raise typer.Exit(_rehearse(opened, lambda item: columns.watch(naming(item)), naming, target))
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
         vault_secret = secret()
         old = load_state(state_path(target)) if resume else None
@@ -179,6 +219,8 @@ def deidentify(
             "--labels-out": f"{labels.form} {labels.out}" if labels else "",
             "--sweep": sweep,
             "--ids": naming.how,
+            "--map": str(map_path or ""),
+            "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",
             "--llm": sha256(Path(llm).read_bytes()).hexdigest()[:16] if llm else "",
             "list of kept columns": " ".join(sorted(keep or ())),
         }
@@ -192,7 +234,10 @@ def deidentify(
             _tell_start(opened, key, old)
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
         run.prepare, run.safe_id = (lambda item: columns.watch(naming(item))), naming.safe
-        run.sweep = SweepLog(target, key.secret) if sweep != OFF and source != "-" else None
+        run.map = MapOut(map_path) if map_path else None
+        show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
+        if sweep != OFF and source != "-":
+            run.sweep = SweepLog(target, key.secret, roster=listed, show=show)
         _go(run, resume=resume, quiet=quiet)
         if counts.refused:
             common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
@@ -209,8 +254,10 @@ def deidentify(
         swept = _write_report(report_path, run, head, how=sweep)
         if not quiet:
             _tell_end(run, report_path, swept)
-            if table is not None:
-                _tell_sent(head["llm"])
+        if swept is not None and swept.n_found and show_leaks != NEVER:
+            _show_leaks(swept, show=show)
+        if not quiet and table is not None:
+            _tell_sent(head["llm"])
     raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
 
 
@@ -219,7 +266,8 @@ def _own_name(path: Path, key: common.Key, ids: str) -> str:
     stem = path.resolve().stem
     if ids != KEEP_IDS:
         stem = Ids(Source(path), key.secret).safe(stem)
-    return stem + ".deidentified" + ("" if os.path.isdir(path) else path.suffix)
+    suffix = {".pdf": ".txt"}.get(path.suffix.lower(), path.suffix)
+    return stem + ".deidentified" + ("" if os.path.isdir(path) else suffix)
 
 
 def _check_needed(given: str | bool, option: str, other: str, needed: str) -> None:
@@ -257,7 +305,7 @@ def _learn(engine: Engine, first: Source, batch_size: int) -> None:
         first.close()
 
 
-def _check_places(source: Path, out: Path, vault: Path | None, labels: Path | None) -> None:
+def _check_places(source: Path, out: Path, vault: Path | None, beside: Mapping[str, Path | None]) -> None:
     """Refuse to write on, in or around INPUT. RAISES (PiiError): E472, E509."""
     target = out.resolve()
     given = None if str(source) == "-" else source
@@ -268,15 +316,19 @@ def _check_places(source: Path, out: Path, vault: Path | None, labels: Path | No
         if same or (os.path.isdir(source) and (origin in target.parents or target in origin.parents)):
             raise PiiError(Errors.E509)
     if vault is not None:
-        common.check_apart("vault", vault, input=given, output=out, labels=labels)
-    if labels is not None:
-        common.check_apart("file of labels", labels, input=given, output=out)
+        common.check_apart(
+            "vault", vault, input=given, output=out, **{what.split()[-1]: place for what, place in beside.items()}
+        )
+    for what, place in beside.items():
+        if place is not None:
+            common.check_apart(what, place, input=given, output=out)
 
 
-def _check_free(out: Path, labels: Path | None) -> None:
+def _check_free(out: Path, *beside: Path | None) -> None:
     """Refuse to write over what exists. RAISES (PiiError): E510."""
-    if labels is not None and labels.exists():
-        raise PiiError(Errors.E510, what=f"'{labels}'")
+    for place in beside:
+        if place is not None and place.exists():
+            raise PiiError(Errors.E510, what=f"'{place}'")
     common.check_free(out)
     if state_path(out).exists():
         raise PiiError(Errors.E510, what="An interrupted run for this OUTPUT")
@@ -290,7 +342,7 @@ def _report_path(out: Path, wanted: str, source: Source, *, overwrite: bool, res
         if path.exists() and not (overwrite or resume):
             raise PiiError(Errors.E510, what=f"'{path}'")
         return path
-    if source.kind == "folder":
+    if source.kind == "folder" and out.suffix.lower() != ".zip":
         return out / REPORT_NAME
     plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
     return named if named.exists() or plain.exists() and not overwrite else plain
@@ -331,6 +383,33 @@ def _go(run: Run, *, resume: bool, quiet: bool) -> None:
             raise typer.Exit(common.REFUSED) from None
         finally:
             source.close()
+
+
+def _rehearse(source: Source, prepare: Callable[[Record | Skip], Record | Skip], naming: Ids, target: Path) -> int:
+    """`--dry-run`: read and check, say what would be done. RETURNS (int): The exit code that a run would have, as far as it is known."""
+    skips = common.Skips(common.say, named=True)
+    n = words = renamed = 0
+    unread: Counter[str] = Counter()
+    for item in map(prepare, source):
+        if isinstance(item, Skip):
+            skips(replace(item, id=naming.safe(item.id) if item.id else ""))
+            continue
+        n, words, renamed = n + 1, words + len(item.text.split()), renamed + (item.given is not None)
+        unread.update(item.unread)
+    source.close()
+    common.say(
+        f"{n} documents of {words} words would be de-identified and {len(skips)} set aside; {renamed} would get another name"
+    )
+    _tell_unread(unread)
+    common.say(f"nothing was written; a run would write '{target}'")
+    return common.DONE if n and not skips else common.DONE_WITH_SKIPS if n else common.REFUSED
+
+
+def _tell_unread(unread: Mapping[str, int]) -> None:
+    """Say what documents hold and nobody reads."""
+    if unread:
+        kinds = ", ".join(f"{kind} ({n})" for kind, n in sorted(unread.items()))
+        common.say(f"to review: not read in documents: {kinds}; an image stays, all else is left out. The report lists them")
 
 
 def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Swept | None:
@@ -374,15 +453,17 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     speed = f", {report.words / report.seconds:.0f} words per second" if report.seconds else ""
     common.say(f"{report.documents} documents, {report.n_skipped} skipped, {report.words} words{speed}")
     if report.renamed:
-        what = "file name" if run.source.kind in ("folder", "txt") else "ID"
+        what = "file name" if not run.source.has_columns else "ID"
         common.say(f"{report.renamed} documents have a pseudonym for their {what}; --ids keep leaves it as it is")
+    _tell_unread(report.unread)
     if report.n_left_over:
         n = report.n_left_over
         common.say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")
     if swept is not None and swept.n_found:
         common.say(
-            f"to review: surnames that were hidden somewhere stand in clear in {swept.n_found} places "
-            f"({swept.n_documents} documents); the report lists them. --sweep hide hides them too"
+            f"to review: what was hidden somewhere stands in clear in {swept.n_found} places ({swept.n_documents} documents), risk "
+            f"{', '.join(f'{risk}: {swept.by_risk[risk]}' for risk in RISKS)}; the report lists them, --show-leaks shows them. "
+            "--sweep hide hides surnames too"
         )
     for i, name in enumerate(run.source.others, 1):
         n = report.in_fields[name]
@@ -390,6 +471,23 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
             place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
             common.say(f"to review: in {n} records a value that was replaced stands in {place} too")
     common.say(f"wrote '{run.writer.out}' and '{report_path}'")
+
+
+def _show_leaks(swept: Swept, *, show: bool) -> None:
+    """On the steward's screen and nowhere else."""
+    if not show:
+        common.say("not shown: standard output is no terminal; --show-leaks always shows it all the same")
+        return
+    rows = [
+        (p.risk, p.record, p.start, p.end, Text.assemble(before, (found, "reverse"), after))
+        for p in swept.found
+        for before, found, after in (map(_in_a_line, swept.shown[p]),)
+    ]
+    common.console().print(common.table_of(rows, "risk", "record", "start", "end", "where", right=("record", "start", "end")))
+
+
+def _in_a_line(text: str) -> str:
+    return "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 def _language_models(path: str, prices: str, *, allow_remote: bool) -> tuple[Any, Callable[[Any], object]]:

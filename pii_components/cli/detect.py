@@ -16,7 +16,7 @@ from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.writers import GrowingFile, Output
-from ..release.engine import Engine, Found, Result, load_engine
+from ..release.engine import Engine, Found, Result, load_engine, read_roster, use_roster
 from ..release.run import batches
 from . import common
 from .deidentify import INPUT_HELP
@@ -31,6 +31,7 @@ def detect(
     encoding: common.EncodingOpt = "utf-8",
     show_text: bool = Option(False, "--show-text", help="Show the text of each span too."),
     model: common.ModelOpt = common.MODEL,
+    roster: common.RosterOpt = "",
     batch_size: common.BatchOpt = 16,
     strict: common.StrictOpt = False,
     overwrite: common.OverwriteOpt = False,
@@ -48,7 +49,10 @@ def detect(
                 raise PiiError(Errors.E509)
             if not overwrite:
                 raise PiiError(Errors.E541, path=out)
-        pairs = _pairs(opened, load_engine(model, replace=False, debug=debug), batch_size)
+        listed = read_roster(roster)
+        engine = load_engine(model, replace=False, debug=debug)
+        use_roster(engine.nlp, listed)
+        pairs = _pairs(opened, engine, batch_size)
         if target is None:
             raise typer.Exit(_each(pairs, strict=strict, show_text=show_text))
         output = Output(target)

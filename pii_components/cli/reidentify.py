@@ -61,7 +61,7 @@ def reidentify(
                 if not opened.id_field and has_column(opened, book.id_field):
                     opened.id_field = book.id_field
                 if to_stdout:
-                    record, old, _ = next(originals(opened, book))
+                    record, old, *_ = next(originals(opened, book))
                     write_stdout(record, old)
                     raise typer.Exit(common.DONE)
                 n = _write(opened, open_writer(opened, target), book)
@@ -72,8 +72,8 @@ def reidentify(
     raise typer.Exit(common.DONE)
 
 
-def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[str, Any]]]:
-    """YIELDS (tuple[Record, str, dict[str, Any]]): A released record, its original text, and its tokens where it has some.
+def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[str, Any], list[tuple[int, int, str]]]]:
+    """YIELDS (tuple): A released record, its original text, its tokens where it has some, and what makes that text of the released one.
 
     RAISES (PiiError): The reason why a record cannot be read; E458 to E461; E529 where tokens cannot be restored.
     """
@@ -83,7 +83,12 @@ def originals(source: Source, vault: Vault) -> Iterator[tuple[Record, str, dict[
         old = restored(item.text, vault, id=item.id, number=item.number)
         entry = vault.find(item.text, id=item.id, document=item.number)
         fields = _fields(source, item, old, entry)
-        yield renamed(item, source, *entry.given) if entry.given else item, old, fields
+        yield (
+            renamed(item, source, *entry.given) if entry.given else item,
+            old,
+            fields,
+            [(h.start, h.end, h.old) for h in entry.hidden],
+        )
 
 
 def _fields(source: Source, record: Record, old: str, entry: Entry) -> dict[str, Any]:
@@ -100,8 +105,8 @@ def _write(source: Source, writer: Writer, vault: Vault) -> int:
     n = 0
     try:
         writer.start()
-        for record, old, fields in originals(source, vault):
-            writer.write(record, old, fields)
+        for record, old, fields, edits in originals(source, vault):
+            writer.write(record, old, fields, edits)
             n += 1
         writer.finish()
     except BaseException:

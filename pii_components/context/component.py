@@ -32,6 +32,7 @@ from ..ner.scorer import score_ents
 from ..spans import (
     PROPAGATION,
     PROTECT_AT,
+    ROSTER,
     SPANS_KEY,
     Candidate,
     EntsFilter,
@@ -54,6 +55,17 @@ KEPT = (*(label_for_role(role) for role in ROLES if role not in PRIVATE), *INDIR
 _PRIVATE = [ROLES.index(role) for role in PRIVATE]
 _NONE = CLASSES.index(NOT_NAME)
 _PARTS = ("cfg", "classifier", "reader")  # what is saved; none of it holds a word of a text
+
+
+def _listed(chances: numpy.ndarray, groups: Sequence[Sequence[Candidate]]) -> numpy.ndarray:
+    """RETURNS (numpy.ndarray): Probabilities, one row a group; `pii_roster`'s own, that this is a student, holds where the text says less."""
+    chances = chances / chances.sum(axis=1, keepdims=True)
+    for row, cands in zip(chances, groups, strict=True):
+        least, private = max((c.score for c in cands if c.source == ROSTER), default=0.0), row[_PRIVATE].sum()
+        if private < least:
+            row *= (1 - least) / (1 - private)
+            row[ROLES.index(STUDENT)] += 1 - row.sum()
+    return chances
 
 
 class PiiContext(Configured, Pipe):
@@ -155,11 +167,11 @@ class PiiContext(Configured, Pipe):
         least = self._protect_at(doc)
         decided = [self._decide(rows[n], p, least) for n, p in enumerate(self._chances(people, rows))]
         named = [
-            replace(people.cands[i], label=label, score=score, reason=reason, likely=likely, person=n)
+            replace(c, label=label, score=score, reason=c.reason if c.source == ROSTER else reason, likely=likely, person=n)
             for n, (person, found) in enumerate(zip(people.persons, decided, strict=True))
             if found is not None
             for label, score, reason, likely in (found,)
-            for i in person
+            for c in map(people.cands.__getitem__, person)
         ]
         owners = {i: n for n, person in enumerate(people.persons) for i in person if decided[n] is not None}
         more = propagate(people, owners, [*others, *named])
@@ -183,7 +195,7 @@ class PiiContext(Configured, Pipe):
         """Log-probabilities of each mention by itself, shape `(n_mentions, 6)`."""
         assert self.classifier is not None
         alone = person_rows(people, mention_rows(people), [[i] for i in range(len(people.cands))])
-        return numpy.log(numpy.maximum(self.classifier.predict(alone), 1e-6))
+        return numpy.log(numpy.maximum(_listed(self.classifier.predict(alone), [[c] for c in people.cands]), 1e-6))
 
     def _chances(self, people: People, rows: numpy.ndarray) -> numpy.ndarray:
         """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the detector read. A class list is prior knowledge."""
@@ -198,7 +210,7 @@ class PiiContext(Configured, Pipe):
             named = (people.forms[i].words for i in person)
             if self.roster and any(words and self.roster.issuperset(words) for words in named):
                 chances[n, ROLES.index(STUDENT)] *= numpy.exp(self.settings.roster_weight)
-        return chances / chances.sum(axis=1, keepdims=True)
+        return _listed(chances, [[people.cands[i] for i in person] for person in people.persons])
 
     def _decide(self, row: numpy.ndarray, p: numpy.ndarray, least: float) -> tuple[str, float, str, str] | None:
         """RETURNS (tuple | None): Label, probability, reason, and the likeliest role if the label says less; None for no name."""

@@ -19,7 +19,7 @@ import numpy
 from ..labels import CHARACTER, CITED, ROLES
 from ..names.parse import Form, read_tokens
 from ..names.wordlists import case_style, is_word, story_pattern, words
-from ..spans import Candidate
+from ..spans import ROSTER, Candidate
 from .mentions import FORM, People
 from .view import MASK, Place
 
@@ -128,7 +128,8 @@ def mention_rows(people: People) -> numpy.ndarray:
 def _mention(people: People, cand: Candidate, form: Form, place: Place, position: float) -> list[float]:
     roles = cand.roles if len(cand.roles) == len(ROLES) else (1 / len(ROLES),) * len(ROLES)
     row = [math.log(p + 0.01) + 2.0 for p in roles]
-    row += [_logit(cand.score), cand.source == "model", cand.source.startswith(FORM)]
+    by_form = cand.source.startswith(FORM) or (cand.source == ROSTER and not cand.roles)
+    row += [_logit(cand.score), cand.source == "model" or (cand.source == ROSTER and not by_form), by_form]
     written = [word for word in people.view.words[cand.start : cand.end] if is_word(word)]
     row += _of_form(form, written)
     before, after, above = place.before.lower(), place.after.lower(), place.line_before.lower()

@@ -23,7 +23,7 @@ from ..names.parse import Form, Mention, read_tokens
 from ..names.spelling import respell
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
-from ..spans import Candidate, free_of
+from ..spans import ROSTER, Candidate, free_of
 from .repair import drop_unnamed, repair
 from .view import DocView, Place
 
@@ -73,9 +73,10 @@ def find_people(view: DocView, base: Sequence[Candidate], judge: Judge | None) -
     people = People(view, cands, list(named), view.places(cands), [[i] for i in range(len(cands))])
     if cands:
         own = judge(people) if judge is not None else numpy.zeros((len(cands), len(ROLES)))
+        # Whom a class list knows needs no benefit of doubt: a surname that `pii_roster` left is cited there.
         cues = [
             RoleCues(
-                c.start, dict(zip(ROLES, map(float, row), strict=False)), signs=bool(place.zones & _SIGNS), addressed=False
+                c.start, dict(zip(ROLES, map(float, row), strict=False)), bool(place.zones & _SIGNS) and c.source != ROSTER
             )
             for c, place, row in zip(cands, people.places, own, strict=True)
         ]

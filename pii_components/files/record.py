@@ -44,6 +44,7 @@ class Record:
     body (Any): What the writer of the same format needs to put a new text in its place.
     others (tuple[tuple[str, str], ...]): Name and content of the other fields that hold something; they stay as they are.
     given (tuple[str, Any] | None): Where `id` is a pseudonym: the field that it stands in, and what stood there.
+    unread (tuple[str, ...]): Kinds of what the document holds and nobody read: "image", which stays; others, which do not.
     """
 
     number: int
@@ -52,6 +53,7 @@ class Record:
     body: Any = None
     others: tuple[tuple[str, str], ...] = ()
     given: tuple[str, Any] | None = field(default=None, repr=False)
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Skip:
 class Source:
     """An input that is open for reading: iterate over it once.
 
-    path (Path): File or folder. kind (str): "txt", "folder", "submissions", "csv", "jsonl" or "json".
+    path (Path): File or folder. kind (str): "txt", "docx", "pdf", "folder", "submissions", "csv", "jsonl", "json" or "parquet".
     encoding (str): Of the file, without its byte order mark. bom (bytes): That mark, or nothing.
     text_field, id_field (str): Columns or fields of text and id; empty if there are none. more (tuple[str, ...]): Of further texts.
     drop (frozenset[str]): Columns or fields that are left out of the output.
@@ -104,6 +106,11 @@ class Source:
 
     def __iter__(self) -> Iterator[Record | Skip]:
         raise NotImplementedError
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether it is a table, rather than texts in files."""
+        return self.kind in ("csv", "json", "jsonl", "parquet")
 
     @property
     def text_fields(self) -> tuple[str, ...]:

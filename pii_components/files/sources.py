@@ -2,24 +2,27 @@
 
     source = open_source(Path("essays.csv"), text_field="essay")
     for item in source: ...                                     # Record | Skip
-    source = open_submissions(Path("downloads"), max_pages=5)   # .pdf and .txt as students hand them in
+    source = open_submissions(Path("downloads"), max_pages=5)   # .pdf, .docx, .txt as students hand them in
 
-The suffix decides: .txt, .csv, .tsv, .jsonl, .json; a folder means its .txt files, those in folders below it too, in the
-order of their paths, and a skipped record for each file of another kind. PDF becomes text by PyMuPDF, as for CRAPII: the pages
-in order, joined by a line break. PyMuPDF is under the AGPL; it is imported here alone, comes with the extra `corpus` only, and
-no other input needs it.
+The suffix decides: .txt, .docx, .pdf, .csv, .tsv, .jsonl, .json, .parquet. A folder, or a .zip as Canvas, Moodle and Blackboard export it, means
+its .txt, .docx and .pdf files, those in folders below it too, in the order of their paths, and a skipped record for each file of
+another kind. A .zip is never unpacked: its members are read one at a time.
 """
 
 import errno
 import os
+import stat
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from ..errors import Errors, PiiError
+from .documents import MAX_BYTES, read_docx, read_pdf
 from .json_text import open_json
 from .record import (
     Record,
@@ -28,14 +31,14 @@ from .record import (
     cause_of,
     check_encoding,
     detect_encoding,
-    has_half_pair,
     is_no_text,
     open_binary,
     read_bytes,
     reason_of,
 )
-from .tables import open_csv
+from .tables import open_csv, open_parquet
 
+DOCUMENT_SUFFIXES = (".txt", ".docx", ".pdf")
 TABLE_SUFFIXES = (".csv", ".tsv")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 # What a run says of itself lies in the folder that it wrote.
@@ -60,11 +63,11 @@ class TextSource(Source):
 
 @dataclass(slots=True)
 class FolderSource(Source):
-    """A folder of plain texts; `encoding` is the one that was asked for. files (list[str]): Paths of all files in it, sorted; those
+    """A folder of texts and documents; `encoding` is the one that was asked for. files (list[str]): Paths of all files in it, sorted; those
     that do not end in one of `suffixes` are skipped. done (int): Files read; those up to it are passed over. hidden (int): Files that
     no user wrote, never read."""
 
-    suffixes: tuple[str, ...] = (".txt",)
+    suffixes: tuple[str, ...] = DOCUMENT_SUFFIXES
     files: list[str] = field(default_factory=list)
     done: int = 0
     hidden: int = 0
@@ -76,6 +79,13 @@ class FolderSource(Source):
             item = self.read(number, name) if self.reads(name) else Skip.of(Errors.E551, number=number, allowed=allowed)
             yield item if isinstance(item, Record) else replace(item, id=name)
 
+    def load(self, name: str) -> bytes:
+        """The content of a file of `files`. RAISES (OSError, PiiError): See `cause_of`."""
+        path = self.path / name
+        if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.path)):
+            raise OSError(errno.ELOOP, "a link that leads out of the folder is not followed")
+        return read_bytes(path)
+
     def reads(self, name: str) -> bool:
         """Whether a file is of a kind that is read. A folder that could not be looked into is: the reason is told."""
         return name.lower().endswith(self.suffixes) or (self.path / name).is_dir()
@@ -83,13 +93,18 @@ class FolderSource(Source):
     def read(self, number: int, name: str) -> Record | Skip:
         """One file; its id is its path in the folder."""
         try:
-            data = read_bytes(self.path / name)
+            data = self.load(name)
         except (OSError, PiiError) as err:
             return Skip.of(Errors.E501, number=number, what=f"record {number}", reason=cause_of(err))
         return self.decode(data, number, name)
 
     def decode(self, data: bytes, number: int, name: str) -> Record | Skip:
         """The text of a file, if it has one."""
+        if name.lower().endswith((".docx", ".pdf")):
+            at = bisect_left(self.files, f"{name}.txt")
+            if at < len(self.files) and self.files[at] == f"{name}.txt":
+                return Skip.of(Errors.E566, number=number)
+            return read_document(data, number, name)
         item = decode_text(data, number, name, encoding=self.encoding)
         blank = isinstance(item, Record) and not item.text.strip()
         return Skip.of(Errors.E530, number=number) if blank else item
@@ -105,11 +120,81 @@ class FolderSource(Source):
 
 
 @dataclass(slots=True)
+class ZipSource(FolderSource):
+    """The same in an archive; nothing is unpacked to the disk. unsafe (set[str]): Members that are never read: links, names that lead out
+    of the archive, and what has the name of another one."""
+
+    members: dict[str, ZipInfo] = field(default_factory=dict)
+    unsafe: set[str] = field(default_factory=set)
+    archive: ZipFile | None = None
+
+    def look(self) -> None:
+        """List what is in it. RAISES (PiiError): E567, E504."""
+        try:
+            self.archive = ZipFile(self.path)
+        except (BadZipFile, OSError, ValueError, NotImplementedError) as err:
+            raise PiiError(Errors.E567, reason=reason_of(err)) from err
+        for info in self.archive.infolist():
+            name, parts = info.filename, info.filename.split("/")
+            leads_out = ".." in parts or "" in parts[:-1] or any(sign in name for sign in "\\:\0")
+            if not leads_out and (info.is_dir() or is_hidden(name) or parts[0] == "__MACOSX"):
+                self.hidden += not info.is_dir()
+                continue
+            if leads_out or name in self.members or stat.S_ISLNK(info.external_attr >> 16):
+                self.unsafe.add(name)
+            self.members[name] = info
+        if not any(map(self.reads, self.members)):
+            raise PiiError(Errors.E504)
+        self.files, self.size = sorted(self.members), len(self.members)
+
+    def reads(self, name: str) -> bool:
+        return name.lower().endswith(self.suffixes)
+
+    def read(self, number: int, name: str) -> Record | Skip:
+        info = self.members[name]
+        if name in self.unsafe:
+            return Skip.of(Errors.E566, number=number)
+        if info.flag_bits & 1:
+            return Skip.of(Errors.E656, number=number)
+        if info.file_size > MAX_BYTES or (info.file_size > 1 << 20 and info.file_size > 200 * info.compress_size):
+            return Skip.of(Errors.E565, number=number, limit=min(MAX_BYTES, 200 * info.compress_size))
+        return FolderSource.read(self, number, name)
+
+    def load(self, name: str) -> bytes:
+        if self.archive is None:
+            raise OSError(errno.EBADF, "the archive is closed")
+        try:
+            return self.archive.read(self.members[name])  # no more than it says of its size; else its checksum is wrong
+        except Exception as err:  # of zipfile and of what unpacks: their messages quote names
+            raise OSError(errno.EIO, f"a broken member of the archive, {type(err).__name__}") from err
+
+    def fingerprint(self) -> str:
+        return Source.fingerprint(self)
+
+    def close(self) -> None:
+        if self.archive is not None:
+            self.archive.close()
+
+
+@dataclass(slots=True)
+class DocumentSource(Source):
+    """One .docx or .pdf."""
+
+    def __iter__(self) -> Iterator[Record | Skip]:
+        item = read_document(self.load(self.path.name), 1, self.path.name)
+        yield replace(item, id=self.path.stem)
+
+    def load(self, name: str) -> bytes:
+        """Its content. RAISES (PiiError): E501."""
+        return read_bytes(self.path)
+
+
+@dataclass(slots=True)
 class SubmissionSource(FolderSource):
-    """A folder of .pdf and .txt. max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is
+    """A folder of .pdf, .docx and .txt. max_bytes, max_pages (int): A larger file is never opened, no page of a longer one is parsed; 0 is
     no limit."""
 
-    suffixes: tuple[str, ...] = (".pdf", ".txt")
+    suffixes: tuple[str, ...] = (".pdf", ".txt", ".docx")
     max_bytes: int = 0
     max_pages: int = 0
 
@@ -125,6 +210,17 @@ class SubmissionSource(FolderSource):
         if name.lower().endswith(".pdf"):
             return read_pdf(data, number, name, max_pages=self.max_pages)
         return self.decode(data, number, name)
+
+
+def read_document(data: bytes, number: int, name: str) -> Record | Skip:
+    """The text of a .docx or a .pdf; what is made of a .pdf is a .txt. `body` is the name in OUTPUT, (encoding, mark), the name here."""
+    try:
+        item = (read_docx if name.lower().endswith(".docx") else read_pdf)(data, number, name)
+    except PiiError as err:
+        return Skip(number, err)
+    if isinstance(item, Skip) or name.lower().endswith(".docx"):
+        return item
+    return replace(item, id=f"{name}.txt", body=(f"{name}.txt", ("utf-8", b""), name))
 
 
 def decode_text(data: bytes, number: int, name: str, *, encoding: str = "utf-8") -> Record | Skip:
@@ -171,11 +267,19 @@ def open_source(
         source = FolderSource(path=path, kind="folder", encoding=encoding, others=["(file name)"])
         return _look_into(source, Errors.E504)
     suffix = path.suffix.lower()
+    if suffix == ".zip":
+        archive = ZipSource(path=path, kind="folder", encoding=check_encoding(encoding), others=["(file name)"])
+        archive.look()
+        return archive
+    if suffix in (".docx", ".pdf"):
+        return DocumentSource(path=path, kind=suffix[1:], size=1, others=["(file name)"])
     options: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "more": tuple(more), "drop": frozenset(drop)}
     if suffix in TABLE_SUFFIXES:
         return open_csv(path, **options, encoding=encoding, spreadsheet_safe=spreadsheet_safe)
     if suffix in JSON_SUFFIXES:
         return open_json(path, **options, encoding=encoding)
+    if suffix == ".parquet":
+        return open_parquet(path, **options)
     if suffix != ".txt":
         raise PiiError(Errors.E502, suffix=suffix or path.name)
     return _open_text(path, None, encoding)
@@ -211,7 +315,7 @@ def is_hidden(name: str) -> bool:
 
 
 def open_submissions(path: Path, *, max_bytes: int = 0, max_pages: int = 0, encoding: str = "utf-8") -> SubmissionSource:
-    """Find the .pdf and .txt files of a folder, in those below it too; or take one .pdf.
+    """Find the .pdf, .docx and .txt files of a folder, in those below it too; or take one .pdf.
 
     max_bytes, max_pages (int): What is allowed; 0 is no limit. encoding (str): Of .txt files.
     RAISES (PiiError): E501, E508, E665.
@@ -235,35 +339,3 @@ def files_below(path: Path) -> tuple[list[str], list[OSError]]:
         links = filter(os.path.islink, (os.path.join(folder, name) for name in below))
         problems.extend(OSError(errno.ELOOP, "a link to a folder is not followed", link) for link in links)
     return found, problems
-
-
-def read_pdf(data: bytes, number: int, name: str, *, max_pages: int = 0) -> Record | Skip:
-    """The text of one PDF; `body` is the number of pages. RAISES (PiiError): E005, if PyMuPDF is not installed."""
-    pymupdf = _pymupdf()
-    if b"%PDF" not in data[:1024]:  # MuPDF looks at the content and would read a saved web page as one
-        return Skip.of(Errors.E657, number=number, reason="no PDF header")
-    try:
-        with pymupdf.open(stream=data, filetype="pdf") as document:
-            if document.needs_pass:
-                return Skip.of(Errors.E656, number=number)
-            pages = document.page_count
-            if 0 < max_pages < pages:
-                return Skip.of(Errors.E655, number=number, pages=pages, limit=max_pages)
-            text = "\n".join(page.get_text() for page in document)
-    except Exception as err:  # MuPDF's own messages can quote what stands in the file: only the type is told
-        return Skip.of(Errors.E657, number=number, reason=type(err).__name__)
-    if has_half_pair(text):
-        return Skip.of(Errors.E520, number=number, encoding="text")
-    if not text.strip():
-        return Skip.of(Errors.E658, number=number)
-    return Record(number, name, text, body=pages, others=(("(file name)", name),))
-
-
-def _pymupdf() -> Any:
-    try:
-        import pymupdf
-    except ImportError as err:
-        raise PiiError(Errors.E005, package="pymupdf", what="reading PDF", extra="corpus") from err
-    pymupdf.TOOLS.mupdf_display_errors(False)
-    pymupdf.TOOLS.mupdf_display_warnings(False)
-    return pymupdf

@@ -1,20 +1,25 @@
-"""CSV and TSV, one row at a time.
+"""CSV and TSV, and Parquet: one row at a time.
 
     source = open_csv(Path("essays.csv"), text_field="essay")
+    source = open_parquet(Path("essays.parquet"), text_field="essay")
 
 The delimiter is found in the header, a byte order mark and the line ends are kept, cells may hold line breaks. Quotes are
 read strictly: a row whose quotes do not close is skipped and counted, and reading goes on at the line after its first. What
 stands there may be the rest of its text, which must not run over into columns that pass through in clear: beside a broken row
 only a row counts whose other cells look like those of the rows before.
+
+Columns of a Parquet file keep their types, but for those of texts and IDs, which become strings, and categories, which become what they
+stand for. Its metadata, where pandas leaves names of files and whatever somebody put into `attrs`, are not read and not written.
 """
 
 import csv
+import json
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
 from ..errors import Errors, PiiError
 from .record import (
@@ -281,3 +286,88 @@ def _sniff(lines: list[str], wanted: str, suffix: str) -> tuple[str, list[str]]:
         if rank > best[0]:
             best = (rank, delimiter, header)
     return best[1], best[2]
+
+
+@dataclass(slots=True)
+class ParquetSource(Source):
+    """A Parquet file; the body of a record is a batch of one row. header (list[str]): All columns. schema (Any): Of what is written.
+    done (int): Rows read."""
+
+    header: list[str] = field(default_factory=list)
+    schema: Any = None
+    done: int = 0
+
+    def __iter__(self) -> Iterator[Record | Skip]:
+        from pyarrow import ArrowException, array, parquet
+
+        try:
+            with parquet.ParquetFile(self.path) as file:
+                for batch in file.iter_batches(batch_size=256, columns=self.schema.names):
+                    rows = batch.replace_schema_metadata(None).cast(self.schema)
+                    for i in range(len(rows)):
+                        self.done += 1
+                        yield self._record(rows.take(array([i])))
+        except (ArrowException, OSError) as err:  # their messages quote values
+            yield Skip.of(Errors.E531, number=self.done, reason=reason_of(err), last=True)
+
+    def _record(self, row: Any) -> Record | Skip:
+        values = row.to_pylist()[0]
+        ident = str(values.get(self.id_field) or "")
+        text = JOINT.join(values[name] or "" for name in self.text_fields)
+        if is_no_text(text):
+            return Skip.of(Errors.E520, number=self.done, id=ident, encoding="utf-8")
+        others = tuple(
+            (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
+            for name, value in values.items()
+            if name in self.others and value is not None and not isinstance(value, bool)
+        )
+        return Record(self.done, ident or str(self.done), text, body=row, others=others)
+
+    def position(self) -> int:
+        return self.done
+
+
+def open_parquet(
+    path: Path, *, text_field: str = "", more: tuple[str, ...] = (), id_field: str = "", drop: frozenset[str] = frozenset()
+) -> ParquetSource:
+    """Read the schema of a Parquet file and find its text; options as those of `open_csv`.
+
+    RAISES (PiiError): E005, if pyarrow is not installed; E501, E503, E505 to E507; E523, if a text is something else.
+    """
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as err:
+        raise PiiError(Errors.E005, package="pyarrow", what="reading Parquet", extra="documents") from err
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema, rows = file.schema_arrow.remove_metadata(), file.metadata.num_rows
+    except (pyarrow.ArrowException, OSError) as err:
+        raise PiiError(Errors.E501, what="the Parquet file", reason=reason_of(err)) from err
+    if not rows:
+        raise PiiError(Errors.E503)
+    header = schema.names
+    chosen = [choose_text_field(header, name) for name in (text_field, *more)]
+    check_fields(header, id_field, *drop)
+    if twice := [name for name in header if header.count(name) > 1]:
+        raise PiiError(Errors.E507, name=twice[0])
+    fields = []
+    for column in schema:
+        kind = column.type.value_type if pyarrow.types.is_dictionary(column.type) else column.type
+        is_text = pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)
+        if column.name in chosen and not is_text:
+            raise PiiError(Errors.E523, number=1, type=kind)
+        kind = kind if is_text or column.name != id_field else pyarrow.string()
+        fields += [pyarrow.field(column.name, kind)] if column.name not in drop else []
+    return ParquetSource(
+        path=path,
+        kind="parquet",
+        text_field=chosen[0],
+        more=tuple(chosen[1:]),
+        id_field=id_field,
+        drop=drop,
+        others=[name for name in header if name not in drop and name not in chosen],
+        size=rows,
+        header=header,
+        schema=pyarrow.schema(fields),
+    )

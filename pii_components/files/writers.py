@@ -16,19 +16,25 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import Errors, PiiError
+from .documents import Edit, write_docx
 from .json_text import JsonBody, JsonSource, scan_object, splice
 from .record import Record, Source, reason_of, show_fields, split_texts
-from .tables import CsvSource, safe_cell
+from .tables import CsvSource, ParquetSource, safe_cell
 
 # Between the parts of an object that was written over several lines; in its strings a line break is an escape.
 _BREAKS = re.compile(r"[\r\n]+[ \t]*")
+
+# Rows of a Parquet file that are written together, and how many times as many make a group of them.
+_ROWS, _BATCHES = 500, 40
 
 
 @contextmanager
@@ -170,12 +176,18 @@ class Writer(Output):
         both = zip(*(split_texts(whole, len(names), record.number) for whole in (record.text, text)), strict=True)
         return {name: new for name, (old, new) in zip(names, both, strict=True) if new != old}
 
-    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None) -> None:
-        """Add a record with its new text, and new values of other fields (tokens, labels).
+    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None, edits: Sequence[Edit] = ()) -> None:
+        """Add a record with its new text, and new values of other fields (tokens, labels). edits: What makes the new text of the old one;
+        a document needs them.
 
-        RAISES (PiiError): E538, if the encoding has no such characters, E545, if texts cannot be told apart; nothing is written
+        RAISES (PiiError): E538, if the encoding has no such characters, E545, if texts cannot be told apart, E568, for edits; nothing is written
         then. E512, if the disk refuses.
         """
+        if isinstance(record.body, tuple) and record.body[1][0] == "docx":
+            source: Any = self.source
+            original = source.load(record.body[2])
+            self.put(record, write_docx(original, record.text, text, edits, number=record.number))
+            return
         try:
             data = self.form(record, text, fields or {}).encode(self.encoding_of(record))
         except UnicodeError as err:
@@ -288,6 +300,65 @@ class JsonWriter(JsonlWriter):
         self._empty = False
 
 
+class ParquetWriter(Writer):
+    """A Parquet file. It cannot grow, so rows go to a stream of Arrow first, which can be cut off and taken up like a text."""
+
+    source: ParquetSource
+
+    def start(self, done: int | None = None) -> None:
+        self._rows: list[Any] = []
+        super().start(done)
+
+    def head(self) -> bytes:
+        return bytes(self.source.schema.serialize())
+
+    def write(self, record: Record, text: str, fields: Mapping[str, Any] | None = None, edits: Sequence[Edit] = ()) -> None:
+        row = record.body
+        for name, new in self.texts(record, text).items():
+            row = with_value(row, name, new)
+        self._rows.append(row)
+        if len(self._rows) >= _ROWS:
+            self._flush()
+
+    def _flush(self) -> None:
+        import pyarrow
+
+        if self._rows:
+            for batch in pyarrow.Table.from_batches(self._rows).combine_chunks().to_batches():
+                self.file.write(bytes(batch.serialize()))
+            self._rows = []
+
+    def sync(self) -> int:
+        self._flush()
+        return super().sync()
+
+    def finish(self) -> None:
+        self._flush()
+        super().finish()
+
+    def replace(self) -> None:
+        import pyarrow
+        from pyarrow import parquet
+
+        fresh = self.out.with_name(self.out.name + ".new")
+        with open(self.partial, "rb") as file, parquet.ParquetWriter(fresh, self.source.schema) as out:
+            stream = pyarrow.ipc.open_stream(file)
+            while batches := list(islice(stream, _BATCHES)):
+                out.write_table(pyarrow.Table.from_batches(batches))
+        with open(fresh, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(fresh, self.out)
+        self.partial.unlink()
+
+
+def with_value(row: Any, name: str, value: Any) -> Any:
+    """A row of a Parquet file with another value in one column."""
+    import pyarrow
+
+    at = row.schema.get_field_index(name)
+    return row.set_column(at, row.schema.field(at), pyarrow.array([value], type=row.schema.field(at).type))
+
+
 class FolderWriter(Writer):
     """A folder with the structure of its source. The partial folder becomes OUTPUT, or its files replace those of the same
     name there."""
@@ -302,7 +373,7 @@ class FolderWriter(Writer):
         return str(record.body[1][0])
 
     def put(self, record: Record, data: bytes) -> None:
-        name, (_, bom) = record.body
+        name, (_, bom), *_ = record.body
         path = self.partial / name
         with writing(f"record {record.number}"):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -322,22 +393,43 @@ class FolderWriter(Writer):
             os.rmdir(folder)
 
 
+class ZipWriter(FolderWriter):
+    """A folder that becomes an archive: sorted, without times, the same bytes at all times."""
+
+    def replace(self) -> None:
+        fresh = self.out.with_name(self.out.name + ".new")
+        with zipfile.ZipFile(fresh, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(path for path in self.partial.rglob("*") if path.is_file()):
+                info = zipfile.ZipInfo(path.relative_to(self.partial).as_posix())
+                info.compress_type, info.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
+                with open(path, "rb") as file, archive.open(info, "w") as target:
+                    shutil.copyfileobj(file, target)
+        with open(fresh, "rb") as file:
+            os.fsync(file.fileno())
+        os.replace(fresh, self.out)
+        shutil.rmtree(self.partial)
+
+
 def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:
     """The writer for the form of a source, not started yet. safe (bool): Whether cells are written by `tables.safe_cell`.
 
     RAISES (PiiError): E511, if OUTPUT's name is of another form.
     """
+    if source.kind == "folder" and out.suffix.lower() == ".zip" and not out.is_dir():
+        return ZipWriter(source, out)
     if source.kind == "folder":
         if out.exists() and not out.is_dir():
             raise PiiError(Errors.E511, expected="a folder", got=out)
         return FolderWriter(source, out)
     if out.is_dir():
         raise PiiError(Errors.E511, expected="a file", got=out)
-    suffix = source.path.suffix.lower()
+    suffix = ".txt" if source.kind == "pdf" else source.path.suffix.lower()
     if out.suffix.lower() != suffix and source.path.name != "-":
         raise PiiError(Errors.E511, expected=f"a {suffix} file", got=out.name)
     if isinstance(source, CsvSource):
         return CsvWriter(source, out, safe=safe)
+    if isinstance(source, ParquetSource):
+        return ParquetWriter(source, out)
     if isinstance(source, JsonSource):
         return JsonWriter(source, out) if source.kind == "json" else JsonlWriter(source, out)
     return TextWriter(source, out)
@@ -351,34 +443,38 @@ def as_line(record: Record, source: Source) -> str:
         row: dict[str, Any] = {}
         for i, (name, cell) in enumerate(zip(source.header, record.body, strict=True), 1):
             row[name if name not in row else f"{name} ({i})"] = cell
+    elif isinstance(source, ParquetSource):
+        row = record.body.to_pylist()[0]
     else:
         row = {"id": record.id, "text": record.text}
         if isinstance(record.body, int):
             row["pages"] = record.body
-    return json.dumps(row, ensure_ascii=False)
+    return json.dumps(row, ensure_ascii=False, default=str)
 
 
 def check_column(source: Source, name: str, option: str) -> None:
     """Check that a source has a column. RAISES (PiiError): E651, if it has none at all; E652, if it has others."""
-    if source.kind not in ("csv", "json", "jsonl"):
-        raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind != "txt" else "a text")
+    if not source.has_columns:
+        raise PiiError(Errors.E651, option=option, kind="a folder of files" if source.kind == "folder" else "a text")
     if not has_column(source, name):
         raise PiiError(Errors.E652, option=option, name=name, fields=show_fields(_columns(source)))
 
 
 def has_column(source: Source, name: str) -> bool:
     """Whether a source has a column or field, as far as they are known."""
-    return source.kind in ("csv", "json", "jsonl") and name in _columns(source)
+    return source.has_columns and name in _columns(source)
 
 
 def _columns(source: Source) -> list[str]:
-    return source.header if isinstance(source, CsvSource) else [*source.text_fields, *source.others]
+    return source.header if isinstance(source, CsvSource | ParquetSource) else [*source.text_fields, *source.others]
 
 
 def value_of(record: Record, source: Source, name: str) -> Any:
     """What stands in a column of a record; None if nothing does."""
     if isinstance(record.body, JsonBody):
         return record.body.value(name)
+    if isinstance(source, ParquetSource):
+        return record.body.column(name)[0].as_py()
     return record.body[source.header.index(name)] if isinstance(source, CsvSource) else None
 
 
@@ -386,10 +482,12 @@ def renamed(record: Record, source: Source, name: str, value: Any) -> Record:
     """The record with another ID, which is the value of a column, or the name of its file ("(file name)"), in all that is written of
     it; `given` is what it had. As it was, if a table has no such column."""
     body = record.body
-    if isinstance(source, CsvSource) and name not in source.header:
+    if isinstance(source, CsvSource | ParquetSource) and name not in source.header:
         return record
     if isinstance(body, JsonBody):
         old, body = body.value(name), scan_object(splice(body, {name: value}))[0]
+    elif isinstance(source, ParquetSource):
+        old, body = value_of(record, source, name), with_value(body, name, value)
     elif isinstance(source, CsvSource):
         at = source.header.index(name)
         old, body = body[at], [*body[:at], value, *body[at + 1 :]]

@@ -22,19 +22,19 @@ def respell(forms: Sequence[Form]) -> list[Form]:
     """RETURNS (list[Form]): All forms of a text; a word that is no known name and one slip away from one other word of the names (two,
     from eight letters on) as that word. Which of two is right is told by the table, then by how often each stands there."""
     count = Counter(word for form in forms for word in form.words)
-    doubtful = [word for word in count if _is_doubtful(word)]
+    doubtful = [word for word in count if is_doubtful(word)]
     if not doubtful or len(count) < 2:
         return list(forms)
     in_full = {word for form in forms if form.full for word in form.words}
     meant: dict[str, str] = {}
     # Those that are most likely right first; a word follows one that stands, never one that follows another.
-    order = sorted(count, key=lambda word: (_is_doubtful(word), -count[word], word not in in_full))
+    order = sorted(count, key=lambda word: (is_doubtful(word), -count[word], word not in in_full))
     rank = {word: n for n, word in enumerate(order)}
-    alike = _by_letters_left(word for word in order if _LEAST <= len(word) <= _MOST and _is_name(word))
+    alike = by_letters_left(word for word in order if _LEAST <= len(word) <= _MOST and _is_name(word))
     for word in sorted(doubtful, key=lambda word: rank[word]):
         near = {
             other
-            for letters in _letters_left(word)
+            for letters in letters_left(word)
             for other in alike.get(letters, ())
             if rank[other] < rank[word]
             and other not in meant
@@ -48,7 +48,8 @@ def respell(forms: Sequence[Form]) -> list[Form]:
     return [form._replace(norms=tuple(meant.get(word, word) for word in form.norms)) for form in forms]
 
 
-def _is_doubtful(word: str) -> bool:
+def is_doubtful(word: str) -> bool:
+    """RETURNS (bool): Whether a folded word may be a misspelt name: no known one, and no English word of the list."""
     return _LEAST <= len(word) <= _MOST and word.isalpha() and not in_table(word) and not word_lists().is_common(word)
 
 
@@ -56,17 +57,18 @@ def _is_name(word: str) -> bool:
     return in_table(word) or not word_lists().is_common(word)
 
 
-def _letters_left(word: str) -> set[str]:
+def letters_left(word: str) -> set[str]:
     """RETURNS (set[str]): A word with as many letters out as it may have slips, or fewer: of two that are that near one of these is the same
     (the deletions of SymSpell)."""
     slips = 1 + (len(word) + 2 >= _LONG)
     return {"".join(kept) for out in range(slips + 1) for kept in combinations(word, len(word) - out)}
 
 
-def _by_letters_left(names: Iterable[str]) -> dict[str, list[str]]:
+def by_letters_left(names: Iterable[str]) -> dict[str, list[str]]:
+    """RETURNS (dict[str, list[str]]): Each of the `letters_left` of the names -> those names."""
     found: dict[str, list[str]] = {}
     for name in names:
-        for letters in _letters_left(name):
+        for letters in letters_left(name):
             found.setdefault(letters, []).append(name)
     return found
 

@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .engine import PiiEduNlpEngine
     from .operators import PiiEduAnonymizer, PiiEduDeanonymizer, hips_operators, register_operators
-    from .recognizer import StudentPiiRecognizer, build_analyzer
+    from .recognizer import RosterRecognizer, StudentPiiRecognizer, build_analyzer
     from .settings import config_path, read_config
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
 
 __all__ = [
-    "PiiEduAnonymizer", "PiiEduDeanonymizer", "PiiEduNlpEngine", "StudentPiiRecognizer", "build_analyzer", "config_path",
+    "PiiEduAnonymizer", "PiiEduDeanonymizer", "PiiEduNlpEngine", "RosterRecognizer", "StudentPiiRecognizer", "build_analyzer", "config_path",
     "hips_operators", "read_config", "register_operators",
 ]  # fmt: skip
 _HOMES = {
     **dict.fromkeys(("PiiEduAnonymizer", "PiiEduDeanonymizer", "hips_operators", "register_operators"), ".operators"),
-    **dict.fromkeys(("StudentPiiRecognizer", "build_analyzer"), ".recognizer"),
+    **dict.fromkeys(("RosterRecognizer", "StudentPiiRecognizer", "build_analyzer"), ".recognizer"),
     **dict.fromkeys(("config_path", "read_config"), ".settings"),
     "PiiEduNlpEngine": ".engine",
 }

@@ -21,8 +21,10 @@ from spacy.tokens import Doc
 
 from .. import __version__
 from ..errors import Errors, PiiError
-from ..labels import ROLES
-from ..spans import SPANS_KEY, Candidate, read_spans
+from ..labels import EMAIL, ID_NUM, NAME_STUDENT, ROLES, USERNAME
+from ..ruler.roster import Roster
+from ..ruler.tokenizer import checked_text
+from ..spans import ROSTER, SPANS_KEY, Candidate, read_spans
 from .engine import (
     DEFAULT_PIPELINE,
     MAX_CHARS,
@@ -159,6 +161,44 @@ class StudentPiiRecognizer(LocalRecognizer):
         return {key: value for key, value in data.items() if key != "supported_entities" or not self._all}
 
 
+class RosterRecognizer(LocalRecognizer):
+    """What stands on a class list, in any analyzer; see `ruler.roster.Roster`. roster (Roster | str | Path): The list, or its CSV; it is in no
+    configuration. labels (str): See `settings.Naming`. RAISES (PiiError): E207 to E210, E801."""
+
+    def __init__(
+        self,
+        roster: Roster | str | Path,
+        *,
+        supported_language: str = "en",
+        labels: str = PRESIDIO,
+        name: str = "RosterRecognizer",
+    ) -> None:
+        self.roster = roster if isinstance(roster, Roster) else Roster.from_csv(roster)
+        self.name: str
+        self.naming = Naming(labels)
+        entities = self.naming.entities((NAME_STUDENT, EMAIL, ID_NUM, USERNAME))
+        super().__init__(supported_entities=entities, supported_language=supported_language, name=name, version=__version__)
+
+    def load(self) -> None:
+        """Presidio calls it; the list is there."""
+
+    def analyze(
+        self, text: str, entities: Sequence[str] | None = None, nlp_artifacts: NlpArtifacts | None = None
+    ) -> list[RecognizerResult]:
+        """RETURNS (list[RecognizerResult]): Sorted, without overlaps. RAISES (PiiError): E808, E809 for what is no text."""
+        results = []
+        for hit in self.roster.find(checked_text(text)):
+            entity = self.naming.entity(hit.label)
+            why = AnalysisExplanation(
+                recognizer=self.name, original_score=hit.score, textual_explanation=f"{hit.label}: {hit.reason}"
+            )
+            known = {RecognizerResult.RECOGNIZER_NAME_KEY: self.name, RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: self.id}
+            if entities is None or entity in entities:
+                about = {"pii_label": hit.label, "pii_reason": hit.reason, "pii_source": ROSTER}
+                results.append(RecognizerResult(entity, hit.start, hit.end, hit.score, why, {**known, **about}))
+        return results
+
+
 class StudentPiiRecognizerConfig(PredefinedRecognizerConfig):
     """Lets our options through: Presidio's own class for the entries of a list drops what it does not know, and the recognizer has to
     see a wrong one to refuse it.
@@ -186,6 +226,7 @@ def build_analyzer(
     max_chars: int = MAX_CHARS,
     supported_entities: Sequence[str] | None = None,
     recognizers: str | Path | None = None,
+    roster: Roster | str | Path | None = None,
     default_score_threshold: float = 0.0,
 ) -> AnalyzerEngine:
     """Make an AnalyzerEngine of our NLP engine, our recognizer and those of Presidio's that find what ours does not look for.
@@ -194,9 +235,10 @@ def build_analyzer(
         `StudentPiiRecognizer`; Presidio's own recognizers find theirs whatever `supported_entities` says.
     recognizers (str | Path | None): A list of recognizers in Presidio's YAML, or an analyzer's file with one; that of the file that ships if
         None. What it says of StudentPiiRecognizer is kept, but for the pipeline and its language; if it has none, one is added.
+    roster (Roster | str | Path | None): A class list, or its CSV, for a `RosterRecognizer` beside the others; it stays in memory.
     default_score_threshold (float): As in Presidio.
     RETURNS (AnalyzerEngine): Loaded, for the pipeline's language. Nothing is downloaded.
-    RAISES (PiiError): E801 to E807 for options and the pipeline, E811, E812 for the list.
+    RAISES (PiiError): E801 to E807 for options and the pipeline, E811, E812 for the list, E207 to E210 for the roster.
     """
     engine = PiiEduNlpEngine(pipeline=pipeline, labels=labels, return_cited=return_cited, max_chars=max_chars)
     engine.load()
@@ -214,8 +256,11 @@ def build_analyzer(
             own = {"labels": labels, "return_cited": return_cited, "supported_entities": supported_entities}
             entry |= {key: value for key, value in own.items() if value is not None} if recognizers is None else {}
     configuration = {**listed, "supported_languages": [language], "recognizers": entries}
+    registry = RecognizerRegistryProvider(registry_configuration=configuration).create_recognizer_registry()
+    if roster is not None:
+        registry.add_recognizer(RosterRecognizer(roster, supported_language=language, labels=labels))
     return AnalyzerEngine(
-        registry=RecognizerRegistryProvider(registry_configuration=configuration).create_recognizer_registry(),
+        registry=registry,
         nlp_engine=engine,
         supported_languages=[language],
         default_score_threshold=default_score_threshold,

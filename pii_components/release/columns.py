@@ -17,7 +17,7 @@ from unicodedata import normalize
 
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, safe_name
-from ..files.sources import FolderSource
+from ..files.sources import FolderSource, ZipSource
 from ..files.writers import renamed, value_of
 from ..labels import EMAIL
 from ..names.letters import norm
@@ -42,6 +42,8 @@ _NOT_LATIN = re.compile(r"[^\W\d_\u0000-\u024f\u1e00-\u1eff]")
 _KEY = re.compile(r'"([^"\\]{1,40})": ')
 _NUMBER = re.compile(r"[A-Za-z]{0,3}-?\d{6,12}")
 _PERSON = "student|pupil|learner|author|writer|teacher|instructor|user"
+# How Canvas, Moodle and Blackboard name the files of an export: by the student, in forms that no table of names knows ("sorelina_4711_").
+_EXPORTED = re.compile(r"_\d{4,}_\d{4,}_|_\d+_assignsubmission_|_attempt_\d{4}-\d\d-\d\d-")
 _HEADERS = {
     NAMES: re.compile(rf"(?:.*_)?(?:(?:sur|fore|nick|user|first|last|full)?names?|(?:{_PERSON})s?|first|last|login|handle)"),
     MAIL: re.compile(r"(?:.*_)?e?_?mails?(?:_address(?:es)?)?"),
@@ -105,10 +107,10 @@ class Columns:
 
     def check(self, first: Source) -> None:
         """Look at the first records of the same input. RAISES (PiiError): E543, if a column would tell who somebody is."""
-        cells: dict[str, list[str]] = {name: [] for name in self.source.others if name != FILE_NAME}
+        cells: dict[str, list[str]] = {name: [] for name in self.source.others if self.source.has_columns}
         try:
-            for item in islice(first, SAMPLE):
-                for name, cell in item.others if isinstance(item, Record) and cells else ():
+            for item in islice(first, SAMPLE) if cells else ():
+                for name, cell in item.others if isinstance(item, Record) else ():
                     cells.setdefault(name, []).append(cell)
         finally:
             first.close()
@@ -120,8 +122,9 @@ class Columns:
 
     def watch(self, item: Record | Skip) -> Record | Skip:
         """The item; a skip with E544 where a cell, or a column that was not there before, must not go out in clear."""
-        for i, (name, cell) in enumerate(item.others if isinstance(item, Record) else (), 1):
-            if name in self.free or name == FILE_NAME:
+        others = item.others if isinstance(item, Record) and self.source.has_columns else ()
+        for i, (name, cell) in enumerate(others, 1):
+            if name in self.free:
                 continue
             kind = kind_of_cell(cell) if name in self.seen else kind_of_column(name, [cell])
             if kind:
@@ -133,18 +136,20 @@ class Ids:
     """What documents are called on the side of OUTPUT.
 
     key (bytes): Of the run; the same one gives the same pseudonyms. how (str): `PSEUDONYM` for all; `KEEP_IDS`; empty for those that
-    hold a name, and for all files of a folder, if the name of one does.
+    hold a name, and for all files of a folder, if the name of one does, or if it is what a learning platform exports.
     """
 
     def __init__(self, source: Source, key: bytes, how: str = "") -> None:
         self.source, self.how, self._chance = source, how, Chance(key, "ids")
-        if not how and isinstance(source, FolderSource) and any(map(holds_name, source.files)):
+        files = source.files if isinstance(source, FolderSource) else ()
+        self.exported = isinstance(source, ZipSource) or any(map(_EXPORTED.search, files))
+        if not how and (self.exported or any(map(holds_name, files))):
             self.how = PSEUDONYM
 
     def __call__(self, item: Record | Skip) -> Record | Skip:
         """The item under the name that it has in OUTPUT."""
         field = self.source.id_field or FILE_NAME
-        has_id = item.id and item.id != "-" and (self.source.id_field or self.source.kind in ("folder", "txt"))
+        has_id = item.id and item.id != "-" and (self.source.id_field or not self.source.has_columns)
         if isinstance(item, Record) and self.source.id_field and value_of(item, self.source, field) is None:
             has_id = False  # the number of the record stands in its place
         if not has_id or self.how == KEEP_IDS or not (self.how or holds_name(item.id)):
@@ -156,7 +161,7 @@ class Ids:
 
     def safe(self, ident: str) -> str:
         """What a document may be called beside OUTPUT, even where IDs are kept."""
-        return self._pseudonym(ident) if holds_name(ident) else ident
+        return self._pseudonym(ident) if self.exported or holds_name(ident) else ident
 
     def _pseudonym(self, ident: str) -> str:
         # Of digits: no pseudonym looks like a name.

@@ -20,6 +20,7 @@ from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import from_tokens
 from ..files.json_text import TOKEN_FIELDS, JsonBody, join_tokens
 from ..files.record import Record, Skip
+from ..labels import NAME_STUDENT
 from ..offsets import OffsetMap
 from ..profiles import Profile
 from ..vault.vault import Hidden, Release, hide, pack_tokens
@@ -28,6 +29,8 @@ from .sweep import Surnames, add_swept
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
+
+    from ..ruler.roster import Roster
 
 SURROGATES = "hips_surrogate"
 KEEP = "keep"
@@ -319,6 +322,33 @@ def stands_elsewhere(text: str, values: set[str], spans: Sequence[Found]) -> boo
 def surrogate_pipes(nlp: "Language") -> list[str]:
     """Names of the components that make surrogates."""
     return [name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == SURROGATES]
+
+
+def read_roster(path: str) -> "Roster | None":
+    """RETURNS (Roster | None): A class list, before a pipeline is loaded; None for none. RAISES (PiiError): E207 to E210."""
+    if not path:
+        return None
+    from ..ruler.roster import Roster
+
+    return Roster.from_csv(path)
+
+
+def use_roster(nlp: "Language", roster: "Roster | None") -> None:
+    """Find the names of a class list in all texts, and make no surrogate that is one of them."""
+    from spacy.tokens import Doc
+    from spacy.vocab import Vocab
+
+    from ..ruler.roster import add_roster
+    from ..spans import Candidate, write_spans
+
+    if roster is None:
+        return
+    add_roster(nlp, roster)
+    doc = Doc(Vocab(), words=sorted(roster.words))  # words of a vocabulary are saved with its pipeline
+    write_spans(doc, [Candidate(i, i + 1, NAME_STUDENT) for i in range(len(doc))])
+    for name in surrogate_pipes(nlp):
+        hips: Any = nlp.get_pipe(name)
+        hips.observe([doc])
 
 
 def load_engine(

@@ -11,6 +11,7 @@ there already are not added again when a run is taken up.
 
 import hmac
 import json
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,18 +20,21 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import GoldSpan, Tally
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import FolderSource, open_source
-from ..files.writers import GrowingFile, Writer, replace_file
-from ..labels import is_name
-from ..vault.vault import Vault
+from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
+from ..labels import DETAIL_LABELS, is_name
+from ..vault.vault import Vault, edits_of
 from .engine import KEEP, Engine, Result
-from .sweep import Surnames, words_of
+from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, words_of
+
+if TYPE_CHECKING:
+    from ..ruler.roster import Roster
 
 CHECKPOINT_SECONDS = 1.0
 # A batch ends at this many characters too: a few books in it would fill the memory.
@@ -38,6 +42,7 @@ _BATCH_CHARS = 400_000
 # A surname that stands in small letters in more documents than this is a word there: ETS's "That shows up a lot!"
 _A_LOT = 3
 _MOST_LISTED = 10_000
+_AROUND = 40  # characters that are shown on either side
 
 
 class LabelsOut(GrowingFile):
@@ -86,6 +91,7 @@ class Report:
     spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
+    unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
     """
 
@@ -102,6 +108,8 @@ class Report:
     left_over: list[int] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     in_fields: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
+    unread_in: list[int] = field(default_factory=list)
 
     def add(self, record: Record, result: Result) -> None:
         """Count a document that was written."""
@@ -113,6 +121,10 @@ class Report:
         self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
         self.notes.update(result.notes)
         self.in_fields.update(result.fields_with_found)
+        self.unread.update(record.unread)
+        if record.unread:
+            self.unread_in.append(record.number)
+            del self.unread_in[_MOST_LISTED:]
         if result.left_over:
             self.n_left_over += 1
             self.left_over.append(record.number)
@@ -133,7 +145,8 @@ class Report:
     def load(cls, data: Mapping[str, Any]) -> "Report":
         """The counts that a state holds."""
         report = cls(**data)
-        report.spans, report.notes, report.in_fields = Counter(report.spans), Counter(report.notes), Counter(report.in_fields)
+        for name in ("spans", "notes", "in_fields", "unread"):
+            setattr(report, name, Counter(getattr(report, name)))
         report.skipped = [(int(number), str(code), int(line), str(ident)) for number, code, line, ident in report.skipped]
         return report
 
@@ -166,6 +179,7 @@ class Report:
                     shown.get(name, "(another)"): n for name, n in sorted(self.in_fields.items())
                 },
             },
+            "not_read_in_documents": {"parts": dict(sorted(self.unread.items())), "records": self.unread_in},
             "unchanged_fields": list(shown.values()),
         }
 
@@ -178,7 +192,7 @@ class RunState:
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
     items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    labels, sweep (int): Bytes of the rows of --labels-out and --sweep that are safe.
+    labels, sweep, map (int): Bytes of the rows of --labels-out, --sweep and --map that are safe.
     """
 
     settings: dict[str, str]
@@ -189,6 +203,7 @@ class RunState:
     report: dict[str, Any] = field(default_factory=dict)
     labels: int = 0
     sweep: int = 0
+    map: int = 0
 
     def save(self, path: Path) -> None:
         """Write the state so that a crash in between leaves the old one. RAISES (PiiError): E512."""
@@ -227,28 +242,47 @@ def key_fingerprint(key: bytes) -> str:
     return hmac.new(key, b"pii-edu|fingerprint of the key", "sha256").hexdigest()[:16]
 
 
+class Place(NamedTuple):
+    """Something in clear. record (int): Its number in the input. start, end (int): Characters of the text of OUTPUT, end exclusive. risk (str):
+    "high": an original or a full name; "medium": a surname, or a name of the class list; "low": another name of one word, or a detail."""
+
+    record: int
+    start: int
+    end: int
+    risk: str
+
+
 @dataclass(slots=True)
 class Swept:
     """What a sweep found.
 
     surnames (int): That were looked for. documents (int): Looked at. unread (int): Not looked at, for they could not be read.
-    found (list[tuple[int, int, int]]): Number of the record in the input; start and end, exclusive, in the text of OUTPUT. n_found
-    (int): How many there are, listed or not. a_lot (tuple[int, int]): Surnames that are words, too, in the corpus; where they stand
-    in small letters. n_alike (int): Documents in which a surrogate is a surname that was hidden elsewhere.
+    found (list[Place]): Where, sorted by risk. n_found (int): How many there are, listed or not. by_risk (Counter): The same, for each risk.
+    shown (dict): For the screen only: place -> its text, with what stands around it. a_lot (tuple[int, int]): Surnames that are words, too, in the
+    corpus; where they stand in small letters. n_alike (int): Documents in which a surrogate is a surname that was hidden elsewhere.
     """
 
     surnames: int = 0
     documents: int = 0
     unread: int = 0
-    found: list[tuple[int, int, int]] = field(default_factory=list)
+    found: list[Place] = field(default_factory=list)
     n_found: int = 0
+    by_risk: Counter[str] = field(default_factory=Counter)
+    shown: dict[Place, tuple[str, str, str]] = field(default_factory=dict, repr=False)
     a_lot: tuple[int, int] = (0, 0)
     n_alike: int = 0
 
     @property
     def n_documents(self) -> int:
         """Documents in which something was found, as far as it is listed."""
-        return len({number for number, _, _ in self.found})
+        return len({place.record for place in self.found})
+
+    def add(self, place: Place) -> None:
+        """Count a place, and list it."""
+        self.n_found += 1
+        self.by_risk[place.risk] += 1
+        if place.risk == HIGH or len(self.found) < _MOST_LISTED:
+            self.found.append(place)
 
     def as_json(self, how: str) -> dict[str, Any]:
         """For the report; numbers only. how (str): "report" or "hide"."""
@@ -258,19 +292,22 @@ class Swept:
             "documents": self.documents,
             "unread": self.unread,
             "found": self.n_found,
-            "places": [{"record": number, "start_char": a, "end_char": b} for number, a, b in self.found],
+            "by_risk": {risk: self.by_risk[risk] for risk in RISKS},
+            "places": [{"record": p.record, "start_char": p.start, "end_char": p.end, "risk": p.risk} for p in self.found],
             "common_words": {"surnames": self.a_lot[0], "in_small_letters": self.a_lot[1]},
             "documents_with_a_surrogate_that_is_a_hidden_surname": self.n_alike,
         }
 
 
 class SweepLog(GrowingFile):
-    """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT."""
+    """`--sweep`: remembers, as digests under the key of the run, what was hidden; then sweeps over OUTPUT. roster (Roster | None): Whose names are
+    looked for, too. show (bool): Whether the text of what is found is wanted, for the screen."""
 
-    def __init__(self, out: Path, key: bytes) -> None:
+    def __init__(self, out: Path, key: bytes, *, roster: "Roster | None" = None, show: bool = False) -> None:
         super().__init__(out.with_name(out.name + ".sweep.jsonl"))
-        self.out = out
+        self.out, self.roster, self.show = out, roster, show
         self.token = token_under(key)
+        self.written = Originals(self.token)
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: its original and what became of it."""
@@ -280,6 +317,15 @@ class SweepLog(GrowingFile):
         alone, pairs = Surnames(self.token).add(record.text, hidden)
         row: dict[str, Any] = {"a": alone, "p": pairs, "k": sorted(map(self.token, words_of(record.text, kept)))}
         row["s"] = [[a, b] for a, b, _ in result.surrogates]
+        whole = Originals(self.token)
+        for span in result.spans:
+            if span.action != KEEP and not is_name(span.label):
+                whole.add(record.text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW)
+        for given, family in names_of(record.text, hidden):
+            whole.add_person(given, family)
+        row["w"] = {token: risk for token, risk in whole.whole.items() if self.written.whole.get(token) != risk}
+        row["f"] = {token: n for token, n in whole.first.items() if n > max(1, self.written.first.get(token, 0))}
+        self.written.put(whole.whole, whole.first)
         row = {"n": record.number, "i": self.token(f"id {record.id}")} | {name: value for name, value in row.items() if value}
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
@@ -287,27 +333,32 @@ class SweepLog(GrowingFile):
         """Look in OUTPUT, which has the form of `source`, for every surname that the run has hidden anywhere: one pass over the
         rows, one over OUTPUT. RAISES (PiiError): E512, E501 to E508, if OUTPUT cannot be read."""
         self.close()
-        surnames, swept = Surnames(self.token), Swept()
+        surnames, originals, swept = Surnames(self.token), Originals(self.token), Swept()
+        for member in self.roster.members if self.roster is not None else ():
+            originals.add_person(member.given, member.family, risk=MEDIUM)
+            for value in (*member.family, *(value for value, _ in member.values)):
+                originals.add(value, MEDIUM if value in member.family else HIGH)
         for row in self._rows():
             surnames.alone.update(row.get("a", ()))
             surnames.pairs.update(row.get("p", ()))
+            originals.put(row.get("w", {}), row.get("f", {}))
         swept.surnames = len(surnames)
-        if len(surnames):
+        if len(surnames) or originals.whole:
             columns: dict[str, Any] = {"text_field": source.text_field, "more": source.more}
             again = open_source(self.out, **columns, encoding=source.encoding, spreadsheet_safe=source.spreadsheet_safe)
             try:
-                self._look(again, surnames, swept)
+                self._look(again, surnames, originals, swept)
             finally:
                 again.close()
         return swept
 
-    def _look(self, again: Iterable[Record | Skip], surnames: Surnames, swept: Swept) -> None:
+    def _look(self, again: Iterable[Record | Skip], surnames: Surnames, originals: Originals, swept: Swept) -> None:
         rows: Iterable[dict[str, Any]] = self._rows()
         if isinstance(again, FolderSource):
             # Other files may lie in the folder.
             known = {row["i"]: row for row in rows}
             rows = [known.get(self.token(f"id {name}"), {}) for name in again.files]
-        small: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        small: dict[str, list[Place]] = defaultdict(list)
         small_in: dict[str, set[int]] = defaultdict(set)
         words_only = n_small = 0
         for item, row in zip(again, rows, strict=False):
@@ -320,26 +371,33 @@ class SweepLog(GrowingFile):
             # Surrogates of names of this document only: an original of another one makes no leak, but a reader may think so.
             inside = "\n".join(item.text[a:b] for a, b in spans)
             swept.n_alike += bool(Surnames(self.token, surnames.alone).find(inside))
-            for hit in surnames.find(item.text, spans=spans, exempt=frozenset(row.get("k", ()))):
-                place = (number, hit.start, hit.end)
+            exempt, places = frozenset(row.get("k", ())), list[Place]()
+            for start, end, risk in originals.find(item.text, spans=spans, exempt=exempt):
+                places.append(Place(number, start, end, risk))
+                swept.add(places[-1])
+                spans.append((start, end))
+            for hit in surnames.find(item.text, spans=spans, exempt=exempt):
+                place = Place(number, hit.start, hit.end, MEDIUM)
+                places.append(place)
                 if not (hit.lower and hit.word in surnames.alone):
-                    swept.n_found += 1
-                    if len(swept.found) < _MOST_LISTED:
-                        swept.found.append(place)
+                    swept.add(place)
                     continue
                 small_in[hit.word].add(number)
                 if len(small_in[hit.word]) <= _A_LOT:
                     small[hit.word].append(place)
                 else:
                     n_small += 1  # it is a word here: only a count is kept from now on
+            for place in places if self.show else ():
+                a, b = place.start, place.end
+                swept.shown[place] = (item.text[max(0, a - _AROUND) : a], item.text[a:b], item.text[b : b + _AROUND])
         for word, places in small.items():
             if len(small_in[word]) > _A_LOT:
                 words_only, n_small = words_only + 1, n_small + len(places)
             else:
-                swept.n_found += len(places)
-                swept.found.extend(places)
+                for place in places:
+                    swept.add(place)
         swept.a_lot = (words_only, n_small)
-        swept.found = sorted(swept.found)[:_MOST_LISTED]
+        swept.found = sorted(swept.found, key=lambda place: (RISKS.index(place.risk), place))[:_MOST_LISTED]
 
     def _rows(self) -> Iterator[dict[str, Any]]:
         with open(self.path, encoding="ascii") as file:
@@ -355,6 +413,24 @@ def token_under(key: bytes) -> Callable[[str], str]:
     return lru_cache(maxsize=100_000)(token)
 
 
+class MapOut(GrowingFile):
+    """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
+
+    def __init__(self, out: Path) -> None:
+        super().__init__(partial_path(out))
+        self.out, self._rows = out, CsvRows(",", "\n")
+
+    def add(self, before: str, after: str) -> None:
+        """Add a document."""
+        self.write(self._rows.line([before, after]).encode("utf-8", "surrogateescape"))
+
+    def finish(self) -> None:
+        """Give it its name. RAISES (PiiError): E512."""
+        self.close()
+        with writing(self.out):
+            os.replace(self.path, self.out)
+
+
 @dataclass(slots=True)
 class Run:
     """One run over an input.
@@ -363,7 +439,7 @@ class Run:
     on_progress, on_skip (Callable): Called with the position in the input, and with each skip. prepare (Callable): What is done to
     an item before all else. safe_id (Callable): What a document is called beside OUTPUT: in the report, the state, the labels.
     vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
-    sweep (SweepLog | None): Remembers which surnames were hidden.
+    sweep (SweepLog | None): Remembers which surnames were hidden. map (MapOut | None): Gets names of documents, before and after.
     """
 
     source: Source
@@ -380,6 +456,7 @@ class Run:
     vault: Vault | None = None
     labels: LabelsOut | None = None
     sweep: SweepLog | None = None
+    map: MapOut | None = None
     _since: float = 0.0
     _halfway: bool = False
     _asked_to_stop: bool = False
@@ -397,12 +474,17 @@ class Run:
             self.labels.start(self.state.labels if resume else None)
         if self.sweep is not None:
             self.sweep.start(self.state.sweep if resume else None)
+        if self.map is not None:
+            self.map.start(self.state.map if resume else None, b"in,out\n")
         self._since = last_save = time.monotonic()
         if not resume:
             self._checkpoint()
         try:
             self._reading = True
-            items = map(self.prepare, islice(self.source, self.state.items, None))
+            if isinstance(self.source, FolderSource):
+                self.source.done = self.state.items  # what was read is not opened again
+            done = 0 if isinstance(self.source, FolderSource) else self.state.items
+            items = map(self.prepare, islice(self.source, done, None))
             for batch, found in self.engine.stream(batches(items, self.batch_size)):
                 self._reading = False
                 self._process(batch, found)
@@ -424,8 +506,9 @@ class Run:
         if self.report.refused:
             self.discard()
             return
-        if self.labels is not None:
-            self.labels.finish()
+        for beside in (self.labels, self.map):
+            if beside is not None:
+                beside.finish()
         self.writer.finish()
         state_path(self.writer.out).unlink(missing_ok=True)
         if self.labels is not None:
@@ -442,7 +525,7 @@ class Run:
         with suppress(OSError):
             self.writer.discard()
             state_path(self.writer.out).unlink(missing_ok=True)
-            for rows in (self.labels, self.sweep):
+            for rows in (self.labels, self.sweep, self.map):
                 if rows is not None:
                     rows.clear()
             if self.vault is not None and not self.vault.documents:
@@ -466,14 +549,22 @@ class Run:
                 self.on_skip(result)
             elif isinstance(item, Record):
                 self.report.add(item, result)
+            if self.map is not None:
+                self.map.add(self._name_of(item), "" if isinstance(result, Skip) else item.id)
             self.state.items += 1
             self._halfway = False  # ... to here
 
+    def _name_of(self, item: Record | Skip) -> str:
+        """What a document is called in INPUT."""
+        if isinstance(self.source, FolderSource):
+            return self.source.files[item.number - 1]
+        return str(item.given[1]) if isinstance(item, Record) and item.given else item.id
+
     def _write(self, record: Record, result: Result) -> Result | Skip:
         try:
-            self.writer.write(record, result.text, result.fields)
+            self.writer.write(record, result.text, result.fields, edits_of(result.hidden))
         except PiiError as err:
-            if err.code not in ("E538", "E545"):
+            if err.code not in ("E538", "E545", "E568"):
                 raise
             return Skip(number=record.number, error=err)
         if self.labels is not None:
@@ -506,6 +597,7 @@ class Run:
         self.state.offset = self.writer.sync()
         self.state.labels = self.labels.sync() if self.labels is not None else 0
         self.state.sweep = self.sweep.sync() if self.sweep is not None else 0
+        self.state.map = self.map.sync() if self.map is not None else 0
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
 
@@ -515,7 +607,7 @@ class Run:
             with suppress(PiiError):  # the reason for leaving matters more
                 self._checkpoint()
         self.writer.stop()
-        for rows in (self.labels, self.sweep):
+        for rows in (self.labels, self.sweep, self.map):
             if rows is not None:
                 rows.stop()
         if self.vault is not None:

@@ -1,4 +1,4 @@
-"""The last sweep: surnames that were hidden somewhere in a corpus, and stand in clear somewhere else (ETS's fourth step).
+"""The last sweep: what was hidden somewhere in a corpus, and stands in clear somewhere else (ETS's fourth step).
 
     protected = Surnames()
     protected.add("My name is Ana Lopez.", [(11, 20)])               # for every document: the names that are hidden
@@ -8,15 +8,17 @@ ETS searched all texts for each surname; where one "shows up a lot", because it 
 here: a surname that is an English word, or of two letters, counts only beside a given name of one of its bearers. Words inside
 names that stay (cited authors, characters) and inside surrogates do not count, nor does a cited author's surname in the document
 that cites them.
+
+`Originals` has all else that was replaced, and the names of a class list, as whole values, ranked by risk.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..labels import NAME_STUDENT, is_name
-from ..names.letters import norm
+from ..names.letters import fold, norm
 from ..names.link import links_of
 from ..names.normalize import INSIDE_WORD
 from ..names.parse import FAMILY, GIVEN, read_mention
@@ -32,6 +34,10 @@ _WORD = re.compile(rf"[^\W\d_]+(?:['’´`ʼ{INSIDE_WORD}][^\W\d_]+)*")
 _JOINT = re.compile(r"\s{1,2}|,\s?|[._-]")
 _POSSESSIVE = re.compile(r"['’´`ʼ][sS]$")
 _SHORT = 2
+HIGH, MEDIUM, LOW = RISKS = ("high", "medium", "low")
+_PART = re.compile(r"\d+(?:[./-]\d+)*|[^\W_]+")  # "2041-8837" is 20418837
+_SIGNS = str.maketrans("", "", "./-")
+_LEAST, _MOST_PARTS = 5, 16  # letters of a value that can be looked for; words of one
 _SWEPT = "swept: this surname is hidden in another text of the corpus"
 
 
@@ -45,16 +51,22 @@ class Hit:
     lower: bool = False
 
 
-def people_in(text: str, names: Sequence[tuple[int, int, int | None]]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """YIELDS (tuple[str, tuple[str, ...]]): Each folded surname of a text, and the folded given names of who bears it. names: start,
-    end, and whose it is as `span._.pii_person` says; sorted. The one place where the sweep asks who is who."""
+Words = tuple[str, ...]
+
+
+def names_of(text: str, names: Sequence[tuple[int, int, int | None]]) -> Iterator[tuple[Words, Words]]:
+    """YIELDS (tuple[Words, Words]): The folded given names and surnames of each person of a text. names: start, end, and whose it is as
+    `span._.pii_person` says; sorted. The one place where the sweep asks who is who."""
     mentions = [read_mention(text[a:b], before=text[max(0, a - 20) : a]) for a, b, _ in names]
     people, *_ = links_of(mentions, [person for *_, person in names])
     for person in people:
-        given = tuple(w for w, kind in zip(person.words, person.kinds, strict=True) if kind == GIVEN and len(w) > 1)
-        for word, kind in zip(person.words, person.kinds, strict=True):
-            if kind == FAMILY and len(word) > 1:
-                yield word, given
+        words = [(w, kind) for w, kind in zip(person.words, person.kinds, strict=True) if len(w) > 1]
+        yield tuple(w for w, kind in words if kind == GIVEN), tuple(w for w, kind in words if kind == FAMILY)
+
+
+def people_in(text: str, names: Sequence[tuple[int, int, int | None]]) -> Iterator[tuple[str, Words]]:
+    """YIELDS (tuple[str, Words]): Each folded surname of a text, and the folded given names of who bears it."""
+    yield from ((surname, given) for given, family in names_of(text, names) for surname in family)
 
 
 def words_of(text: str, names: Sequence[tuple[int, int]]) -> set[str]:
@@ -140,6 +152,73 @@ class Surnames:
                     near.append(matches[i + 1][2])
                 if any(self.token(f"{other} {short}") in self.pairs for other in near):
                     found.append(Hit(start, end, token, lower))
+        return found
+
+
+def _parts(text: str) -> list[tuple[int, int, str]]:
+    return [(m.start(), m.end(), fold(m[0]).translate(_SIGNS)) for m in _PART.finditer(text)]
+
+
+@dataclass(slots=True)
+class Originals:
+    """Values that were replaced, full names, and names of one word.
+
+    token (Callable[[str], str]): As of `Surnames`. whole (dict[str, str]): Token of a value, its words in one -> its risk. first (dict[str, int]):
+    Token of a value's first word -> the most words of a value that begins so. One pass over the words of a text finds all.
+    """
+
+    token: Callable[[str], str] = same
+    whole: dict[str, str] = field(default_factory=dict, repr=False)
+    first: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def add(self, value: str, risk: str) -> None:
+        """Remember a value, as written or glued."""
+        parts = [part for *_, part in _parts(value)][:_MOST_PARTS]
+        whole = "".join(parts)
+        if len(whole) >= (_LEAST if risk == HIGH else _SHORT + 1) and not (
+            len(parts) == 1 and whole.isalpha() and is_common(whole)
+        ):
+            self.put({self.token(whole): risk}, {self.token(parts[0]): len(parts)})
+
+    def put(self, whole: Mapping[str, str], first: Mapping[str, int]) -> None:
+        """Remember what others have: see `whole` and `first`."""
+        for token, risk in whole.items():
+            self.whole[token] = min(risk, self.whole.get(token, risk), key=RISKS.index)
+            self.first.setdefault(token, 1)  # glued
+        for token, n in first.items():
+            self.first[token] = max(n, self.first.get(token, 0))
+
+    def add_person(self, given: Sequence[str], family: Sequence[str], *, risk: str = LOW) -> None:
+        """Remember a name, folded words of it: whole in either order, high; given names alone, at another risk."""
+        for first in given if family else ():
+            for full in (f"{first} {' '.join(family)}", f"{' '.join(family)} {first}", f"{first} {family[-1]}"):
+                self.add(full, HIGH)
+        for word in given:
+            self.add(word, risk)
+
+    def find(
+        self, text: str, *, spans: Sequence[tuple[int, int]] = (), exempt: Collection[str] = ()
+    ) -> list[tuple[int, int, str]]:
+        """RETURNS (list[tuple[int, int, str]]): Start, end and risk of what stands in a text outside of `spans`, the longest where several
+        begin at one word. exempt (Collection[str]): As of `Surnames.find`."""
+        parts = _parts(text) if self.whole else []
+        known, found, at, done = sorted(spans), list[tuple[int, int, str]](), 0, 0
+        for i, (start, end, word) in enumerate(parts):
+            while at < len(known) and known[at][1] <= start:
+                at += 1
+            stop = known[at][0] if at < len(known) else len(text)
+            most = self.first.get(self.token(word), 0) if done <= start and end <= stop else 0
+            for n in range(most, 0, -1):
+                run = parts[i : i + n]
+                value = [part for *_, part in run]
+                risk = self.whole.get(self.token("".join(value))) if len(run) == n and run[-1][1] <= stop else None
+                # In small letters and all of it words ("I will hope"): nobody's name.
+                words_only = text[start:end].islower() and all(map(is_common, value))
+                if risk and not words_only and not all(self.token(part) in exempt for part in value):
+                    if risk == HIGH or text[start].isupper():
+                        found.append((start, run[-1][1], risk))
+                        done = run[-1][1]
+                    break
         return found
 
 

@@ -114,6 +114,15 @@ def restore(new: str, hidden: Iterable[Hidden]) -> str:
     return apply_replacements(new, [Replacement(h.start, h.end, h.old) for h in hidden])[0]
 
 
+def edits_of(hidden: Iterable[Hidden]) -> list[tuple[int, int, str]]:
+    """What was replaced as start and end in the old text, and the new text, in order."""
+    edits, shift = [], 0
+    for h in hidden:
+        edits.append((h.start - shift, h.start - shift + len(h.old), h.new))
+        shift += len(h.new) - len(h.old)
+    return edits
+
+
 def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[str] | None) -> dict[str, Any]:
     """Tokens without their text, for `unpack_tokens`. tokens, spaces, labels: As a record in Kaggle's form has them."""
     packed: dict[str, Any] = {"lengths": [len(t) for t in tokens], "spaces": "".join("01"[bool(s)] for s in spaces)}

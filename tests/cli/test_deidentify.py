@@ -213,7 +213,8 @@ def test_a_key_is_made_and_that_is_told(folder, pii_edu, monkeypatch):
 
 
 BAD = [
-    (["missing.csv"], "E501"), (["essays.docx"], "E502"), (["empty.csv"], "E503"), (["empty.txt"], "E503"), (["none"], "E504"),
+    (["missing.csv"], "E501"), (["essays.odt"], "E502"), (["essays.docx"], "E657"), (["cut.zip"], "E567"),
+    (["none.zip"], "E504"), (["cut.pdf"], "E657"), (["empty.csv"], "E503"), (["empty.txt"], "E503"), (["none"], "E504"),
     (["good.csv", "--text-column", "body"], "E505"), (["good.csv", "--id-column", "body"], "E505"), (["which.csv"], "E506"),
     (["good.csv", "--encoding", "klingon"], "E508"), (["good.csv", "--out", "good.csv"], "E509"),
     (["good.csv", "--out", "./sub/../good.csv", "--overwrite"], "E509"),
@@ -237,7 +238,9 @@ def many_files(folder):
     put(folder / "good.csv", table(2))
     (folder / "link.csv").symlink_to(folder / "good.csv")
     put(folder / "which.csv", "id,words\n1,x\n")
-    put(folder / "essays.docx", "x")
+    for name in ("essays.odt", "essays.docx", "cut.zip", "cut.pdf"):
+        put(folder / name, "x")
+    put(folder / "none.zip", b"PK\5\6" + bytes(18))
     put(folder / "empty.csv", "")
     put(folder / "empty.txt", "")
     put(folder / "bad.txt", b"Ina \xff")

@@ -536,3 +536,20 @@ def test_a_list_of_domains_of_ones_own_is_left_alone(monkeypatch):
     monkeypatch.setenv(name, "file:///srv/list.dat")
     offline.presidio_needed("this test")
     assert os.environ[name] == "file:///srv/list.dat"
+
+
+def test_a_class_list_is_found_by_a_recognizer_of_its_own(tmp_path):
+    from pii_components.presidio import RosterRecognizer
+    from pii_components.ruler.roster import Roster
+
+    (tmp_path / "class.csv").write_text("name,ID\nHope Adeyink,A20418\n", "utf8")
+    analyzer = build_analyzer(pipeline=names_pipeline(), roster=tmp_path / "class.csv")
+    text = "Thanks, Hope! (A20418) I hope so, says Buzan."
+    found = analyzer.analyze(text, "en", return_decision_process=True)
+    mine = [(text[r.start : r.end], r.entity_type, r.score) for r in found if r.recognition_metadata["recognizer_name"] == "RosterRecognizer"]
+    assert sorted(mine) == [("A20418", "ID", 1.0), ("Hope", "PERSON", 0.6)]
+    assert not any("Hope" in str(r.analysis_explanation) for r in found)
+    alone = RosterRecognizer(Roster.from_csv(tmp_path / "class.csv"), labels="ours")
+    assert [r.entity_type for r in alone.analyze(text, ["NAME_STUDENT"])] == ["NAME_STUDENT"] and "Adeyink" not in str(alone.to_dict())
+    with pytest.raises(PiiError, match=r"\[E207\]"):
+        build_analyzer(pipeline=names_pipeline(), roster=tmp_path / "none.csv")

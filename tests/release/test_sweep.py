@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pii_components.release.sweep import Surnames, people_in, words_of
+from pii_components.release.sweep import Originals, Surnames, people_in, same, words_of
 from tests.surrogates.conftest import unmark
 
 
@@ -71,3 +71,29 @@ def test_every_surname_that_stands_alone_is_found_once(words):
     hits = SOREL.find(text)
     assert sum("sorel" in text[h.start : h.end].lower() for h in hits) == text.lower().count("sorel")
     assert all(a.end <= b.start for a, b in zip(hits, hits[1:], strict=False))
+
+
+def originals(token=same) -> Originals:
+    made = Originals(token)
+    made.add_person(("ina", "will"), ("sorel",))
+    made.add_person(("hope",), (), risk="medium")
+    for value, risk in (("ina.sorel@x.edu", "high"), ("20418837", "high"), ("12 Mill Lane", "high"), ("Ashby Harbour", "low"), ("Ashby", "low")):
+        made.add(value, risk)
+    return made
+
+
+@pytest.mark.parametrize("token", [same, lambda word: f"#{hash(word)}"])
+@pytest.mark.parametrize(("text", "expected"), [
+    ("INA SOREL, Sorel, Ina; will_sorel inasorel", [("INA SOREL", "high"), ("Sorel, Ina", "high"), ("will_sorel", "high"), ("inasorel", "high")]),
+    ("To ina.sorel@x.edu: 2041-8837, 12 Mill Lane.", [("ina.sorel@x.edu", "high"), ("2041-8837", "high"), ("12 Mill Lane", "high")]),
+    ("Ashby, Ashby Harbour, ashby", [("Ashby", "low"), ("Ashby Harbour", "low")]), ("Ina and ina", [("Ina", "low")]),
+    ("will hope; Will I? Hope so. 120418837, inasorels", []), ("", []),
+])  # fmt: skip
+def test_whole_values_are_found_with_their_risk(text, expected, token):
+    assert [(text[a:b], risk) for a, b, risk in originals(token).find(text)] == expected
+
+
+def test_surrogates_and_kept_names_are_no_originals():
+    text = "Ina Sorel (1999): Ina Sorel"
+    assert [(a, b) for a, b, _ in originals().find(text, spans=[(0, 9)])] == [(18, 27)]
+    assert originals().find(text, exempt={"ina", "sorel"}) == []

@@ -1,0 +1,521 @@
+"""`pii_roster`: the names, addresses and numbers of a class list, found in its students' essays. In memory only: nothing of it is ever saved.
+
+    roster = Roster.from_csv("class.csv")                       # columns by their headers: names, preferred names, e-mails, IDs, user names
+    add_roster(nlp, roster)                                     # before pii_context
+    [(hit.label, hit.reason) for hit in roster.find("Thanks, Jon! LOPEZ, J. (20418837)")]
+
+A word of a text is looked up by hash: as a word of a name, a nickname, a glued form ("janelopez"), else with letters left out, for a slip of
+the pen. Neighbouring words that may be one student's go to the linker (names/link.py), which decides in any order, with initials. So a text
+is read once. A name of one word is less sure, and this is the rule for it:
+
+    as a name            capital, no other name beside it ("Grace Hopper"), not a surname that this text cites ("Morrison (1987)")
+    that is a word       ("Will", "Grace") also an article or preposition not before it, in mid-sentence; or a context
+    in small letters     no word, and of five letters, or its line has no capitals; or a context
+    initials ("JB")      a context
+    a context            possessive, verb of saying, greeting or thanks before it, alone on its line, who speaks in a thread
+"""
+
+import csv
+import io
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+from spacy.language import Language
+from spacy.pipeline.pipe import Pipe
+from spacy.tokens import Doc
+
+from ..errors import Errors, PiiError, reason_of
+from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
+from ..names.letters import fold, forget, norm
+from ..names.link import match_form, nicknames, nicknames_of
+from ..names.normalize import NormalizedView
+from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
+from ..names.spelling import by_letters_left, is_doubtful, is_slip, letters_left
+from ..names.table import name_table
+from ..names.wordlists import case_style, in_table, words
+from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write_spans
+from . import word_list
+from .merge import cut_names
+
+# --- the list
+
+NAME, FIRST, MIDDLE, LAST, PREFERRED = ("name", "first", "middle", "last", "preferred")
+_WHO = r"(?:(?:student|pupil|learner|participant|member|person|legal|full|display|sortable|sis|university|campus)s?_)*"
+_HEADERS = {
+    EMAIL: r"(?:\w+_)*e?_?mails?(?:_address(?:es)?)?",
+    USERNAME: rf"{_WHO}(?:user_?(?:name)?|login|handle|net_?id|screen_?name|account)(?:_(?:id|name))?",
+    PREFERRED: rf"{_WHO}(?:preferred|chosen|nick|called|goes_by|known_as|alias)(?:_?(?:first_)?names?)?",
+    FIRST: rf"{_WHO}(?:first|given|fore|vor|christian)_?names?|first|given|prenoms?|nombres?",
+    MIDDLE: rf"{_WHO}middle(?:_?names?|_initial)?",
+    LAST: rf"{_WHO}(?:last|sur|family|nach)_?names?|last|surname|apellidos?|nom",
+    NAME: rf"{_WHO}names?|(?:student|pupil|learner|participant|member)s?",
+    ID_NUM: rf"{_WHO}(?:id|ids|no|nr|num|number|code)|sid|uid|matriculation(?:_number)?",
+}
+_KNOWN = "name, first name, last name, middle name, preferred name, e-mail, student ID, user name"
+_DELIMITERS = (",", ";", "\t", "|")
+_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
+_LEAST_ID, _LEAST_USER, _LEAST_GLUED = 5, 3, 5
+_PARTS = re.compile(r"[^\W_]+")
+
+
+def _kind_of(header: str) -> str:
+    name = "_".join(_PARTS.findall(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", header))))
+    return next((kind for kind, expression in _HEADERS.items() if re.fullmatch(expression, name)), "")
+
+
+def is_word_too(word: str) -> bool:
+    """RETURNS (bool): Whether a folded name is an English word as well."""
+    lists = (word_list("ruler/words", "names_too"), word_list("surrogates/words", "word_surnames"))
+    return words().is_common(word) or any(word in names for names in lists)
+
+
+class Member(NamedTuple):
+    """A student, folded. words, kinds: As of a `Person`, a hyphen parts words. preferred: Further given names. values: (value, label)."""
+
+    words: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    preferred: tuple[str, ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(cls, cells: Mapping[str, str]) -> "Member":
+        """cells (Mapping[str, str]): Kind of a column -> what stands there."""
+        first, middle, last = (cells.get(kind, "") for kind in (FIRST, MIDDLE, LAST))
+        parts = [(first, GIVEN), (middle, GIVEN), (last, FAMILY)] if first or last else [(cells.get(NAME, ""), "")]
+        named = [(part, kind or word.kind.replace(LONE, GIVEN)) for text, kind in parts for part, word in _parts(text)]
+        preferred = tuple(part for part, _ in _parts(cells.get(PREFERRED, "")))
+        values = [(_key(cells[label], label), label) for label in (EMAIL, ID_NUM, USERNAME) if cells.get(label)]
+        values += [(value.partition("@")[0], USERNAME) for value, label in values if label == EMAIL]
+        own = {*preferred, *(word for word, _ in named)}
+        kept = [(v, label) for v, label in values if len(v) >= (_LEAST_ID if label == ID_NUM else _LEAST_USER) and v not in own]
+        return cls(tuple(w for w, _ in named), tuple(k for _, k in named), preferred, tuple(kept))
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        return (*(w for w, kind in zip(self.words, self.kinds, strict=True) if kind != FAMILY), *self.preferred)
+
+    @property
+    def family(self) -> tuple[str, ...]:
+        return tuple(w for w, kind in zip(self.words, self.kinds, strict=True) if kind == FAMILY)
+
+
+def _parts(text: str) -> Iterator[tuple[str, Word]]:
+    """YIELDS (tuple[str, Word]): The folded words of a name, a hyphen parts them, with the word of the mention."""
+    yield from ((norm(part), word) for word in read_mention(text).words for part in word.text.split("-") if norm(part))
+
+
+def _key(value: str, label: str) -> str:
+    value = fold(NormalizedView(value.strip()).text).lstrip("@")
+    return "".join(_PARTS.findall(value)) if label == ID_NUM else value
+
+
+class Hit(NamedTuple):
+    """Characters of a text, end exclusive, that are a student's. score (float): Probability, 0 to 1. reason (str): No text."""
+
+    start: int
+    end: int
+    label: str
+    score: float
+    reason: str
+
+
+class _Atom(NamedTuple):
+    """A word of a text. means (str): Of a misspelt one, the word that is meant; else itself, folded. who: Members whose it may be."""
+
+    start: int
+    end: int
+    text: str
+    means: str
+    who: frozenset[int]
+    slip: bool
+
+
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
+_OWN = re.compile(r"'s?$", re.IGNORECASE)
+_RUN = re.compile(r"\w[\w.+@-]*\w")
+_DIGITS, _NUMBER = re.compile(r"\d{0,6}(?!\w)"), re.compile(r"\d(?:[ ./-]?\d){3,}")
+_JOINT, _AFTER_INITIAL = re.compile(r"[ \t]{1,2}|[ \t]?\n|,[ ]?|[._-]"), re.compile(r"\.?[ \t]?|\.?,[ ]?|[._-]")
+_MOST, _WINDOW = 6, 120  # words of a name; characters of a line that are looked at
+_YEAR = r"(?:1[5-9]|20)\d\d"
+# A year behind it, in brackets or an entry of a list of sources.
+_CITED = re.compile(
+    rf"(?:'s)?(?:,? (?:and|&) [^\W\d_]+)?,? ?(?:et al\.?,? ?)?(?:\({_YEAR}|,? {_YEAR}[a-z]?\b[,);:]|et al\b)"
+    rf"|,(?: [A-Z]\.){{1,3}}[^\n]{{0,80}}?\(?{_YEAR}|, [A-Z][\w-]+\.? [\"“][^\n]{{3,160}}?{_YEAR}"
+)
+_SAYS = (
+    "said|says|wrote|writes|replied|replies|posted|posts|asked|asks|told|thinks|thought|mentioned|mentions|suggested|suggests"
+    "|agreed|agrees|commented|comments|responded|answered|argued|helped|presented|and i|and me"
+)
+_CONTEXT_AFTER = re.compile(rf"'s\b| (?:also |then )?(?:{_SAYS})\b|,? thanks?\b", re.IGNORECASE)
+_GREETED = re.compile(
+    r"(?:\b(?:hi|hello|hey|dear|thanks?(?: you)?(?: to)?(?: so much| a lot)?|cheers|regards|sincerely|love|congrats|sorry|ask|asked|told|with my"
+    r" (?:friend|partner|classmate|teammate)|(?:my|our) (?:friend|partner|classmate|teammate|groupmate|peer)|name is|i am|i'm"
+    r"|(?:^|\n)[ \t]*(?:submitted |written )?by|(?:name|student|author|from|to|cc|by) ?:),?\s*|@)\Z",
+    re.IGNORECASE,
+)
+_SPEAKS = re.compile(rf"(?: (?:{_SAYS}))?(?: (?:on|at) [^\n:]{{1,30}})? ?(?::|>)(?!//)")
+_NOT_BEFORE = frozenset("the a an of in my your our his her its their this that these those no any some each every".split())  # noqa: SIM905
+_SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+)\Z")
+
+
+class Roster:
+    """A class list, indexed. members (Iterable[Member]): Its students. Neither its repr nor an error shows any of it."""
+
+    def __init__(self, members: Iterable[Member]) -> None:
+        self.members = tuple(member for member in members if any(member))
+        by_word: dict[str, set[int]] = {}
+        self._nicks: dict[str, set[int]] = {}
+        self._glued: dict[str, bool] = {}
+        self._initials: set[str] = set()
+        self._values: dict[str, str] = {}  # numbers behind "#"
+        for n, member in enumerate(self.members):
+            given, family = member.given, member.family
+            for word in (*member.words, *member.preferred):
+                if len(word) > 1:
+                    by_word.setdefault(word, set()).add(n)
+            others = {nick for word in given for nick in (*nicknames_of(word), *nicknames().get(word, ()))}
+            for nick in others:
+                self._nicks.setdefault(nick, set()).add(n)
+            whole = "".join(family)
+            for word in {*given, *others, "".join(given)} if given and family else ():
+                forms = (word + whole, whole + word, word[:1] + whole, whole + word[:1], word + whole[:1])
+                self._glued |= {form: at < 2 or self._glued.get(form, False) for at, form in enumerate(forms)}
+            for parts in (given, [*given, *family], [*given[:1], *family[-1:]]):
+                if len(parts) > 1:
+                    self._initials.add("".join(word[0] for word in parts))
+            self._values |= {"#" * (label == ID_NUM) + value: label for value, label in member.values}
+        self._words = {word: frozenset(who) for word, who in by_word.items()}
+        self.words = frozenset(self._words)  # of all names, folded
+        self._families = frozenset(word for member in self.members for word in member.family)
+        self._slips = by_letters_left(word for word in self._words if 5 <= len(word) <= 30)
+        self._glued = {form: sure for form, sure in self._glued.items() if len(form) >= _LEAST_GLUED and not is_word_too(form)}
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __repr__(self) -> str:
+        return f"Roster({len(self)} students)"
+
+    def __reduce__(self) -> Any:
+        raise PiiError(Errors.E211)
+
+    @classmethod
+    def from_csv(cls, path: str | Path) -> Self:
+        """Read a table in Unicode with a header. path (str | Path): CSV, or with tabs, semicolons or bars; any subset of the columns, in any
+        order. RAISES (PiiError): E207 to E210."""
+        try:
+            data = Path(path).read_bytes()
+            text = data.decode(next((name for mark, name in _MARKS.items() if data.startswith(mark)), "utf-8"))
+            delimiter = max(_DELIMITERS, key=text.strip().partition("\n")[0].count)
+            rows = [
+                row
+                for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+                if "".join(row).strip()
+            ]
+        except (OSError, UnicodeError, csv.Error) as err:
+            raise PiiError(Errors.E207, path=path, reason=reason_of(err)) from None
+        return cls.from_rows(rows[0] if rows else [], rows[1:])
+
+    @classmethod
+    def from_rows(cls, header: Sequence[str], rows: Iterable[Sequence[str]]) -> Self:
+        """The same, of a table that is in memory. RAISES (PiiError): E208, if no column is known; E209 for a row; E210, if nobody is on it."""
+        kinds = list(map(_kind_of, header))
+        if not any(kinds):
+            raise PiiError(Errors.E208, known=_KNOWN)
+        members = []
+        for number, row in enumerate(rows, 1):
+            if any(cell.strip() for cell in row[len(kinds) :]):
+                raise PiiError(Errors.E209, row=number, got=len(row), expected=len(kinds))
+            cells: dict[str, str] = {}
+            for kind, cell in zip(kinds, row, strict=False):
+                if kind and cell.strip() and (kind in cells or (kind == NAME and {FIRST, LAST} & set(kinds))):
+                    members.append(Member.of({kind: cell}))  # another name or number of the same student
+                elif kind and cell.strip():
+                    cells[kind] = cell
+            members.append(Member.of(cells))
+        made = cls(members)
+        if not len(made):
+            raise PiiError(Errors.E210)
+        return made
+
+    def find(self, text: str) -> list[Hit]:
+        """RETURNS (list[Hit]): What of the list stands in a text, sorted, without overlaps."""
+        view = NormalizedView(text)
+        found: list[Hit] = []
+        # A value of a column goes before the name in it.
+        for hit in sorted(self._find_values(view.text), key=lambda hit: (hit.start, -hit.end)):
+            if not found or found[-1].end <= hit.start:
+                found.append(hit)
+        starts, ends = [hit.start for hit in found], [hit.end for hit in found]
+        names = _Reading(self, view.text).names()
+        found += [hit for hit in names if bisect_left(starts, hit.end) == bisect_right(ends, hit.start)]
+        moved = ((view.to_original(hit.start, hit.end), hit) for hit in sorted(found))
+        return [hit._replace(start=start, end=end) for (start, end), hit in moved if start < end]
+
+    def _find_values(self, text: str) -> Iterator[Hit]:
+        for expression in (_RUN, _NUMBER) if self._values else ():
+            for match in expression.finditer(text):
+                value = fold(match[0])
+                label = self._values.get(value) or self._values.get("#" + "".join(_PARTS.findall(value)), "")
+                at = text[match.start() - 1 : match.start()] == "@"
+                if label and (at or not (label == USERNAME and is_word_too(value))):
+                    yield Hit(*match.span(), label, 1.0, "on the class list")
+
+    # --- what a word may be
+
+    def who(self, word: str) -> tuple[str, frozenset[int], bool]:
+        """RETURNS (tuple): What a folded word means, whose it may be, and whether it is misspelt."""
+        if word in self._glued:
+            return word, frozenset(), False
+        exact, nick = self._words.get(word), self._nicks.get(word)
+        if exact or nick:
+            return word, (exact or frozenset()) | (nick or frozenset()), False
+        if self._slips and is_doubtful(word):
+            near = {other for left in letters_left(word) for other in self._slips.get(left, ()) if is_slip(word, other)}
+            if len(near) == 1:
+                (other,) = near
+                return other, self._words[other], True
+        return word, frozenset(), False
+
+
+class _Reading:
+    """One text, read once."""
+
+    def __init__(self, roster: Roster, text: str) -> None:
+        self.roster, self.text = roster, text
+        self.atoms: list[_Atom] = []
+        seen: dict[str, tuple[str, frozenset[int], bool]] = {}
+        for match in _WORD.finditer(text):
+            own = _OWN.search(match[0])
+            written = match[0][: own.start()] if own else match[0]
+            word = norm(written)
+            means = seen.get(word) or seen.setdefault(word, roster.who(word))
+            self.atoms.append(_Atom(match.start(), match.start() + len(written), written, *means))
+
+    def gap(self, i: int) -> str:
+        """RETURNS (str): What stands between atom i and the next."""
+        return self.text[self.atoms[i].end : self.atoms[i + 1].start] if i + 1 < len(self.atoms) else "\0"
+
+    def linked(self, i: int) -> bool:
+        joint = _AFTER_INITIAL if len(self.atoms[i].text) == 1 else _JOINT
+        return joint.fullmatch(self.gap(i)) is not None
+
+    def names(self) -> Iterator[Hit]:
+        i = 0
+        while i < len(self.atoms):
+            end, hit = self._longest(i)
+            if hit is None:
+                end, hit = i + 1, self._alone(i)
+            if hit is not None:
+                yield hit
+            i = end
+
+    def _longest(self, i: int) -> tuple[int, Hit | None]:
+        """The longest name that begins with atom i and has more than one word."""
+        if not (self.atoms[i].who or len(self.atoms[i].text) <= 3):
+            return i + 1, None
+        last = i
+        while last - i < _MOST - 1 and self.linked(last):
+            last += 1
+        for end in range(last, i, -1):
+            if (self.atoms[end].who or len(self.atoms[end].text) <= 3) and (hit := self._whole(i, end)):
+                return end + 1, hit
+        return i + 1, None
+
+    def _whole(self, i: int, end: int) -> Hit | None:
+        """Atoms i to end (inclusive) as one student's name: of its own words, initials, particles, and one more name between."""
+        atoms = self.atoms[i : end + 1]
+        named = [a for a in atoms if a.who]
+        between = [a for a in atoms[1:-1] if not a.who and len(a.text) > 1 and norm(a.text) not in PARTICLES]
+        if not named or len(between) > 1 or any(not a.text[0].isupper() or words().is_common(a.text) for a in between):
+            return None
+        norms: list[str] = []
+        for at, a in enumerate(atoms):
+            if a in between or (norm(a.text) in PARTICLES and not a.who):
+                continue
+            if a.who or (len(a.text) == 1 and self._is_initial(i + at)):
+                norms.append(a.means)
+            elif 1 < len(a.text) <= 3 and (a.text.isupper() or self.gap(i + at if at == 0 else i + at - 1) in tuple("._-")):
+                norms += a.means  # the "jb" of "jb.lopez"
+            else:
+                return None
+        initials = [len(word) == 1 for word in norms]
+        if len(norms) < 2 or all(initials):
+            return None
+        for n in sorted(frozenset.intersection(*(a.who for a in named))):
+            member = self.roster.members[n]
+            full, kinds = member.words + member.preferred, member.kinds + (GIVEN,) * len(member.preferred)
+            for kept in (range(len(norms)), [0, *(k for k in range(1, len(norms) - 1) if not initials[k]), len(norms) - 1]):
+                form = Form(tuple(norms[k] for k in kept), (GIVEN,) * len(kept), tuple(initials[k] for k in kept))
+                if len(form.norms) > 1 and match_form(form, full, kinds):
+                    return self._judged(i, end, atoms, written=len(form.words))
+        return None
+
+    def _is_initial(self, i: int) -> bool:
+        """Whether a letter is no word: "I", "a"."""
+        atom, before = self.atoms[i], self.gap(i - 1) if i else ""
+        return not {*before, *self.gap(i)[:1]}.isdisjoint("._-") or (atom.text.isupper() and atom.text not in "IA")
+
+    def _judged(self, i: int, end: int, atoms: Sequence[_Atom], *, written: int) -> Hit | None:
+        names = [a for a in atoms if a.who]
+        spaced = any(map(str.isspace, self.text[atoms[0].start : atoms[-1].end]))
+        lower = any(case_style(a.text) == "lower" for a in names)
+        if spaced and lower and (written < 2 or all(is_word_too(a.means) for a in names)):
+            return None
+        if written < 2 and any(map(self._is_cited, range(i, end + 1))):
+            return None
+        score, what = (0.9, "initials and a name") if written < 2 else (0.99, "a full name")
+        return self._hit(atoms[0].start, atoms[-1], score, what, any(a.slip for a in names))
+
+    def _hit(self, start: int, last: _Atom, score: float, what: str, slip: bool) -> Hit:
+        reason = f"on the class list: {what}" + (", misspelt" if slip else "")
+        return Hit(start, last.end, NAME_STUDENT, min(score, 0.9) if slip else score, reason)
+
+    # --- names of one word
+
+    def _alone(self, i: int) -> Hit | None:
+        atom = self.atoms[i]
+        if not atom.who:
+            return self._glued(atom)
+        style, common = case_style(atom.text), is_word_too(atom.means)
+        if self._is_others(i) or (atom.means in self.cited and atom.means in self.roster._families):
+            return None
+        context = self._has_context(atom)
+        fits = context or not (common or atom.slip)
+        if style == "lower":
+            small = "".join(self._beside(atom)).islower() or (len(atom.text) > 4 and atom.means in self.roster.words)
+            fits = not common and (context or (small and len(atom.text) > 3 and not atom.slip))
+        elif not fits and style == "title" and not self._opens(atom) and not words().is_heading(atom.text):
+            fits = i > 0 and self.atoms[i - 1].text.lower() not in _NOT_BEFORE and self.gap(i - 1) in (" ", ", ")
+        score = 0.6 if common or atom.slip or style == "lower" else 0.9
+        return self._hit(atom.start, atom, score, "one name", atom.slip) if fits else None
+
+    def _opens(self, atom: _Atom) -> bool:
+        return _SENTENCE_END.search(self.text, max(0, atom.start - 8), atom.start) is not None
+
+    def _glued(self, atom: _Atom) -> Hit | None:
+        word, text = atom.means, self.text
+        digits = _DIGITS.match(text, atom.end)
+        behind = digits.end() if digits else atom.end
+        handle = behind > atom.end or text[atom.start - 1 : atom.start] == "@"
+        if word in self.roster._glued and (self.roster._glued[word] or handle or self._has_context(atom)):
+            return Hit(atom.start, behind, USERNAME if handle else NAME_STUDENT, 0.9, "on the class list: a name in one word")
+        initials = 1 < len(word) < 5 and atom.text.isupper() and word in self.roster._initials and not words().is_common(word)
+        if initials and self._has_context(atom):
+            return Hit(atom.start, atom.end, NAME_STUDENT, 0.7, "on the class list: initials")
+        return None
+
+    def _beside(self, atom: _Atom) -> tuple[str, str]:
+        """RETURNS (tuple[str, str]): The line before and behind, as far as it is looked at."""
+        before, after = self.text[max(0, atom.start - _WINDOW) : atom.start], self.text[atom.end : atom.end + _WINDOW]
+        return before.rpartition("\n")[2], after.partition("\n")[0]
+
+    def _has_context(self, atom: _Atom) -> bool:
+        text, (before, after) = self.text, self._beside(atom)
+        if not any(map(str.isalnum, before)) and (not any(map(str.isalpha, after)) or _SPEAKS.match(after)):
+            return True
+        if _CONTEXT_AFTER.match(after) and not before.lower().endswith(("the ", "i ", "it ")):
+            return True
+        return _GREETED.search(text, max(0, atom.start - 40), atom.start) is not None
+
+    def _is_others(self, i: int) -> bool:
+        """Whether a name that is not on the list stands beside it, so that both are somebody else: "Grace Hopper", "T. Morrison"."""
+        atom = self.atoms[i]
+        if i:
+            last, gap = self.atoms[i - 1], self.gap(i - 1)
+            letter = len(last.text) == 1
+            if (
+                last.text in ("St", "Saint")
+                or (letter and gap in (" ", ". ", ".") and last.text.isupper() and last.text != "I")
+                or (gap in (" ", "-") and self._is_name(last) and (not self._opens(last) or in_table(last.text)))
+            ):
+                return True
+        after = self.atoms[i + 1] if self.gap(i) in (" ", "-") else None
+        if after is None or words().is_heading(after.text):
+            return False
+        if case_style(after.text) == "title" and not after.who and name_table().is_surname(after.text):
+            return True  # "Sterling Brown"
+        return self._is_name(after) and (in_table(after.text) or not atom.text.isupper())
+
+    def _is_name(self, atom: _Atom) -> bool:
+        lists, word = words(), atom.text
+        known = lists.is_common(word) or lists.is_greeting(word) or lists.is_title(word)
+        return word[0].isupper() and len(word) > 1 and not atom.who and not known
+
+    @cached_property
+    def cited(self) -> frozenset[str]:
+        """Words of names that this text cites, with a year."""
+        return frozenset(a.means for i, a in enumerate(self.atoms) if a.who and self._is_cited(i))
+
+    def _is_cited(self, i: int) -> bool:
+        return self.atoms[i].text[0].isupper() and _CITED.match(self.text, self.atoms[i].end) is not None
+
+
+# --- the component
+
+
+class PiiRoster(Pipe):
+    """Adds to `doc.spans[spans_key]` what stands on a class list, with the source "roster".
+
+    spans_key (str): The span group that is read and written. The list is set with `set_roster`, in each process anew: there is nothing to save.
+    """
+
+    def __init__(self, name: str = "pii_roster", *, spans_key: str = SPANS_KEY) -> None:
+        self.name, self.spans_key = name, spans_key
+        self.roster: Roster | None = None
+
+    def set_roster(self, roster: Roster | str | Path | None) -> None:
+        """A class list, or the path of one; None for none. RAISES (PiiError): As `Roster.from_csv`."""
+        self.roster = Roster.from_csv(roster) if isinstance(roster, str | Path) else roster
+
+    def __call__(self, doc: Doc) -> Doc:
+        try:
+            self.set_annotations(doc, self.find_spans(doc))
+            return doc
+        except Exception as err:  # noqa: BLE001  (the handler decides, as in spaCy's own pipes)
+            # A handler that swallows the error leaves no Doc: an unchecked document must not pass for a checked one.
+            return self.get_error_handler()(self.name, self, [doc], err)  # type: ignore[return-value]
+        finally:
+            forget()
+
+    def pipe(self, stream: Iterable[Doc], *, batch_size: int = 128) -> Iterator[Doc]:
+        """YIELDS (Doc): The documents, in order; one that failed goes to the error handler and is left out."""
+        yield from (doc for doc in map(self, stream) if doc is not None)
+
+    def find_spans(self, doc: Doc) -> list[Candidate]:
+        """RETURNS (list[Candidate]): What `doc.spans[spans_key]` should hold."""
+        known = read_spans(doc, self.spans_key)
+        if self.roster is None or not len(doc):
+            return known
+        found: list[Candidate] = []
+        for hit in self.roster.find(doc.text):
+            span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
+            if span is not None and len(span) and (not found or found[-1].end <= span.start):
+                found.append(Candidate(span.start, span.end, hit.label, hit.score, ROSTER, hit.reason))
+        # What a detector read of a name on the list says whose it is; what it read beyond that stays its own.
+        names = [k for k in known if is_name(k.label)]
+        for n, c in enumerate(found):
+            read = [k for k in names if k.start < c.end and c.start < k.end and is_name(c.label)]
+            found[n] = replace(c, roles=max(read, key=lambda k: k.score).roles) if read else c
+        return merge_found(doc, [k for k in known if not is_name(k.label)], [*cut_names(doc, names, found), *found])
+
+    def set_annotations(self, doc: Doc, found: Iterable[Candidate]) -> None:
+        """Write what `find_spans` returned."""
+        write_spans(doc, found, self.spans_key)
+
+
+def add_roster(nlp: Language, roster: Roster | str | Path) -> PiiRoster:
+    """RETURNS (PiiRoster): The pipeline's, which knows the list from now on; where there was none, before who decides about names."""
+    name = next((name for name in nlp.pipe_names if nlp.get_pipe_meta(name).factory == "pii_roster"), "")
+    if not name:
+        deciding = ("pii_context", "hips_surrogate")
+        later = next((n for n in nlp.pipe_names if nlp.get_pipe_meta(n).factory in deciding), None)
+        nlp.add_pipe(name := "pii_roster", before=later)
+    component: Any = nlp.get_pipe(name)
+    component.set_roster(roster)
+    return component
