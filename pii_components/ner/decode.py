@@ -20,6 +20,8 @@ NAME = "NAME"  # the group of all name labels in thresholds
 MAX_LINES = {STREET_ADDRESS: 2}  # line breaks that a span of this group may cross; others may cross none
 _NAME_JOINERS = {"-", "'", "’", ".", "_", "‐", "`"}
 _MAX_NAME_TOKENS = 12
+# What an indirect identifier does not begin with (docs/annotation.md: without article and preposition).
+_BEFORE = frozenset(("a", "an", "at", "by", "from", "in", "of", "on", "since", "the", "to"))
 _SURER = 4.0  # times that an indirect identifier must be likelier than a name or a direct one that reaches its threshold, too
 _SPLIT = 0.6  # share of B among B and I above which a second name starts within a run
 
@@ -102,7 +104,9 @@ def _joins(doc: Doc, run: list[int], i: int, starts_new: bool, group: str) -> bo
 
 
 def _trim(doc: Doc, start: int, end: int, group: str) -> tuple[int, int]:
-    """Drop white space and punctuation at the edges; the full stop of an initial stays."""
+    """Drop white space and punctuation at the edges, an article or preposition before an indirect identifier; an initial's full stop stays."""
+    while start < end and group in INDIRECT_LABELS and doc[start].lower_ in _BEFORE:
+        start += 1
     while start < end and (doc[start].is_space or (doc[start].is_punct and not doc[start].like_email)):
         start += 1
     while start < end:

@@ -129,3 +129,13 @@ def test_what_may_be_a_name_is_no_place_unless_it_is_far_likelier(name, place, l
     doc = NLP.make_doc("Charlotte")
     found = decode(doc, numpy.asarray([[1 - name - place, name, 0.0, place, 0.0]]), labels, {"NAME": 0.08, "LOCATION": 0.35})
     assert [c.label for c in found] == ([label] if label else [])
+
+
+@pytest.mark.parametrize(
+    ("label", "text", "expected"),
+    [("DATE", "on May 3", "May 3"), ("AGE", "at the age", "age"), ("LOCATION", "in the", None), ("EMAIL", "on a@b.org", "on a@b.org")],
+)
+def test_an_indirect_identifier_begins_without_article_and_preposition(label, text, expected):
+    doc = NLP.make_doc(text)
+    found = decode(doc, numpy.tile([0.02, 0.49, 0.49], (len(doc), 1)), (label,), {label: 0.5})
+    assert [doc[c.start : c.end].text for c in found] == ([expected] if expected else [])
