@@ -12,7 +12,18 @@ import numpy
 from spacy.attrs import IS_SPACE
 from spacy.tokens import Doc, Token
 
-from ..labels import INDIRECT_LABELS, NAME_LABELS, ROLES, STREET_ADDRESS, is_name, label_for_role
+from ..labels import (
+    EDUCATION,
+    EMPLOYER,
+    INDIRECT_LABELS,
+    LOCATION,
+    NAME_LABELS,
+    OTHER,
+    ROLES,
+    STREET_ADDRESS,
+    is_name,
+    label_for_role,
+)
 from ..names.normalize import normalize_token
 from ..spans import Candidate
 
@@ -20,6 +31,7 @@ NAME = "NAME"  # the group of all name labels in thresholds
 MAX_LINES = {STREET_ADDRESS: 2}  # line breaks that a span of this group may cross; others may cross none
 _NAME_JOINERS = {"-", "'", "’", ".", "_", "‐", "`"}
 _MAX_NAME_TOKENS = 12
+_ONE_THING = (LOCATION, EDUCATION, EMPLOYER, OTHER)  # neighbours among these are parts of one name: "Lakeford" "High School"
 # What an indirect identifier does not begin with (docs/annotation.md: without article and preposition).
 _BEFORE = frozenset(("a", "an", "at", "by", "from", "in", "of", "on", "since", "the", "to"))
 _SURER = 4.0  # times that an indirect identifier must be likelier than a name or a direct one that reaches its threshold, too
@@ -56,12 +68,21 @@ def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Ma
     chosen = numpy.where(reached.any(axis=1), best, -1)
     chosen[doc.to_array(IS_SPACE).astype(bool)] = -1
     chosen[[i for i, token in enumerate(doc) if _shows_nothing(token)]] = -1
+    _unite(chosen, total, [n for n, group in enumerate(groups) if group in _ONE_THING])
     found = []
     for n_group, group in enumerate(groups):
         starts_new = begin[:, n_group] > _SPLIT * numpy.maximum(total[:, n_group], 1e-9)
         for start, end in _runs(doc, chosen == n_group, starts_new, group):
             found.append(_candidate(doc, probs, labels, total[:, n_group], group, start, end))
     return sorted(found, key=lambda c: c.start)
+
+
+def _unite(chosen: numpy.ndarray, total: numpy.ndarray, groups: Sequence[int]) -> None:
+    """Give neighbouring tokens of these groups the one that is likeliest of all of them. chosen (numpy.ndarray): Changed in place."""
+    inside = numpy.flatnonzero(numpy.isin(chosen, groups))
+    for run in numpy.split(inside, numpy.flatnonzero(numpy.diff(inside) > 1) + 1):
+        if len(run):
+            chosen[run] = groups[int(total[run][:, groups].sum(axis=0).argmax())]
 
 
 def _columns(probs: numpy.ndarray, labels: Sequence[str], group: str, offset: int) -> numpy.ndarray:

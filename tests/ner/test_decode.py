@@ -139,3 +139,15 @@ def test_an_indirect_identifier_begins_without_article_and_preposition(label, te
     doc = NLP.make_doc(text)
     found = decode(doc, numpy.tile([0.02, 0.49, 0.49], (len(doc), 1)), (label,), {label: 0.5})
     assert [doc[c.start : c.end].text for c in found] == ([expected] if expected else [])
+
+
+def test_neighbours_among_places_schools_and_firms_are_one_thing():
+    labels = ("LOCATION", "EDUCATION", "DATE")
+    doc = NLP.make_doc("Lakeford High School , Harwick May")
+    probs = numpy.full((len(doc), 7), 0.01)
+    for i, column in enumerate((1, 3, 4, 0, 1, 5)):
+        probs[i, column] = 0.9
+    found = decode(doc, probs, labels, {})
+    assert [(doc[c.start : c.end].text, c.label) for c in found] == [
+        ("Lakeford High School", "EDUCATION"), ("Harwick", "LOCATION"), ("May", "DATE"),
+    ]  # fmt: skip
