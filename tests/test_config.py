@@ -28,7 +28,7 @@ SETTINGS = [
 SAVED = {
     "pii_ner": {"thresholds": {"NAME": 0.15}, "class_weights": {"O": 0.3}},
     "pii_ruler": {"phone_regions": ["US", "CA"]},
-    "pii_context": {"settings": {"protect": 0.21, "roster_weight": 2.0}},
+    "pii_context": {"settings": {"protect": 0.21, "header_lines": 12}},
     "hips_surrogate": {"profile": "tags_only"},
 }
 
@@ -77,7 +77,7 @@ def test_settings_that_nobody_asked_for_are_those_that_were_saved(saved):
 
 def test_one_entry_of_a_mapping_leaves_the_others(saved):
     pipe = spacy.load(saved, config={"components.pii_context.settings.protect": 0.3}).get_pipe("pii_context")
-    assert (pipe.settings.protect, pipe.settings.roster_weight) == (0.3, 2.0)
+    assert (pipe.settings.protect, pipe.settings.header_lines) == (0.3, 12)
 
 
 def test_what_is_set_later_is_in_the_config_and_saved(saved, tmp_path):

@@ -26,7 +26,7 @@ from spacy.util import minibatch
 from ..config import Configured
 from ..labels import CONNECTED, INDIRECT_LABELS, ROLES, STUDENT, is_name, label_for_role
 from ..names.edges import write_whole
-from ..names.letters import fold, forget
+from ..names.letters import forget
 from ..ner.decode import BALANCED, OPERATING_POINT
 from ..ner.scorer import score_ents
 from ..spans import (
@@ -73,7 +73,6 @@ class PiiContext(Configured, Pipe):
 
     spans_key (str): The span group that is read and written.
     settings (dict[str, Any] | None): Thresholds, see `ContextSettings`; what is missing has its default.
-    roster (Sequence[str] | None): Names of a class. Never saved with the pipeline.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap what is protected; ours.
     RAISES (PiiError): E301, E302 for settings.
     """
@@ -84,7 +83,6 @@ class PiiContext(Configured, Pipe):
         *,
         spans_key: str = SPANS_KEY,
         settings: dict[str, Any] | None = None,
-        roster: Sequence[str] | None = None,
         ents_filter: EntsFilter = prioritize_new_ents_filter,
     ) -> None:
         self.name = name
@@ -92,15 +90,10 @@ class PiiContext(Configured, Pipe):
         self.configure({"settings": {}}, {"spans_key": spans_key, "settings": settings})
         self.classifier: PersonModel | None = None
         self.reader: PersonReader | None = None
-        self.set_roster(roster or ())
         self._load()
 
     def _load(self) -> None:
         self.settings = ContextSettings.from_dict(self.cfg["settings"])
-
-    def set_roster(self, names: Sequence[str]) -> None:
-        """A class list: full names, in any order of their parts; names on it are more likely a student's. It is not saved with the pipeline."""
-        self.roster = frozenset(word for name in names for word in fold(name).replace(",", " ").split())
 
     def __call__(self, doc: Doc) -> Doc:
         handle = self.get_error_handler()
@@ -198,7 +191,7 @@ class PiiContext(Configured, Pipe):
         return numpy.log(numpy.maximum(_listed(self.classifier.predict(alone), [[c] for c in people.cands]), 1e-6))
 
     def _chances(self, people: People, rows: numpy.ndarray) -> numpy.ndarray:
-        """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the detector read. A class list is prior knowledge."""
+        """Probabilities of each person, shape `(n_persons, 6)`; without a classifier, what the detector read."""
         if self.classifier is not None:
             chances = self.classifier.predict(rows)
         else:
@@ -206,10 +199,6 @@ class PiiContext(Configured, Pipe):
             for n, person in enumerate(people.persons):
                 read = [people.cands[i].roles or tuple(float(r == people.cands[i].role) for r in ROLES) for i in person]
                 chances[n, : len(ROLES)] = numpy.mean(read, axis=0) + 1e-6
-        for n, person in enumerate(people.persons):
-            named = (people.forms[i].words for i in person)
-            if self.roster and any(words and self.roster.issuperset(words) for words in named):
-                chances[n, ROLES.index(STUDENT)] *= numpy.exp(self.settings.roster_weight)
         return _listed(chances, [[people.cands[i] for i in person] for person in people.persons])
 
     def _decide(self, row: numpy.ndarray, p: numpy.ndarray, least: float) -> tuple[str, float, str, str] | None:

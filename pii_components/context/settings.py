@@ -6,8 +6,6 @@ from typing import Any
 from ..errors import Errors, PiiError
 from ..ner.decode import PRECISION, RECALL
 
-_MOST_ODDS = 50  # log-odds of certainty
-
 
 @dataclass(frozen=True, slots=True)
 class ContextSettings:
@@ -17,7 +15,6 @@ class ContextSettings:
     protect_recall: float = 0.15
     protect: float = 0.25
     protect_precision: float = 0.5
-    roster_weight: float = 3.0  # log-odds for STUDENT that a name on a class list gets
     header_lines: int = 16
     signoff_lines: int = 6
 
@@ -25,10 +22,6 @@ class ContextSettings:
         for name in ("protect_recall", "protect", "protect_precision"):
             if not 0 <= getattr(self, name) <= 1:
                 raise PiiError(Errors.E301, name=name, value=getattr(self, name), allowed="a number from 0 to 1")
-        if not 0 <= self.roster_weight <= _MOST_ODDS:
-            raise PiiError(
-                Errors.E301, name="roster_weight", value=self.roster_weight, allowed=f"a number from 0 to {_MOST_ODDS}"
-            )
         for name in ("header_lines", "signoff_lines"):
             value = getattr(self, name)
             if not isinstance(value, int) or value < 0:

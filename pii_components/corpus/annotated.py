@@ -3,7 +3,7 @@
     for text in read_annotated(Path("assets/annotations"), [Path("assets/crapii/essays_sample.jsonl")]):
         text.part, text.labelled.spans                  # "sealed", or "first" and "second", the halves of the rest
 
-One fifth of each source, chosen by the hash, is sealed: nobody reads it, training passes over it, and `scripts/sealed.py` alone scores it.
+One fifth of each source, chosen by the hash, is sealed: nobody reads it, training passes over it, and `scripts/annotated.py` alone scores it.
 PERSUADE's marks ("STUDENT_NAME") are filled with invented people of the role that a reader gave them.
 """
 
