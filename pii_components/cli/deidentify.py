@@ -30,10 +30,12 @@ from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine, read_roster, use_roster
+from ..release.review import Decisions
 from ..release.run import (
     LabelsOut,
     MapOut,
     Report,
+    ReviewOut,
     Run,
     RunState,
     SweepLog,
@@ -95,6 +97,8 @@ def deidentify(
     map_out: str = Option(
         "", "--map", help="Table of names of files, or IDs, in INPUT and in OUTPUT (in,out); not to be released."
     ),
+    review_out: str = Option("", metavar="RUN", help="Write what `pii-edu review RUN` needs (no text)."),
+    decisions: str = Option("", metavar="FILE", help="Decisions of a review, which overrule what is found."),
     dry_run: bool = Option(False, "--dry-run", help="Read and check all of INPUT, say what would be done, write nothing."),
     sweep: Annotated[
         str,
@@ -137,13 +141,20 @@ def deidentify(
         for given, what in (
             (llm, "--llm"),
             (roster, "--roster"),
+            (decisions, "--decisions"),
             (debug, "--debug"),
             (to_stdout, "standard input without --out"),
         ):
             if given and engine != LOCAL:
                 raise PiiError(Errors.E560, engine=engine, what=what)
         _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
-        for given, option in ((labels_out, "--labels-out"), (map_out, "--map"), (dry_run, "--dry-run")):
+        for given, option in (
+            (labels_out, "--labels-out"),
+            (map_out, "--map"),
+            (review_out, "--review-out"),
+            (decisions, "--decisions"),
+            (dry_run, "--dry-run"),
+        ):
             _check_needed(given if to_stdout else "", option, "", "--out")
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
@@ -152,14 +163,19 @@ def deidentify(
         listed = read_roster(roster)
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
-        names = (vault, labels_out, map_out)
-        path, vault_path, labels_path, map_path = Path(source), *(Path(name) if name else None for name in names)
+        names = (vault, labels_out, map_out, review_out)
+        said = Decisions.load(Path(decisions)) if decisions else None
+        path, vault_path, labels_path, map_path, run_path = Path(source), *(Path(name) if name else None for name in names)
         target = Path(out or _own_name(path, key, ids))
         if not to_stdout:
-            _check_places(path, target, vault_path, {"file of labels": labels_path, "map": map_path})
+            _check_places(path, target, vault_path, {"file of labels": labels_path, "map": map_path, "review": run_path})
             if roster:
                 common.check_apart("class list", Path(roster), output=target, labels=labels_path, map=map_path)
-            for place in filter(None, () if dry_run else (target, labels_path, map_path)):
+            if decisions:
+                common.check_apart(
+                    "file of decisions", Path(decisions), output=target, labels=labels_path, map=map_path, review=run_path
+                )
+            for place in filter(None, () if dry_run else (target, labels_path, map_path, run_path)):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
         reading["spreadsheet_safe"] = spreadsheet_safe
@@ -174,6 +190,7 @@ def deidentify(
         def load() -> Engine:
             loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=models)
             use_roster(loaded.nlp, listed)
+            loaded.decisions = said.by_text() if said else {}
             if engine == LOCAL:
                 return loaded
             spreading = spread(loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE)
@@ -201,11 +218,15 @@ def deidentify(
         _check_needed(ids == PSEUDONYM and opened.has_columns, "--ids pseudonym", opened.id_field, "--id-column")
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
         columns.check(open_source(path, **reading))
+
+        def prepare(item: Record | Skip) -> Record | Skip:
+            return columns.watch(naming(said.check(item) if said else item))
+
         writer = open_writer(opened, target, safe=spreadsheet_safe)
         if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
-            _check_free(target, labels_path, map_path)
+            _check_free(target, labels_path, map_path, run_path)
         if dry_run:
-            raise typer.Exit(_rehearse(opened, lambda item: columns.watch(naming(item)), naming, target))
+            raise typer.Exit(_rehearse(opened, prepare, naming, target))
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
         vault_secret = secret()
         old = load_state(state_path(target)) if resume else None
@@ -220,6 +241,8 @@ def deidentify(
             "--sweep": sweep,
             "--ids": naming.how,
             "--map": str(map_path or ""),
+            "--review-out": str(run_path or ""),
+            "--decisions": sha256(Path(decisions).read_bytes()).hexdigest()[:16] if decisions else "",
             "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",
             "--llm": sha256(Path(llm).read_bytes()).hexdigest()[:16] if llm else "",
             "list of kept columns": " ".join(sorted(keep or ())),
@@ -233,12 +256,14 @@ def deidentify(
         if not quiet:
             _tell_start(opened, key, old)
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
-        run.prepare, run.safe_id = (lambda item: columns.watch(naming(item))), naming.safe
+        run.prepare, run.safe_id = prepare, naming.safe
         run.map = MapOut(map_path) if map_path else None
+        run.review = _review(run_path, opened, loaded, reading, sweep, path, target, report_path) if run_path else None
         show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
         if sweep != OFF and source != "-":
             run.sweep = SweepLog(target, key.secret, roster=listed, show=show)
         _go(run, resume=resume, quiet=quiet)
+        lacking = _not_read(said, state.items)
         if counts.refused:
             common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
             raise typer.Exit(common.REFUSED)
@@ -249,6 +274,8 @@ def deidentify(
             "profile": settings["profile"].split(" ")[0],
         }
         head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
+        if said is not None:
+            head["decisions"] = {"documents": len(loaded.decisions), "not_read": lacking.code if lacking else ""}
         if table is not None:
             head["llm"] = _llm_report(loaded, table, words=counts.words, notes=counts.notes)
         swept = _write_report(report_path, run, head, how=sweep)
@@ -258,7 +285,34 @@ def deidentify(
             _show_leaks(swept, show=show)
         if not quiet and table is not None:
             _tell_sent(head["llm"])
-    raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
+        if lacking:
+            common.say(lacking)
+    raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped or lacking else common.DONE)
+
+
+def _review(
+    out: Path, source: Source, engine: Engine, reading: Mapping[str, Any], sweep: str, given: Path, target: Path, report: Path
+) -> ReviewOut:
+    """`--review-out`, which says how INPUT and OUTPUT are read again."""
+    options = {name: reading[name] for name in ("id_field", "spreadsheet_safe")} | {"drop": sorted(reading["drop"])}
+    options |= {"text_field": source.text_field, "more": source.more, "encoding": source.encoding}
+    about = {
+        "version": __version__,
+        "model": engine.name,
+        "profile": engine.profile.name,
+        "actions": dict(engine.profile.actions),
+    }
+    return ReviewOut(out, {**about, "sweep": sweep, "reading": options}, input=given, output=target, report=report)
+
+
+def _not_read(said: Decisions | None, n: int) -> PiiError | None:
+    """What there is to say of decisions about records that INPUT does not have."""
+    try:
+        if said is not None:
+            said.check_all_read(n)
+    except PiiError as err:
+        return err
+    return None
 
 
 def _own_name(path: Path, key: common.Key, ids: str) -> str:

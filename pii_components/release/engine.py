@@ -9,7 +9,7 @@ its original is never what comes out.
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
@@ -24,6 +24,7 @@ from ..labels import NAME_STUDENT
 from ..offsets import OffsetMap
 from ..profiles import Profile
 from ..vault.vault import Hidden, Release, hide, pack_tokens
+from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
 
 if TYPE_CHECKING:
@@ -129,7 +130,8 @@ class Engine:
 
     nlp (Language): The pipeline. name (str): Its name and version. replace (bool): Whether it makes new texts, or only finds.
     profile (Profile): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
-    surnames (Surnames | None): Those hidden anywhere in the corpus, once `learn` has seen it.
+    surnames (Surnames | None): Those hidden anywhere in the corpus, once `learn` has seen it. decisions (Mapping[str, Sequence[Decided]]): Of
+    a review, by hash of the text; they overrule what is found.
     """
 
     nlp: "Language"
@@ -138,6 +140,7 @@ class Engine:
     profile: Profile = field(default_factory=lambda: Profile("none"))
     debug: bool = False
     surnames: Surnames | None = None
+    decisions: Mapping[str, Sequence[Decided]] = field(default_factory=dict)
 
     def learn(self, records: Sequence[Record]) -> None:
         """Learn the names of some documents before any is processed: no surrogate will be one of them, and surnames that are
@@ -206,16 +209,25 @@ class Engine:
         return self.nlp.get_pipe(surrogate_pipes(self.nlp)[-1])
 
     def _find(self, texts: Sequence[str]) -> "list[Doc]":
-        """Documents with what was found, and nothing replaced."""
-        return list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp)))
+        """Documents with what was found or decided, and nothing replaced."""
+        docs = list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp)))
+        self._overrule(docs)
+        return docs
+
+    def _overrule(self, docs: "Sequence[Doc]") -> None:
+        for doc in docs if self.decisions else ():
+            if decided := self.decisions.get(text_hash(doc.text)):
+                apply_decisions(doc, decided)
 
     def _pipe(self, texts: Sequence[str]) -> "list[Doc]":
-        """Documents that went through the pipeline; with surnames of the whole corpus, if they are known."""
-        if self.surnames is None:
+        """Documents that went through the pipeline; with surnames of the whole corpus, if they are known, and decisions."""
+        if self.surnames is None and not self.decisions:
             return list(self.nlp.pipe(texts, batch_size=max(1, len(texts))))
         docs = self._find(texts)
-        for doc in docs:
-            add_swept(doc, self.surnames, self.profile)
+        if self.surnames is not None:
+            for doc in docs:
+                add_swept(doc, self.surnames, self.profile)
+            self._overrule(docs)
         return list(self.hips.pipe(docs))
 
     @staticmethod
