@@ -163,6 +163,8 @@ class Decisions:
         _need(do not in VERDICTS or (isinstance(row["role"], str) and (row["label"] == "" or is_label(row["label"]))))
         _need(do != UNDO or row["of"] in self.actions)
         places: dict[int, list[tuple[int, int]]] = {}
+        if "seen" in row:  # where it was said; it can be taken back there, too
+            places[int(row["seen"])] = []
         for n, digest, *where in row["at"]:
             self.hashes[int(n)] = str(digest)
             here = places.setdefault(int(n), [])
@@ -546,7 +548,8 @@ class Review:
         """Decide the same about all `others`, as one action. RETURNS (int): About how many. RAISES (PiiError): E512; KeyError as there."""
         said, found = self.decisions.actions[action], self.others(number, action)
         if found:
-            self.decisions.append(said["do"], [self._at(*place) for place in found], label=said["label"], role=said["role"])
+            about = {"label": said["label"], "role": said["role"], "seen": number}
+            self.decisions.append(said["do"], [self._at(*place) for place in found], **about)
         return len(found)
 
     def gold(self) -> Iterator[LabelledText]:

@@ -30,7 +30,7 @@ from ..files.sources import FolderSource, open_source
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
 from ..vault.vault import Vault, edits_of
-from .engine import KEEP, Engine, Found, Result
+from .engine import KEEP, Engine, Result
 from .review import text_hash
 from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, same, words_of
 
@@ -425,8 +425,9 @@ class Beside(GrowingFile):
     def start(self, done: int | None = None, head: bytes = b"") -> None:
         if (
             done is not None and self.out.exists() and not self.path.exists()
-        ):  # the run was killed between this file's end and its own
-            os.replace(self.out, self.path)
+        ):  # killed between this file's end and that of the run
+            with writing(self.path):
+                os.replace(self.out, self.path)
         super().start(done, head)
 
     def finish(self) -> None:
@@ -450,7 +451,7 @@ class ReviewOut(Beside):
 
     def add(self, record: Record, result: Result) -> None:
         """Add a document: hashes of its texts, spans, what was replaced by what (offsets), and where in clear a part of what is hidden stands."""
-        hidden, shift, edits = [s for s in result.spans if s.action != KEEP], 0, list[tuple[int, ...]]()
+        shift, edits = 0, list[tuple[int, ...]]()
         for h in result.hidden:
             edits.append((h.start - shift, h.start - shift + len(h.old), h.start, h.end))
             shift += len(h.new) - len(h.old)
@@ -459,11 +460,7 @@ class ReviewOut(Beside):
             for s in result.spans
         ]
         row = {"n": record.number, "hash": text_hash(record.text), "release": text_hash(result.text), "spans": spans}
-        row |= {
-            "edits": edits,
-            "length": (len(record.text), len(result.text)),
-            "parts": _parts_in_clear(record.text, result, hidden),
-        }
+        row |= {"edits": edits, "length": [len(record.text), len(result.text)], "parts": _parts_in_clear(record.text, result)}
         self.write(json.dumps(row).encode("ascii") + b"\n")
 
 
@@ -475,9 +472,10 @@ def place_from(folder: Path, place: Path) -> str:
         return str(place.resolve())
 
 
-def _parts_in_clear(text: str, result: Result, hidden: Sequence[Found]) -> list[tuple[int, int, str]]:
+def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
     """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
     values, known = Originals(same), [(s.start_char, s.end_char) for s in result.spans]
+    hidden = [span for span in result.spans if span.action != KEEP]
     for span in hidden:
         if not is_name(span.label):
             values.add(text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW)

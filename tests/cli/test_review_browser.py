@@ -14,9 +14,10 @@ pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 sync_api = pytest.importorskip("playwright.sync_api", reason="the extra [browser] is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="Chromium is not installed (apt-get install chromium)")
-ARGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
-).split()
+ARGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]
 
 
 @pytest.fixture(scope="module")
@@ -104,9 +105,9 @@ def test_by_keyboard_alone(page):
     press(page, "m")
     assert review.decisions.is_reviewed(1) and "had left 2 protected spans in clear" in page.inner_text("#status")
     press(page, "o")
-    page.wait_for_function("document.getElementById('name').textContent !== 'd1'")
+    page.wait_for_selector("#name:not(:text-is('d1'))")
     press(page, "f", "[")
-    page.wait_for_function("document.getElementById('name').textContent === 'd1'")
+    page.wait_for_selector("#name:text-is('d1')")
 
 
 def test_words_are_found_and_a_selection_grows_by_signs(page):

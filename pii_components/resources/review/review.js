@@ -25,6 +25,7 @@ function make(tag, about = {}, ...inside) {
   made.append(...inside);
   return made;
 }
+const title = (row) => (row.name === String(row.number) ? `Document ${row.number}` : row.name);
 const plural = (n, one, many = `${one}s`) => `${n} ${n === 1 ? one : many}`;
 
 function tell(line, error = false) {
@@ -57,8 +58,8 @@ async function showList() {
     if (row.suspects) facts.push(`${row.suspects} in clear`);
     if (row.reviewed) facts.push("reviewed");
     const button = make("button", { "data-number": row.number, "aria-current": doc && doc.number === row.number ? "true" : null,
-      "aria-label": `${row.name}, risk ${row.risk.toFixed(1)}, ${facts.join(", ")}` },
-      make("span", {}, row.name), make("span", { class: "risk", title: "expected mistakes" }, row.risk.toFixed(1)), make("span", { class: "soft" }, facts.join(" · ")));
+      "aria-label": `${title(row)}, risk ${row.risk.toFixed(1)}, ${facts.join(", ")}` },
+      make("span", {}, title(row)), make("span", { class: "risk", title: "expected mistakes" }, row.risk.toFixed(1)), make("span", { class: "soft" }, facts.join(" · ")));
     button.addEventListener("click", () => open(row.number));
     return make("li", {}, button);
   }));
@@ -99,7 +100,7 @@ function take(answer) {
   items = doc.items;
   selecting = false;
   $("text").classList.remove("selecting");
-  $("name").textContent = doc.name;
+  $("name").textContent = title(doc);
   const risk = `risk ${doc.risk.toFixed(1)}, ${plural(items.filter(isOpen).length, "span")} not decided`;
   $("about").textContent = `No. ${doc.at} by risk; ${risk}${doc.missed ? `; ${plural(doc.missed, "protected span")} had been left in clear` : ""}`;
   $("mark").replaceChildren(doc.reviewed ? "✓ Reviewed " : "Mark as reviewed ", make("kbd", {}, "m"));
@@ -127,12 +128,17 @@ function take(answer) {
 
 function showRelease() {
   if (doc.release === null) { $("release").replaceChildren(make("p", { class: "soft" }, "OUTPUT does not hold this text any more: it has changed since that run.")); return; }
-  const release = new Text(doc.release), pieces = [];
+  const release = new Text(doc.release), pieces = [], places = doc.edits.map(([start, end, ...place]) => ({ start, end, place, what: "new" }));
+  for (const { start, end } of items) {  // what stays has moved by as much as what was replaced before it has grown
+    if (doc.edits.some((edit) => edit[0] < end && start < edit[1])) continue;
+    const shift = doc.edits.filter((edit) => edit[1] <= start).reduce((_, edit) => edit[3] - edit[1], 0);
+    places.push({ start, end, place: [start + shift, end + shift], what: "same" });
+  }
   let at = 0;
-  doc.edits.forEach(([, , start, end], i) => {
-    pieces.push(release.cut(at, start), make("mark", { "data-edit": i }, release.cut(start, end)));
-    at = end;
-  });
+  for (const { start, end, place, what } of places.sort((a, b) => a.place[0] - b.place[0])) {
+    pieces.push(release.cut(at, place[0]), make("mark", { class: what, "data-start": start, "data-end": end }, release.cut(...place)));
+    at = place[1];
+  }
   $("release").replaceChildren(...pieces, release.cut(at, release.units.length - 1));
 }
 
@@ -144,17 +150,16 @@ function focus(i) {
   for (const key of "axr") document.querySelector(`#actions [data-key="${key}"]`).disabled = !item || (key === "a" && !item.label && item.state !== "suspect");
   for (const key of "np") document.querySelector(`#actions [data-key="${key}"]`).disabled = !items.length;
   document.querySelectorAll("#release mark").forEach((mark) => {
-    const edit = item ? doc.edits[mark.dataset.edit] : null;
-    mark.classList.toggle("now", Boolean(edit && edit[0] < item.end && item.start < edit[1]));
+    mark.classList.toggle("now", Boolean(item) && Number(mark.dataset.start) < item.end && item.start < Number(mark.dataset.end));
   });
   if (!item) {
     $("span").replaceChildren(make("p", { class: "soft" }, items.length ? `${plural(items.length, "span")}; n goes to the first.` : "No spans. i adds what you select."));
     return;
   }
   const now = document.querySelector("#release mark.now");
-  const became = now && now.textContent ? [make("span", { class: "soft" }, ` in the release: ${now.textContent}`)] : [];
+  const became = now && now.className.startsWith("new") ? [make("span", { class: "soft" }, ` in the release: ${now.textContent}`)] : [];
   $("span").replaceChildren(make("p", {}, make("b", {}, text.cut(item.start, item.end)), ...facts(item).map((fact) => make("span", { class: "chip" }, fact)), ...became),
-    make("p", { class: "soft" }, `${i + 1} of ${items.length}. ${item.reason || "No reason was recorded"}${item.source ? ` (${item.source})` : ""}`));
+    make("p", { class: "soft" }, `${i + 1} of ${items.length}. ${item.reason || "No reason was recorded"}${item.source && item.source !== item.reason ? ` (${item.source})` : ""}`));
   marks[i].focus({ preventScroll: true });
   marks[i].scrollIntoView({ block: "center" });
   if (now) now.scrollIntoView({ block: "nearest" });
@@ -186,7 +191,7 @@ function showOthers() {
   if ($("same").hidden) return;
   $("others-title").textContent = `The same for ${plural(picked.mentions, "other mention")}`;
   $("others-what").textContent = `“${picked.value}” in ${plural(picked.documents, "document")}, not decided about yet${picked.mentions > picked.shown.length ? `; the first ${picked.shown.length}:` : ":"}`;
-  $("others-list").replaceChildren(...picked.shown.map((place) => make("li", {}, `${place.name}: …${place.parts[0]}`, make("b", {}, place.parts[1]), `${place.parts[2]}…`)));
+  $("others-list").replaceChildren(...picked.shown.map((place) => make("li", {}, `${title(place)}: …${place.parts[0]}`, make("b", {}, place.parts[1]), `${place.parts[2]}…`)));
   ask("others", () => work(async () => {
     const answer = await api(`documents/${doc.number}/others/${action}`, {}), i = current;
     take(answer);
@@ -321,6 +326,7 @@ document.addEventListener("keydown", (event) => {
   if (selecting && event.key.startsWith("Arrow")) { event.preventDefault(); move(event); return; }
   if (selecting && event.key === "Enter") { event.preventDefault(); add(selection()); return; }
   if (selecting && event.key === "Escape") { event.preventDefault(); stopSelecting(); return; }
+  if (event.key === "Enter" && event.target.matches(".item")) { event.preventDefault(); KEYS.r(); return; }
   const todo = event.altKey ? null : ANYWHERE[event.key] || (doc && document.body.dataset.view === "document" ? KEYS[event.key] : null);
   if (todo) { event.preventDefault(); todo(); }
 });
