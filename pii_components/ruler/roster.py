@@ -164,9 +164,11 @@ _SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+
 
 
 class Roster:
-    """A class list, indexed. members (Iterable[Member]): Its students. Neither its repr nor an error shows any of it."""
+    """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. Neither its repr nor an error shows any
+    of it."""
 
-    def __init__(self, members: Iterable[Member]) -> None:
+    def __init__(self, members: Iterable[Member], *, where: str = "on the class list") -> None:
+        self.where = where
         self.members = tuple(member for member in members if any(member))
         by_word: dict[str, set[int]] = {}
         self._nicks: dict[str, set[int]] = {}
@@ -264,7 +266,7 @@ class Roster:
                 label = self._values.get(value) or self._values.get("#" + "".join(_PARTS.findall(value)), "")
                 at = text[match.start() - 1 : match.start()] == "@"
                 if label and (at or not (label == USERNAME and is_word_too(value))):
-                    yield Hit(*match.span(), label, 1.0, "on the class list")
+                    yield Hit(*match.span(), label, 1.0, self.where)
 
     # --- what a word may be
 
@@ -373,7 +375,7 @@ class _Reading:
         return self._hit(atoms[0].start, atoms[-1], score, what, any(a.slip for a in names))
 
     def _hit(self, start: int, last: _Atom, score: float, what: str, slip: bool) -> Hit:
-        reason = f"on the class list: {what}" + (", misspelt" if slip else "")
+        reason = f"{self.roster.where}: {what}" + (", misspelt" if slip else "")
         return Hit(start, last.end, NAME_STUDENT, min(score, 0.9) if slip else score, reason)
 
     # --- names of one word
@@ -404,10 +406,12 @@ class _Reading:
         behind = digits.end() if digits else atom.end
         handle = behind > atom.end or text[atom.start - 1 : atom.start] == "@"
         if word in self.roster._glued and (self.roster._glued[word] or handle or self._has_context(atom)):
-            return Hit(atom.start, behind, USERNAME if handle else NAME_STUDENT, 0.9, "on the class list: a name in one word")
+            return Hit(
+                atom.start, behind, USERNAME if handle else NAME_STUDENT, 0.9, f"{self.roster.where}: a name in one word"
+            )
         initials = 1 < len(word) < 5 and atom.text.isupper() and word in self.roster._initials and not words().is_common(word)
         if initials and self._has_context(atom):
-            return Hit(atom.start, atom.end, NAME_STUDENT, 0.7, "on the class list: initials")
+            return Hit(atom.start, atom.end, NAME_STUDENT, 0.7, f"{self.roster.where}: initials")
         return None
 
     def _beside(self, atom: _Atom) -> tuple[str, str]:

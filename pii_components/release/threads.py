@@ -1,0 +1,209 @@
+"""Threads: a forum, peer feedback or a group's files. Who is known from one text is known in all texts of the thread.
+
+    threads = Threads()
+    threads.learn("7", doc, profile)                 # first reading: who is hidden in a post of thread 7 (doc has its spans)
+    threads.add_known("7", doc, profile)             # second reading: "Ana" in a post, where another one is signed by Ana Lopez
+    hips.using(thread="7", everyone=threads.everyone("7"))
+
+The first reading keeps names, e-mail addresses, user names and ID numbers of each thread, in memory only, and no text: threads need not stand
+together in the input. The people are linked as those of one document are, in no order, so that the second reading does not depend on one.
+Mentions are found as those of a class list (ruler/roster.py), with its rules for names that are words. What stays (cited authors, characters,
+instructors where the profile keeps them) is left as it is, and so is a word of such a name in a text where it stands.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import Errors, PiiError
+from ..files.record import Record, Skip, Source
+from ..files.sources import FolderSource
+from ..files.writers import check_column, value_of
+from ..labels import CHARACTER, CITED, EMAIL, ID_NUM, INSTRUCTOR, NAME_STUDENT, USERNAME, is_name
+from ..names.letters import norm
+from ..names.link import Person, fits, link, link_people, nicknames_of
+from ..names.parse import FAMILY, GIVEN, read_mention
+from ..names.wordlists import in_table, words
+from ..profiles import KEEP, PSEUDONYM, SURROGATE, Profile
+from ..ruler.roster import FIRST, LAST, Hit, Member, Roster
+from ..spans import Candidate, read_spans, write_spans
+from ..surrogates.plan import Everyone, Item, link_names
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+THREAD = "thread"  # the scope, and what `span._.pii_source` says
+NO_THREAD = "no thread: a scope of its own"
+_STAY = (CITED, CHARACTER, INSTRUCTOR)
+_VALUES = (EMAIL, USERNAME, ID_NUM)
+_KEPT_OPEN = 16  # threads whose people are linked and indexed at a time
+_RUNS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
+_SEPARATORS = re.compile(r"([._ -])[._ -]+")
+
+
+class ThreadOf:
+    """Says of each record to which thread it belongs. column (str): Where a table tells; of a folder or an archive it is the first folder on the
+    path. A record without a value, and a file that lies in no folder, is a scope of its own: `without` of `read` records.
+
+    RAISES (PiiError): E570, if nothing tells; E651, E652 for the column.
+    """
+
+    def __init__(self, source: Source, column: str) -> None:
+        self.source, self.column, self.read, self.without = source, column, 0, 0
+        if not (column if source.has_columns else isinstance(source, FolderSource)):
+            raise PiiError(Errors.E570)
+        if column and source.kind not in ("json", "jsonl"):  # there, a field may come later
+            check_column(source, column, "--thread")
+
+    def __call__(self, item: Record | Skip) -> Record | Skip:
+        if isinstance(item, Skip):
+            return item
+        value = value_of(item, self.source, self.column) if self.column else folder_of(item.id)
+        thread = "" if value is None else str(value).strip()
+        self.read, self.without = self.read + 1, self.without + (not thread)
+        return replace(item, thread=thread)
+
+    def check(self) -> None:
+        """Once all is read. RAISES (PiiError): E571, if no record has a thread."""
+        if self.read == self.without > 0:
+            raise PiiError(Errors.E571, n=self.read)
+
+
+def folder_of(path: str) -> str:
+    """The first folder on a path, or nothing."""
+    return path.partition("/")[0] if "/" in path else ""
+
+
+class Known(NamedTuple):
+    """A thread after its first reading."""
+
+    everyone: Everyone
+    roster: Roster
+
+
+@dataclass(slots=True)
+class _Learnt:
+    people: set[tuple[Person, str]] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+    values: set[tuple[str, str]] = field(default_factory=set)
+
+
+class Threads:
+    """What the first reading found, for each thread."""
+
+    def __init__(self) -> None:
+        self._learnt: dict[str, _Learnt] = {}
+        self.known = lru_cache(_KEPT_OPEN)(self._known)
+
+    def learn(self, thread: str, doc: "Doc", profile: Profile) -> None:
+        """Remember who is hidden in a document. doc (Doc): With its spans, nothing replaced."""
+        learnt, items = self._learnt.setdefault(thread, _Learnt()), []
+        for cand, start, end, hidden in _spans(doc, profile):
+            text = doc.text[start:end]
+            if is_name(cand.label):
+                learnt.words.update(word.norm for word in read_mention(text).words)
+            if hidden and is_name(cand.label):
+                items.append(Item(start, end, cand.label, SURROGATE, cand.person))
+            elif hidden and cand.label in _VALUES:
+                learnt.values.add((cand.label, text))
+        people, linked, _ = link_names(doc.text, items)
+        labels: dict[int, set[str]] = {}
+        for name in linked:
+            labels.setdefault(name.owner, set()).add(name.item.label)
+        learnt.people |= {(people[n], label) for n, found in labels.items() if n >= 0 for label in found}
+
+    def _known(self, thread: str) -> Known:
+        learnt = self._learnt.get(thread, _Learnt())
+        people = link_people(person for person, _ in learnt.people)
+        labels: list[set[str]] = [set() for _ in people]
+        for person, label in learnt.people:
+            for n in fits(person, people):
+                labels[n].add(label)
+        chosen = (NAME_STUDENT if NAME_STUDENT in found else min(found, default=NAME_STUDENT) for found in labels)
+        nicks = (nick for person in people for word in person.words for nick in nicknames_of(word))
+        members = [
+            Member.of({kind: " ".join(t for t, k in zip(p.texts, p.kinds, strict=True) if k == of) for kind, of in _KINDS})
+            for p in people
+        ]
+        members += [Member.of({label: value}) for label, value in sorted(learnt.values)]
+        everyone = Everyone(tuple(people), tuple(chosen), frozenset(learnt.words).union(nicks))
+        return Known(everyone, Roster(members, where="known from the thread"))
+
+    def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:
+        """Mark in a document who is known from others of its thread; a name that the profile keeps is hidden, unless it is one that stays."""
+        known, spans = self.known(thread), _spans(doc, profile)
+        stays = [(c, doc.text[a:b]) for c, a, b, hidden in spans if not hidden and is_name(c.label) and c.role in _STAY]
+        cited = {word.norm for _, text in stays for word in read_mention(text).words if word.kind != GIVEN}
+        found = [cand for cand, *_ in spans]
+        safe = {i for cand, _, _, hidden in spans if hidden for i in range(cand.start, cand.end)}
+        firm = {c for c, *_ in stays} | {c for c in found if not is_name(c.label)}
+        for hit in known.roster.find(doc.text):
+            span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
+            text = doc.text[hit.start : hit.end]
+            if span is None or safe.issuperset(range(span.start, span.end)) or norm(text) in cited:
+                continue
+            over = [c for c in found if c.start < span.end and span.start < c.end]
+            if not firm.isdisjoint(over):
+                continue
+            label, person = label_of(hit, text, known.everyone), next((c.person for c in over if c.start in safe), None)
+            start, end = min([span.start, *(c.start for c in over)]), max([span.end, *(c.end for c in over)])
+            found = [c for c in found if c not in over]
+            found.append(Candidate(start, end, label, hit.score, THREAD, hit.reason, person=person if is_name(label) else None))
+            safe.update(range(start, end))
+        write_spans(doc, found)
+
+    def rename(self, thread: str, name: str, hips: Any, profile: Profile) -> tuple[str, bool] | None:
+        """A name of a file, or an ID, with the surrogates that the people in it have in the texts of their thread.
+
+        hips: The component that makes them. RETURNS (tuple[str, bool] | None): The new name, of surrogates, words that are no names, and
+        numbers of one or two digits; and whether more was left out. None, if it holds nobody who is known.
+        """
+        from spacy.tokens import Doc
+        from spacy.vocab import Vocab
+
+        known = self.known(thread)
+        hits = [(hit, label_of(hit, name[hit.start : hit.end], known.everyone)) for hit in known.roster.find(name)]
+        if not hits or any(profile.action(label) not in (SURROGATE, PSEUDONYM) for _, label in hits):
+            return None
+        cuts = sorted({0, len(name), *(at for hit, _ in hits for at in (hit.start, hit.end))})
+        parts = [name[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        doc = Doc(Vocab(), words=parts, spaces=[False] * len(parts))
+        write_spans(doc, [Candidate(cuts.index(hit.start), cuts.index(hit.start) + 1, label) for hit, label in hits])
+        with hips.using(thread=thread, everyone=known.everyone):
+            hips(doc)
+        new, at, out = doc._.deidentified, 0, list[str]()
+        for row in doc._.surrogate_spans:
+            if row["note"]:
+                return None
+            out += [*_harmless(new[at : row["start_char"]]), new[row["start_char"] : row["end_char"]]]
+            at = row["end_char"]
+        out += _harmless(new[at:])
+        left_out = "\0" in out
+        return _SEPARATORS.sub(r"\1", "".join(part for part in out if part != "\0")).strip("._- "), left_out
+
+
+_KINDS = ((FIRST, GIVEN), (LAST, FAMILY))
+
+
+def _spans(doc: "Doc", profile: Profile) -> list[tuple[Candidate, int, int, bool]]:
+    """Each span with its characters, and whether it is hidden."""
+    found = [(c, doc[c.start : c.end]) for c in read_spans(doc)]
+    return [(c, s.start_char, s.end_char, profile.action(c.label, s._.pii_role) != KEEP) for c, s in found]
+
+
+def label_of(hit: Hit, text: str, everyone: Everyone) -> str:
+    """A name has the label of its person in the thread, a student's where nobody knows; one in one word is a user name."""
+    people = link([read_mention(text)]).people if is_name(hit.label) else []
+    who = fits(people[0], everyone.people) if people else []
+    if people and not who and text.isalpha():
+        return USERNAME
+    return everyone.labels[who[0]] if len(who) == 1 else hit.label
+
+
+def _harmless(text: str) -> Iterator[str]:
+    """Runs that tell nothing; "\\0" in the place of others."""
+    for run in _RUNS.findall(text):
+        common = run.isalpha() and len(run) > 2 and words().is_common(norm(run)) and not in_table(run)
+        yield run if common or (run.isdecimal() and len(run) < 3) or not run[0].isalnum() else "\0"
