@@ -27,7 +27,7 @@ from ..names.link import Person, fits, link, link_people, nicknames_of
 from ..names.parse import FAMILY, GIVEN, read_mention
 from ..names.wordlists import in_table, words
 from ..profiles import KEEP, PSEUDONYM, SURROGATE, Profile
-from ..ruler.roster import FIRST, LAST, Hit, Member, Roster
+from ..ruler.roster import FIRST, LAST, Hit, Member, Roster, is_cited
 from ..spans import Candidate, read_spans, write_spans
 from ..surrogates.plan import Everyone, Item, link_names
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 THREAD = "thread"  # the scope, and what `span._.pii_source` says
 NO_THREAD = "no thread: a scope of its own"
-_STAY = (CITED, CHARACTER, INSTRUCTOR)
 _VALUES = (EMAIL, USERNAME, ID_NUM)
 _KEPT_OPEN = 16  # threads whose people are linked and indexed at a time
 _RUNS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
@@ -77,15 +76,20 @@ def folder_of(path: str) -> str:
 
 
 class Known(NamedTuple):
-    """A thread after its first reading."""
+    """A thread after its first reading. sure (frozenset[int]): Places of people whom some post did not hide to be safe only. cited (frozenset[str]):
+    Folded words of names that stand before a year."""
 
     everyone: Everyone
     roster: Roster
+    sure: frozenset[int]
+    cited: frozenset[str]
 
 
 @dataclass(slots=True)
 class _Learnt:
-    people: set[tuple[Person, str]] = field(default_factory=set)
+    people: set[tuple[Person, str, bool]] = field(default_factory=set)
+    cited: set[str] = field(default_factory=set)
+    singles: set[str] = field(default_factory=set)  # names of one word
     words: set[str] = field(default_factory=set)
     values: set[tuple[str, str]] = field(default_factory=set)
 
@@ -99,60 +103,85 @@ class Threads:
 
     def learn(self, thread: str, doc: "Doc", profile: Profile) -> None:
         """Remember who is hidden in a document. doc (Doc): With its spans, nothing replaced."""
-        learnt, items = self._learnt.setdefault(thread, _Learnt()), []
+        learnt, items, sure = self._learnt.setdefault(thread, _Learnt()), list[Item](), set[int]()
         for cand, start, end, hidden in _spans(doc, profile):
             text = doc.text[start:end]
             if is_name(cand.label):
-                learnt.words.update(word.norm for word in read_mention(text).words)
+                names = {word.norm for word in read_mention(text).words if hidden or word.kind != GIVEN}
+                learnt.words |= {word.norm for word in read_mention(text).words}
+                learnt.cited |= names if not hidden and is_cited(doc.text, end) else set()
             if hidden and is_name(cand.label):
                 items.append(Item(start, end, cand.label, SURROGATE, cand.person))
+                learnt.singles.add(norm(text))
+                sure |= {start} if cand.role not in (CITED, CHARACTER) else set()
             elif hidden and cand.label in _VALUES:
                 learnt.values.add((cand.label, text))
         people, linked, _ = link_names(doc.text, items)
-        labels: dict[int, set[str]] = {}
-        for name in linked:
-            labels.setdefault(name.owner, set()).add(name.item.label)
-        learnt.people |= {(people[n], label) for n, found in labels.items() if n >= 0 for label in found}
+        learnt.people |= {(people[n.owner], n.item.label, n.item.start in sure) for n in linked if n.owner >= 0}
 
     def _known(self, thread: str) -> Known:
         learnt = self._learnt.get(thread, _Learnt())
-        people = link_people(person for person, _ in learnt.people)
+        people = link_people(person for person, *_ in learnt.people)
+        # "jlopez" is no further person.
+        whole = Roster(_member(person) for person in people if len(person.words) > 1)
+        handles = set(filter(whole.is_glued, learnt.singles))
+        people = [person for person in people if person.words[0] not in handles]
         labels: list[set[str]] = [set() for _ in people]
-        for person, label in learnt.people:
+        sure = set[int]()
+        for person, label, is_sure in learnt.people:
             for n in fits(person, people):
                 labels[n].add(label)
+                sure |= {n} if is_sure else set()
         chosen = (NAME_STUDENT if NAME_STUDENT in found else min(found, default=NAME_STUDENT) for found in labels)
         nicks = (nick for person in people for word in person.words for nick in nicknames_of(word))
         members = [
-            Member.of({kind: " ".join(t for t, k in zip(p.texts, p.kinds, strict=True) if k == of) for kind, of in _KINDS})
-            for p in people
+            *map(_member, people),
+            *(Member.of({label: value}) for label, value in sorted(learnt.values | {(USERNAME, h) for h in handles})),
         ]
-        members += [Member.of({label: value}) for label, value in sorted(learnt.values)]
         everyone = Everyone(tuple(people), tuple(chosen), frozenset(learnt.words).union(nicks))
-        return Known(everyone, Roster(members, where="known from the thread"))
+        return Known(everyone, Roster(members, where="known from the thread"), frozenset(sure), frozenset(learnt.cited))
 
     def add_known(self, thread: str, doc: "Doc", profile: Profile) -> None:
-        """Mark in a document who is known from others of its thread; a name that the profile keeps is hidden, unless it is one that stays."""
-        known, spans = self.known(thread), _spans(doc, profile)
-        stays = [(c, doc.text[a:b]) for c, a, b, hidden in spans if not hidden and is_name(c.label) and c.role in _STAY]
-        cited = {word.norm for _, text in stays for word in read_mention(text).words if word.kind != GIVEN}
-        found = [cand for cand, *_ in spans]
+        """Mark in a document who is known from others of its thread, though the profile keeps what it was taken for; but for who stays."""
+        known, spans, text = self.known(thread), _spans(doc, profile), doc.text
+        kept = [(c, a, b) for c, a, b, hidden in spans if not hidden and is_name(c.label)]
+        people, linked, _ = link_names(text, [Item(a, b, c.label, SURROGATE, c.person) for c, a, b in kept])
+        stays = [row for row, name in zip(kept, linked, strict=True) if self._stays(known, row, people[name.owner], text)]
+        cited = {word.norm for _, a, b in stays for word in read_mention(text[a:b]).words if word.kind != GIVEN}
+        found = [self._as_handle(known, c, text[a:b], profile) if hidden else c for c, a, b, hidden in spans]
         safe = {i for cand, _, _, hidden in spans if hidden for i in range(cand.start, cand.end)}
         firm = {c for c, *_ in stays} | {c for c in found if not is_name(c.label)}
-        for hit in known.roster.find(doc.text):
-            span = doc.char_span(hit.start, hit.end, alignment_mode="expand")
-            text = doc.text[hit.start : hit.end]
-            if span is None or safe.issuperset(range(span.start, span.end)) or norm(text) in cited:
+        for hit in known.roster.find(text):
+            span, name = doc.char_span(hit.start, hit.end, alignment_mode="expand"), text[hit.start : hit.end]
+            if span is None or safe.issuperset(range(span.start, span.end)) or norm(name) in cited:
                 continue
             over = [c for c in found if c.start < span.end and span.start < c.end]
             if not firm.isdisjoint(over):
                 continue
-            label, person = label_of(hit, text, known.everyone), next((c.person for c in over if c.start in safe), None)
+            label, person = label_of(hit, name, known.everyone), next((c.person for c in over if c.start in safe), None)
             start, end = min([span.start, *(c.start for c in over)]), max([span.end, *(c.end for c in over)])
             found = [c for c in found if c not in over]
             found.append(Candidate(start, end, label, hit.score, THREAD, hit.reason, person=person if is_name(label) else None))
             safe.update(range(start, end))
         write_spans(doc, found)
+
+    @staticmethod
+    def _stays(known: Known, kept: tuple[Candidate, int, int], person: Person, text: str) -> bool:
+        """Whether a name that the profile keeps is nobody's of the thread: cited with a year here or in another post, or by a name that is none of
+        theirs; a teacher's or a character's, if it is no full name; or of somebody whom no post is sure of."""
+        cand, start, end = kept
+        who = fits(person, known.everyone.people)
+        mention = read_mention(text[start:end])
+        by_year = is_cited(text, end) or any(word.norm in known.cited for word in mention.words if word.kind != GIVEN)
+        other_role = cand.role in (CHARACTER, INSTRUCTOR) and len(mention.words) < 2
+        return not who or by_year or other_role or not any(n in known.sure for n in who)
+
+    @staticmethod
+    def _as_handle(known: Known, cand: Candidate, name: str, profile: Profile) -> Candidate:
+        """The same; a user name, if it was taken for a name and is somebody's in one word."""
+        if not is_name(cand.label) or not known.roster.is_glued(norm(name)) or profile.action(USERNAME) == KEEP:
+            return cand
+        return replace(cand.with_label(USERNAME), person=None, roles=())
 
     def rename(self, thread: str, name: str, hips: Any, profile: Profile) -> tuple[str, bool] | None:
         """A name of a file, or an ID, with the surrogates that the people in it have in the texts of their thread.
@@ -165,6 +194,10 @@ class Threads:
 
         known = self.known(thread)
         hits = [(hit, label_of(hit, name[hit.start : hit.end], known.everyone)) for hit in known.roster.find(name)]
+        taken = {i for hit, _ in hits for i in range(hit.start, hit.end)}
+        for run in _RUNS.finditer(name):
+            if known.roster.is_glued(norm(run[0])) and taken.isdisjoint(range(*run.span())):
+                hits.append((Hit(*run.span(), USERNAME, 1.0, ""), USERNAME))
         if not hits or any(profile.action(label) not in (SURROGATE, PSEUDONYM) for _, label in hits):
             return None
         cuts = sorted({0, len(name), *(at for hit, _ in hits for at in (hit.start, hit.end))})
@@ -184,7 +217,9 @@ class Threads:
         return _SEPARATORS.sub(r"\1", "".join(part for part in out if part != "\0")).strip("._- "), left_out
 
 
-_KINDS = ((FIRST, GIVEN), (LAST, FAMILY))
+def _member(person: Person) -> Member:
+    texts = list(zip(person.texts, person.kinds, strict=True))
+    return Member.of({column: " ".join(t for t, k in texts if k == kind) for column, kind in ((FIRST, GIVEN), (LAST, FAMILY))})
 
 
 def _spans(doc: "Doc", profile: Profile) -> list[tuple[Candidate, int, int, bool]]:

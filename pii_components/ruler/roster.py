@@ -147,6 +147,13 @@ _CITED = re.compile(
     rf"(?:'s)?(?:,? (?:and|&) [^\W\d_]+)?,? ?(?:et al\.?,? ?)?(?:\({_YEAR}|,? {_YEAR}[a-z]?\b[,);:]|et al\b)"
     rf"|,(?: [A-Z]\.){{1,3}}[^\n]{{0,80}}?\(?{_YEAR}|, [A-Z][\w-]+\.? [\"“][^\n]{{3,160}}?{_YEAR}"
 )
+
+
+def is_cited(text: str, end: int) -> bool:
+    """RETURNS (bool): Whether a year stands behind a name that ends there, as in a citation."""
+    return _CITED.match(text, end) is not None
+
+
 _SAYS = (
     "said|says|wrote|writes|replied|replies|posted|posts|asked|asks|told|thinks|thought|mentioned|mentions|suggested|suggests"
     "|agreed|agrees|commented|comments|responded|answered|argued|helped|presented|and i|and me"
@@ -258,6 +265,10 @@ class Roster:
         found += [hit for hit in names if bisect_left(starts, hit.end) == bisect_right(ends, hit.start)]
         moved = ((view.to_original(hit.start, hit.end), hit) for hit in sorted(found))
         return [hit._replace(start=start, end=end) for (start, end), hit in moved if start < end]
+
+    def is_glued(self, word: str) -> bool:
+        """RETURNS (bool): Whether a folded word is a name of the list in one word: "janelopez", "jlopez"."""
+        return word in self._glued
 
     def _find_values(self, text: str) -> Iterator[Hit]:
         for expression in (_RUN, _NUMBER) if self._values else ():
@@ -457,7 +468,7 @@ class _Reading:
         return frozenset(a.means for i, a in enumerate(self.atoms) if a.who and self._is_cited(i))
 
     def _is_cited(self, i: int) -> bool:
-        return self.atoms[i].text[0].isupper() and _CITED.match(self.text, self.atoms[i].end) is not None
+        return self.atoms[i].text[0].isupper() and is_cited(self.text, self.atoms[i].end)
 
 
 # --- the component
