@@ -29,7 +29,7 @@ from ..names.wordlists import in_table, words
 from ..profiles import KEEP, PSEUDONYM, SURROGATE, Profile
 from ..ruler.roster import FIRST, LAST, Hit, Member, Roster, is_cited
 from ..spans import Candidate, read_spans, write_spans
-from ..surrogates.plan import Everyone, Item, link_names
+from ..surrogates.plan import NO_SURROGATE, Everyone, Item, link_names
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
@@ -107,12 +107,11 @@ class Threads:
         for cand, start, end, hidden in _spans(doc, profile):
             text = doc.text[start:end]
             if is_name(cand.label):
-                names = {word.norm for word in read_mention(text).words if hidden or word.kind != GIVEN}
                 learnt.words |= {word.norm for word in read_mention(text).words}
-                learnt.cited |= names if not hidden and is_cited(doc.text, end) else set()
+                learnt.cited |= _surnames(text) if not hidden and is_cited(doc.text, end) else set()
             if hidden and is_name(cand.label):
                 items.append(Item(start, end, cand.label, SURROGATE, cand.person))
-                learnt.singles.add(norm(text))
+                learnt.singles |= {norm(text)} if text.isalpha() else set()
                 sure |= {start} if cand.role not in (CITED, CHARACTER) else set()
             elif hidden and cand.label in _VALUES:
                 learnt.values.add((cand.label, text))
@@ -146,8 +145,12 @@ class Threads:
         known, spans, text = self.known(thread), _spans(doc, profile), doc.text
         kept = [(c, a, b) for c, a, b, hidden in spans if not hidden and is_name(c.label)]
         people, linked, _ = link_names(text, [Item(a, b, c.label, SURROGATE, c.person) for c, a, b in kept])
-        stays = [row for row, name in zip(kept, linked, strict=True) if self._stays(known, row, people[name.owner], text)]
-        cited = {word.norm for _, a, b in stays for word in read_mention(text[a:b]).words if word.kind != GIVEN}
+        stays = [
+            row
+            for row, name in zip(kept, linked, strict=True)
+            if name.owner < 0 or self._stays(known, row, people[name.owner], text)
+        ]
+        cited = {word for _, a, b in stays for word in _surnames(text[a:b])}
         found = [self._as_handle(known, c, text[a:b], profile) if hidden else c for c, a, b, hidden in spans]
         safe = {i for cand, _, _, hidden in spans if hidden for i in range(cand.start, cand.end)}
         firm = {c for c, *_ in stays} | {c for c in found if not is_name(c.label)}
@@ -158,7 +161,7 @@ class Threads:
             over = [c for c in found if c.start < span.end and span.start < c.end]
             if not firm.isdisjoint(over):
                 continue
-            label, person = label_of(hit, name, known.everyone), next((c.person for c in over if c.start in safe), None)
+            label, person = label_of(hit, name, known), next((c.person for c in over if c.start in safe), None)
             start, end = min([span.start, *(c.start for c in over)]), max([span.end, *(c.end for c in over)])
             found = [c for c in found if c not in over]
             found.append(Candidate(start, end, label, hit.score, THREAD, hit.reason, person=person if is_name(label) else None))
@@ -171,15 +174,14 @@ class Threads:
         theirs; a teacher's or a character's, if it is no full name; or of somebody whom no post is sure of."""
         cand, start, end = kept
         who = fits(person, known.everyone.people)
-        mention = read_mention(text[start:end])
-        by_year = is_cited(text, end) or any(word.norm in known.cited for word in mention.words if word.kind != GIVEN)
-        other_role = cand.role in (CHARACTER, INSTRUCTOR) and len(mention.words) < 2
+        by_year = is_cited(text, end) or not known.cited.isdisjoint(_surnames(text[start:end]))
+        other_role = cand.role in (CHARACTER, INSTRUCTOR) and len(read_mention(text[start:end]).words) < 2
         return not who or by_year or other_role or not any(n in known.sure for n in who)
 
     @staticmethod
     def _as_handle(known: Known, cand: Candidate, name: str, profile: Profile) -> Candidate:
         """The same; a user name, if it was taken for a name and is somebody's in one word."""
-        if not is_name(cand.label) or not known.roster.is_glued(norm(name)) or profile.action(USERNAME) == KEEP:
+        if not is_name(cand.label) or not known.roster.is_glued(name) or profile.action(USERNAME) == KEEP:
             return cand
         return replace(cand.with_label(USERNAME), person=None, roles=())
 
@@ -193,10 +195,10 @@ class Threads:
         from spacy.vocab import Vocab
 
         known = self.known(thread)
-        hits = [(hit, label_of(hit, name[hit.start : hit.end], known.everyone)) for hit in known.roster.find(name)]
+        hits = [(hit, label_of(hit, name[hit.start : hit.end], known)) for hit in known.roster.find(name)]
         taken = {i for hit, _ in hits for i in range(hit.start, hit.end)}
         for run in _RUNS.finditer(name):
-            if known.roster.is_glued(norm(run[0])) and taken.isdisjoint(range(*run.span())):
+            if known.roster.is_glued(run[0]) and taken.isdisjoint(range(*run.span())):
                 hits.append((Hit(*run.span(), USERNAME, 1.0, ""), USERNAME))
         if not hits or any(profile.action(label) not in (SURROGATE, PSEUDONYM) for _, label in hits):
             return None
@@ -208,7 +210,7 @@ class Threads:
             hips(doc)
         new, at, out = doc._.deidentified, 0, list[str]()
         for row in doc._.surrogate_spans:
-            if row["note"]:
+            if row["note"] == NO_SURROGATE:
                 return None
             out += [*_harmless(new[at : row["start_char"]]), new[row["start_char"] : row["end_char"]]]
             at = row["end_char"]
@@ -228,13 +230,18 @@ def _spans(doc: "Doc", profile: Profile) -> list[tuple[Candidate, int, int, bool
     return [(c, s.start_char, s.end_char, profile.action(c.label, s._.pii_role) != KEEP) for c, s in found]
 
 
-def label_of(hit: Hit, text: str, everyone: Everyone) -> str:
+def _surnames(name: str) -> set[str]:
+    """The folded words of a name that are not surely a given name."""
+    return {word.norm for word in read_mention(name).words if word.kind != GIVEN}
+
+
+def label_of(hit: Hit, text: str, known: Known) -> str:
     """A name has the label of its person in the thread, a student's where nobody knows; one in one word is a user name."""
-    people = link([read_mention(text)]).people if is_name(hit.label) else []
-    who = fits(people[0], everyone.people) if people else []
-    if people and not who and text.isalpha():
+    if is_name(hit.label) and known.roster.is_glued(text):
         return USERNAME
-    return everyone.labels[who[0]] if len(who) == 1 else hit.label
+    people = link([read_mention(text)]).people if is_name(hit.label) else []
+    who = fits(people[0], known.everyone.people) if people else []
+    return known.everyone.labels[who[0]] if len(who) == 1 else hit.label
 
 
 def _harmless(text: str) -> Iterator[str]:

@@ -267,8 +267,8 @@ class Roster:
         return [hit._replace(start=start, end=end) for (start, end), hit in moved if start < end]
 
     def is_glued(self, word: str) -> bool:
-        """RETURNS (bool): Whether a folded word is a name of the list in one word: "janelopez", "jlopez"."""
-        return word in self._glued
+        """RETURNS (bool): Whether a word is a name of the list in one word: "janelopez", "jlopez"."""
+        return word.isalpha() and norm(word) in self._glued
 
     def _find_values(self, text: str) -> Iterator[Hit]:
         for expression in (_RUN, _NUMBER) if self._values else ():

@@ -107,14 +107,15 @@ def _among(people: Sequence[Person], linked: Sequence[Linked], everyone: Everyon
     """The people of the scope, then those of the document who are none of them or nobody knows which; and the names linked to these. Whom the
     document keeps apart, the scope does."""
     known, owners = list(everyone.people), dict[int, int]()
-    taken: set[tuple[int, int]] = set()
+    taken: dict[int, list[Person]] = {}
     for i in sorted(range(len(people)), key=lambda i: (-len(people[i].words), i)):
         who = fits(people[i], everyone.people)
         places = [places_of(name.mention, known[who[0]]) for name in linked if name.owner == i] if len(who) == 1 else []
-        words = {(who[0], place) for row in places for place in row}
-        if words and all(places) and taken.isdisjoint(words):
+        # Who could be linked here, and was not, is somebody else.
+        others = taken.setdefault(who[0], []) if places and all(places) else None
+        if others is not None and not fits(people[i], others):
             owners[i] = who[0]
-            taken |= words
+            others.append(people[i])
         else:
             owners[i] = len(known)
             known.append(people[i])
