@@ -97,11 +97,12 @@ def test_whom_a_document_keeps_apart_the_thread_does():
 
 
 def test_fixed_pseudonyms_are_those_of_the_thread():
-    everyone = Everyone((person("Ana Lopez"), person("Jon Vesk")), (NAME_STUDENT,) * 2, frozenset())
+    settings = {"profile": Profile.load("ets"), "chance": Chance(KEY, "t"), "local": False}
+    settings["everyone"] = Everyone((person("Ana Lopez"), person("Jon Vesk")), (NAME_STUDENT,) * 2, frozenset())
     made = {}
     for name in ("Ana Lopez", "Jon Vesk"):
         item = Item(6, 6 + len(name), NAME_STUDENT, "pseudonym", None)
-        made[name] = plan(f"I met {name} there and we talked.", [item], profile=Profile.load("ets"), chance=Chance(KEY, "t"), local=False, everyone=everyone)[0].new
+        made[name] = plan(f"I met {name} there and we talked.", [item], **settings)[0].new
     assert sorted(made.values()) != ["Sam Doe"] * 2 and "Sam Doe" in made.values()
 
 
