@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 import spacy
 
+from pii_components.errors import PiiError
 from pii_components.files.record import Record
+from pii_components.files.tables import ParquetSource
 from pii_components.labels import NAME_CITED, NAME_INSTRUCTOR, NAME_STUDENT, USERNAME
 from pii_components.names.link import Person, fits, link_people, nicknames_of
 from pii_components.profiles import Profile
 from pii_components.release.engine import load_engine
-from pii_components.release.threads import Threads
+from pii_components.release.threads import ThreadOf, Threads
 from pii_components.spans import Candidate, read_spans, write_spans
 from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.plan import Everyone, Item, plan
@@ -104,6 +106,12 @@ def test_fixed_pseudonyms_are_those_of_the_thread():
         item = Item(6, 6 + len(name), NAME_STUDENT, "pseudonym", None)
         made[name] = plan(f"I met {name} there and we talked.", [item], **settings)[0].new
     assert sorted(made.values()) != ["Sam Doe"] * 2 and "Sam Doe" in made.values()
+
+
+def test_a_parquet_column_that_is_dropped_tells_no_thread():
+    source = ParquetSource(Path("posts.parquet"), kind="parquet", header=["topic", "text"], drop=frozenset(["topic"]))
+    with pytest.raises(PiiError, match="E572"):
+        ThreadOf(source, "topic")
 
 
 # --- an authored forum: {who:part name}, {=who is cited}; part: g, f, gf, fg (given, family), n (nickname), h (handle), i (number)
