@@ -171,6 +171,9 @@ class Errors(metaclass=_Codes):
     E562 = "A worker has {got}, and the run began with {wanted}; install the same version on all machines."
     E563 = "There is no key, and all workers must have the same one; give key or key_file, or set {env}."
     E564 = "Engine '{engine}' did not start ({reason}); Spark needs Java 17 or later, Ray the cluster that RAY_ADDRESS names, if it is set."
+    E570 = "Scope 'thread' needs a table or JSON with --thread COLUMN, or a folder or .zip that has a folder for each thread."
+    E571 = "None of the {n} records tells its thread; name its column with --thread, put its files into one folder, or use another --scope."
+    E572 = "Column '{name}' tells the thread and is dropped; a column of a Parquet file that is dropped is not read. Keep it, and drop it later."
     # 6 corpus
     E601 = "{where}: at character {offset} stands a slot that is not of the format; see assets/ESSAY_FORMAT.md."
     E602 = "{where}: the front matter must hold an id (an essay's is its file's name) and end with '---'; see assets/ESSAY_FORMAT.md."

@@ -28,6 +28,7 @@ from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
+from ..profiles import SCOPES, Profile
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.review import Decisions
@@ -47,6 +48,7 @@ from ..release.run import (
 )
 from ..release.scale import ENGINES, LOCAL, spread
 from ..release.sweep import RISKS
+from ..release.threads import NO_THREAD, THREAD, ThreadOf
 from ..vault.keys import VaultKey
 from . import common
 
@@ -56,7 +58,6 @@ EPILOG = (
 )
 INPUT_HELP = "A .txt, .docx, .pdf, .csv, .tsv, .jsonl, .json or .parquet file, a folder or .zip of .txt, .docx and .pdf, or - for standard input."
 PROFILE_HELP = "What happens to each label: crapii, ets, tags_only, ferpa_strict, or a TOML file."
-SCOPES = ("document", "corpus")
 # What happens to surnames that were hidden somewhere and stand in clear somewhere else.
 SWEEPS = REPORT, HIDE, OFF = ("report", "hide", "off")
 # Where the text of what a sweep found is shown: on a terminal, or wherever standard output goes.
@@ -79,7 +80,12 @@ def deidentify(
     encoding: common.EncodingOpt = "utf-8",
     spreadsheet_safe: common.SpreadsheetOpt = True,
     profile: str = Option("crapii", help=PROFILE_HELP),
-    scope: str = Option("", help="Same value, same surrogate: in a document, or in the corpus [profile]."),
+    scope: str = Option("", help="Same value, same surrogate: in a document, a thread, or the corpus [profile]."),
+    thread: str = Option(
+        "",
+        metavar="COLUMN",
+        help="Column or field that says the thread, for --scope thread [the first folder on a file's path].",
+    ),
     key_file: str = Option("", help="Secret key (see keygen): same key, same surrogates [environment variable PII_EDU_KEY]."),
     model: common.ModelOpt = common.MODEL,
     batch_size: common.BatchOpt = 16,
@@ -161,6 +167,8 @@ def deidentify(
         _check_needed(prices, "--prices", llm, "--llm")
         table, models = _language_models(llm, prices, allow_remote=allow_remote) if llm else (None, None)
         listed = read_roster(roster)
+        in_threads = (scope or Profile.load(profile).scope) == THREAD
+        _check_needed(thread, "--thread", THREAD if in_threads else "", "--scope thread")
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
         names = (vault, labels_out, map_out, review_out)
@@ -197,6 +205,8 @@ def deidentify(
             locks.callback(spreading.workers.close)
             return spreading
 
+        if to_stdout and in_threads:
+            raise PiiError(Errors.E570)
         if to_stdout:
             used = _to_stdout(open_source(path, encoding=encoding, data=reading["data"]), secret(), load, vault_path)
             if table is not None:
@@ -214,31 +224,37 @@ def deidentify(
         for option, name in ((option, name) for option, names in spoken_of.items() for name in names or ()):
             if opened.kind not in ("json", "jsonl"):  # there, a field may come later
                 check_column(opened, name, option)
+        thread_of = ThreadOf(opened, thread) if in_threads else None
         naming = Ids(opened, key.secret, ids)
+
+        def prepare(item: Record | Skip) -> Record | Skip:
+            item = said.check(item) if said else item
+            return columns.watch(naming(thread_of(item) if thread_of else item))
+
         _check_needed(ids == PSEUDONYM and opened.has_columns, "--ids pseudonym", opened.id_field, "--id-column")
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
         columns.check(open_source(path, **reading))
-
-        def prepare(item: Record | Skip) -> Record | Skip:
-            return columns.watch(naming(said.check(item) if said else item))
 
         writer = open_writer(opened, target, safe=spreadsheet_safe)
         if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
             _check_free(target, labels_path, map_path, run_path)
         if dry_run:
-            raise typer.Exit(_rehearse(opened, prepare, naming, target))
+            raise typer.Exit(_rehearse(opened, prepare, naming, target, thread_of))
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
         vault_secret = secret()
         old = load_state(state_path(target)) if resume else None
         report_path = _report_path(target, report, opened, overwrite=overwrite, resume=resume)
         loaded = load()
-        if sweep == HIDE:
-            _learn(loaded, open_source(path, **reading), batch_size)
+        if sweep == HIDE or thread_of:
+            again = open_source(path, **reading)
+            _learn(loaded, again, batch_size, ThreadOf(again, thread) if thread_of else None, hide=sweep == HIDE)
+            naming.rename = loaded.rename
         book = common.open_for_run(vault_path, vault_secret, resume=resume) if vault_path and vault_secret else None
         settings = _settings(opened, loaded) | {
             "vault": book.vault_id if book else "",
             "--labels-out": f"{labels.form} {labels.out}" if labels else "",
             "--sweep": sweep,
+            "--thread": thread,
             "--ids": naming.how,
             "--map": str(map_path or ""),
             "--review-out": str(run_path or ""),
@@ -351,12 +367,15 @@ def write_stdout(record: Record, text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def _learn(engine: Engine, first: Source, batch_size: int) -> None:
-    """First reading of the input: its names."""
+def _learn(engine: Engine, first: Source, batch_size: int, thread_of: ThreadOf | None, *, hide: bool) -> None:
+    """First reading of the input: its names, those of each thread, and with `hide` what is swept. RAISES (PiiError): E571."""
     try:
-        engine.learn_all(batches(iter(first), batch_size))
+        engine.learn_all(batches(map(thread_of, first) if thread_of else iter(first), batch_size))
     finally:
         first.close()
+    if thread_of:
+        thread_of.check()
+    engine.surnames = engine.surnames if hide else None
 
 
 def _check_places(source: Path, out: Path, vault: Path | None, beside: Mapping[str, Path | None]) -> None:
@@ -439,7 +458,9 @@ def _go(run: Run, *, resume: bool, quiet: bool) -> None:
             source.close()
 
 
-def _rehearse(source: Source, prepare: Callable[[Record | Skip], Record | Skip], naming: Ids, target: Path) -> int:
+def _rehearse(
+    source: Source, prepare: Callable[[Record | Skip], Record | Skip], naming: Ids, target: Path, thread_of: ThreadOf | None
+) -> int:
     """`--dry-run`: read and check, say what would be done. RETURNS (int): The exit code that a run would have, as far as it is known."""
     skips = common.Skips(common.say, named=True)
     n = words = renamed = 0
@@ -455,8 +476,17 @@ def _rehearse(source: Source, prepare: Callable[[Record | Skip], Record | Skip],
         f"{n} documents of {words} words would be de-identified and {len(skips)} set aside; {renamed} would get another name"
     )
     _tell_unread(unread)
+    if thread_of:
+        thread_of.check()
+        _tell_alone(thread_of.without)
     common.say(f"nothing was written; a run would write '{target}'")
     return common.DONE if n and not skips else common.DONE_WITH_SKIPS if n else common.REFUSED
+
+
+def _tell_alone(n: int) -> None:
+    """Say how many documents have no thread."""
+    if n:
+        common.say(f"to review: {n} documents tell no thread; each is a scope of its own")
 
 
 def _tell_unread(unread: Mapping[str, int]) -> None:
@@ -510,6 +540,7 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
         what = "file name" if not run.source.has_columns else "ID"
         common.say(f"{report.renamed} documents have a pseudonym for their {what}; --ids keep leaves it as it is")
     _tell_unread(report.unread)
+    _tell_alone(report.notes[NO_THREAD])
     if report.n_left_over:
         n = report.n_left_over
         common.say(f"to review: in {n} documents a value that was replaced stands once more in clear; the report lists them")

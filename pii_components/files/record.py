@@ -45,6 +45,7 @@ class Record:
     others (tuple[tuple[str, str], ...]): Name and content of the other fields that hold something; they stay as they are.
     given (tuple[str, Any] | None): Where `id` is a pseudonym: the field that it stands in, and what stood there.
     unread (tuple[str, ...]): Kinds of what the document holds and nobody read: "image", which stays; others, which do not.
+    thread (str): What it belongs to, where texts of a thread share a scope; empty for nothing.
     """
 
     number: int
@@ -54,6 +55,7 @@ class Record:
     others: tuple[tuple[str, str], ...] = ()
     given: tuple[str, Any] | None = field(default=None, repr=False)
     unread: tuple[str, ...] = ()
+    thread: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,9 +214,6 @@ class Writer(Output):
 class TextWriter(Writer):
     """One plain text, with the byte order mark that it had."""
 
-    def start(self, done: int | None = None) -> None:
-        super().start(None)
-
     def encoding_of(self, record: Record) -> str:
         return str(record.body[1][0])
 

@@ -244,6 +244,45 @@ def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Link
     return _ordered(mentions, people, owners, places)
 
 
+def fits(person: Person, people: Sequence[Person]) -> list[int]:
+    """RETURNS (list[int]): Places of those of other documents who a person may be, the likeliest only; where two are as likely, nobody knows."""
+    for n, other in enumerate(people):
+        if other.words == person.words:
+            return [n]
+    kinds = person.kinds if len(person.words) > 1 else (LONE,)
+    form = Form(person.words, kinds, _initials(person))
+    scores = [match[0] if (match := match_form(form, p.words, p.kinds)) else 0 for p in people]
+    best = max(scores, default=0)
+    return [n for n, score in enumerate(scores) if best and score == best]
+
+
+def _initials(person: Person) -> tuple[bool, ...]:
+    return tuple([len(w) == 1 and text.isascii() for w, text in zip(person.words, person.texts, strict=True)])
+
+
+def link_people(people: Iterable[Person]) -> list[Person]:
+    """The people of several documents, found in each of them. RETURNS (list[Person]): Sorted, the fullest form of each; the order of those given
+    does not matter. Who may be two of the others stays alone."""
+    alike: dict[tuple[str, ...], list[Person]] = {}
+    for person in people:
+        if not all(_initials(person)):
+            alike.setdefault(person.words, []).append(person)
+    found: list[Person] = []
+    genders: list[set[str]] = []
+    for words in sorted(alike, key=lambda words: (-_initials(alike[words][0]).count(False), -len(words), words)):
+        # Of "JOSE" and "José" the last one in the order of Unicode: small letters, with accents.
+        texts = tuple(max(options) for options in zip(*(p.texts for p in alike[words]), strict=True))
+        person = Person(words, min(p.kinds for p in alike[words]), texts)
+        who = fits(person, found)
+        if len(who) != 1:
+            who = [len(found)]
+            found.append(person)
+            genders.append(set())
+        genders[who[0]].update(p.gender for p in alike[words] if p.gender)
+    told = [p._replace(gender=next(iter(g)) if len(g) == 1 else "") for p, g in zip(found, genders, strict=True)]
+    return sorted(_agree(told))
+
+
 def _ordered(
     mentions: Sequence[Mention], people: Sequence[Person], found: Sequence[int], places: list[tuple[int, ...]]
 ) -> Links:

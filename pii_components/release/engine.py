@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Errors, PiiError, PiiStop
@@ -26,6 +27,7 @@ from ..profiles import Profile
 from ..vault.vault import Hidden, Release, hide, pack_tokens
 from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
+from .threads import NO_THREAD, THREAD, Threads
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -121,6 +123,7 @@ class Result:
         body = record.body
         has_tokens = self.fields and isinstance(body, JsonBody)
         tokens = pack_tokens(*(body.value(name) for name in TOKEN_FIELDS)) if has_tokens else None
+        scope = (f"{THREAD}:{record.thread}" if record.thread else "document") if scope == THREAD else scope
         return Release(record.id, record.text, self.text, self.hidden, scope, tokens, record.given)
 
 
@@ -130,8 +133,8 @@ class Engine:
 
     nlp (Language): The pipeline. name (str): Its name and version. replace (bool): Whether it makes new texts, or only finds.
     profile (Profile): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
-    surnames (Surnames | None): Those hidden anywhere in the corpus, once `learn` has seen it. decisions (Mapping[str, Sequence[Decided]]): Of
-    a review, by hash of the text; they overrule what is found.
+    surnames (Surnames | None): Those hidden anywhere in the corpus, once `learn` has seen it; threads (Threads | None): Who is hidden in each
+    thread, if the scope is one. decisions (Mapping[str, Sequence[Decided]]): Of a review, by hash of the text; they overrule what is found.
     """
 
     nlp: "Language"
@@ -140,11 +143,12 @@ class Engine:
     profile: Profile = field(default_factory=lambda: Profile("none"))
     debug: bool = False
     surnames: Surnames | None = None
+    threads: Threads | None = None
     decisions: Mapping[str, Sequence[Decided]] = field(default_factory=dict)
 
     def learn(self, records: Sequence[Record]) -> None:
         """Learn the names of some documents before any is processed: no surrogate will be one of them, and surnames that are
-        hidden in one document are hidden in the others too. What is learnt stays in memory.
+        hidden in one document are hidden in the others too, as is in its thread who is known there. What is learnt stays in memory.
 
         A record that cannot be processed is passed over, and will be skipped in `results`.
         """
@@ -152,12 +156,16 @@ class Engine:
         from ..spans import read_spans
 
         self.surnames = Surnames() if self.surnames is None else self.surnames
+        if self.profile.scope == THREAD and self.threads is None:
+            self.threads = Threads()
         todo = [record for record in records if record.text.strip() and len(record.text) <= self.nlp.max_length]
         with self._batch():
             for record, doc in self._docs(todo, self._find):
                 if isinstance(doc, Skip):
                     continue
                 self.hips.observe([doc])
+                if self.threads is not None and record.thread:
+                    self.threads.learn(record.thread, doc, self.profile)
                 spans = [doc[c.start : c.end] for c in read_spans(doc) if is_name(c.label)]
                 hidden = [s for s in spans if self.profile.action(s.label_, s._.pii_role) != KEEP]
                 self.surnames.add(record.text, [(s.start_char, s.end_char, s._.pii_person) for s in hidden])
@@ -208,8 +216,9 @@ class Engine:
         """The component that makes surrogates."""
         return self.nlp.get_pipe(surrogate_pipes(self.nlp)[-1])
 
-    def _find(self, texts: Sequence[str]) -> "list[Doc]":
+    def _find(self, records: Sequence[Record]) -> "list[Doc]":
         """Documents with what was found or decided, and nothing replaced."""
+        texts = [record.text for record in records]
         docs = list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp)))
         self._overrule(docs)
         return docs
@@ -219,16 +228,31 @@ class Engine:
             if decided := self.decisions.get(text_hash(doc.text)):
                 apply_decisions(doc, decided)
 
-    def _pipe(self, texts: Sequence[str]) -> "list[Doc]":
-        """Documents that went through the pipeline; with surnames of the whole corpus, if they are known, and decisions."""
-        if self.surnames is None and not self.decisions:
-            return list(self.nlp.pipe(texts, batch_size=max(1, len(texts))))
-        docs = self._find(texts)
-        if self.surnames is not None:
+    def _pipe(self, records: Sequence[Record]) -> "list[Doc]":
+        """Documents that went through the pipeline; with surnames of the whole corpus and who is in the thread, if they are known; and with
+        decisions."""
+        if self.surnames is None and self.threads is None and not self.decisions:
+            return list(self.nlp.pipe([record.text for record in records], batch_size=max(1, len(records))))
+        done: list[Doc] = []
+        # One that failed is not among those found: then each is tried alone.
+        pairs = zip(records, self._find(records), strict=True)
+        for thread, group in groupby(pairs, key=lambda pair: pair[0].thread if self.threads is not None else ""):
+            docs, known = [doc for _, doc in group], dict[str, Any]()
+            if self.threads is not None and thread:
+                known = {"thread": thread, "everyone": self.threads.known(thread).everyone}
             for doc in docs:
-                add_swept(doc, self.surnames, self.profile)
+                if self.threads is not None and thread:
+                    self.threads.add_known(thread, doc, self.profile)
+                if self.surnames is not None:
+                    add_swept(doc, self.surnames, self.profile)
             self._overrule(docs)
-        return list(self.hips.pipe(docs))
+            with self.hips.using(**known):
+                done += self.hips.pipe(docs)
+        return done
+
+    def rename(self, thread: str, name: str) -> tuple[str, bool] | None:
+        """See `Threads.rename`."""
+        return self.threads.rename(thread, name, self.hips, self.profile) if self.threads is not None and thread else None
 
     @staticmethod
     def _done(record: Record, doc: "Doc") -> "Doc | Skip":
@@ -237,11 +261,11 @@ class Engine:
         return Skip.of(Errors.E557, number=record.number, code=code) if code else doc
 
     def _docs(
-        self, records: Sequence[Record], pipe: "Callable[[Sequence[str]], list[Doc]]"
+        self, records: Sequence[Record], pipe: "Callable[[Sequence[Record]], list[Doc]]"
     ) -> "Iterator[tuple[Record, Doc | Skip]]":
         """YIELDS (tuple[Record, Doc | Skip]): Each record with its document; the batch is split where it fails as a whole."""
         try:
-            docs = pipe([record.text for record in records])
+            docs = pipe(records)
             if len(docs) == len(records):
                 yield from zip(records, (self._done(*pair) for pair in zip(records, docs, strict=True)), strict=True)
                 return
@@ -252,7 +276,7 @@ class Engine:
                 raise
         for record in records:
             try:
-                doc: Doc | Skip = self._done(record, pipe([record.text])[0])
+                doc: Doc | Skip = self._done(record, pipe([record])[0])
             except Exception as err:
                 doc = Skip.of(Errors.E526, number=record.number, type=getattr(err, "code", type(err).__name__))
             yield record, doc
@@ -295,7 +319,11 @@ class Engine:
             spans=spans,
             words=words,
             surrogates=tuple((row["start_char"], row["end_char"], row["label"]) for row in made),
-            notes=(*(row["note"] for row in made if row["note"]), *sorted({note[0] for note in doc._.llm_notes or ()})),
+            notes=(
+                *(row["note"] for row in made if row["note"]),
+                *sorted({note[0] for note in doc._.llm_notes or ()}),
+                *([] if self.threads is None or record.thread else [NO_THREAD]),
+            ),
             fields=self._fields(record, text, gold, offsets) if text != record.text else {},
             fields_with_found=tuple(
                 name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
@@ -377,7 +405,7 @@ def load_engine(
 
     model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
     left out. profile (str | Profile): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
-    "document" or "corpus". debug (bool): Whether errors inside the pipeline are raised. extend (Callable | None): Adds components, after
+    "document", "corpus" or "thread". debug (bool): Whether errors inside the pipeline are raised. extend (Callable | None): Adds components, after
     the first document has been through the others.
     RAISES (PiiError): E516 to E518; what the profile raises.
     """

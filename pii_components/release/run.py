@@ -640,7 +640,8 @@ class Run:
                 raise
             return Skip(number=record.number, error=err)
         if self.labels is not None:
-            self.labels.add(self.safe_id(record.id), result.text, result.labels)
+            # A name that it was given is safe.
+            self.labels.add(record.id if record.given is not None else self.safe_id(record.id), result.text, result.labels)
         if self.sweep is not None:
             self.sweep.add(record, result)
         if self.review is not None:

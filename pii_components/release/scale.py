@@ -35,6 +35,7 @@ from .columns import Ids
 from .engine import Engine, Result, load_engine
 from .run import batches, token_under
 from .sweep import Surnames
+from .threads import THREAD
 
 if TYPE_CHECKING:
     import pyarrow
@@ -271,8 +272,7 @@ def spread(engine: Engine, how: str, *, model: str, key: bytes, workers: int = 0
     learns (bool): Whether `learn_all` will be called.
     RAISES (PiiError): E005, if Ray or Spark is not installed; E560, for what workers cannot do; E564, if the engine does not start.
     """
-    if learns:
-        _check_learns(engine.profile, how)
+    _check_can(engine.profile, how, learns=learns)
     recipe = Recipe.of(engine, model, key)
     try:
         made = (RayWorkers if how == RAY else SparkWorkers)(recipe, workers)
@@ -283,8 +283,10 @@ def spread(engine: Engine, how: str, *, model: str, key: bytes, workers: int = 0
     return SpreadEngine(**{f.name: getattr(engine, f.name) for f in fields(Engine)}, workers=made)
 
 
-def _check_learns(profile: Profile, how: str) -> None:
-    if profile.pool == "corpus":
+def _check_can(profile: Profile, how: str, *, learns: bool) -> None:
+    if profile.scope == THREAD:
+        raise PiiError(Errors.E560, engine=how, what="the scope 'thread' (names of its people would travel in clear)")
+    if learns and profile.pool == "corpus":
         raise PiiError(Errors.E560, engine=how, what="sweep with a profile whose pool is 'corpus' (its values never travel)")
 
 
@@ -389,8 +391,7 @@ def _frames(
     if secret is None:
         raise PiiError(Errors.E563, env=KEY_ENV)
     engine = load_engine(model, profile=profile, key=secret, scope=scope)
-    if sweep:
-        _check_learns(engine.profile, how)
+    _check_can(engine.profile, how, learns=sweep)
     return Frames(Recipe.of(engine, model, secret, batch_size), text, id, tuple(name for name in keep if name != text))
 
 

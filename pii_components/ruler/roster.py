@@ -147,6 +147,13 @@ _CITED = re.compile(
     rf"(?:'s)?(?:,? (?:and|&) [^\W\d_]+)?,? ?(?:et al\.?,? ?)?(?:\({_YEAR}|,? {_YEAR}[a-z]?\b[,);:]|et al\b)"
     rf"|,(?: [A-Z]\.){{1,3}}[^\n]{{0,80}}?\(?{_YEAR}|, [A-Z][\w-]+\.? [\"“][^\n]{{3,160}}?{_YEAR}"
 )
+
+
+def is_cited(text: str, end: int) -> bool:
+    """RETURNS (bool): Whether a year stands behind a name that ends there, as in a citation."""
+    return _CITED.match(text, end) is not None
+
+
 _SAYS = (
     "said|says|wrote|writes|replied|replies|posted|posts|asked|asks|told|thinks|thought|mentioned|mentions|suggested|suggests"
     "|agreed|agrees|commented|comments|responded|answered|argued|helped|presented|and i|and me"
@@ -164,9 +171,11 @@ _SENTENCE_END = re.compile(r"(?:^|[.!?:…\n][\"')\]]*\s*|[\"“(]\s*|[•*-]\s+
 
 
 class Roster:
-    """A class list, indexed. members (Iterable[Member]): Its students. Neither its repr nor an error shows any of it."""
+    """A class list, indexed. members (Iterable[Member]): Its students. where (str): How a reason begins. Neither its repr nor an error shows any
+    of it."""
 
-    def __init__(self, members: Iterable[Member]) -> None:
+    def __init__(self, members: Iterable[Member], *, where: str = "on the class list") -> None:
+        self.where = where
         self.members = tuple(member for member in members if any(member))
         by_word: dict[str, set[int]] = {}
         self._nicks: dict[str, set[int]] = {}
@@ -257,6 +266,10 @@ class Roster:
         moved = ((view.to_original(hit.start, hit.end), hit) for hit in sorted(found))
         return [hit._replace(start=start, end=end) for (start, end), hit in moved if start < end]
 
+    def is_glued(self, word: str) -> bool:
+        """RETURNS (bool): Whether a word is a name of the list in one word: "janelopez", "jlopez"."""
+        return word.isalpha() and norm(word) in self._glued
+
     def _find_values(self, text: str) -> Iterator[Hit]:
         for expression in (_RUN, _NUMBER) if self._values else ():
             for match in expression.finditer(text):
@@ -264,7 +277,7 @@ class Roster:
                 label = self._values.get(value) or self._values.get("#" + "".join(_PARTS.findall(value)), "")
                 at = text[match.start() - 1 : match.start()] == "@"
                 if label and (at or not (label == USERNAME and is_word_too(value))):
-                    yield Hit(*match.span(), label, 1.0, "on the class list")
+                    yield Hit(*match.span(), label, 1.0, self.where)
 
     # --- what a word may be
 
@@ -373,7 +386,7 @@ class _Reading:
         return self._hit(atoms[0].start, atoms[-1], score, what, any(a.slip for a in names))
 
     def _hit(self, start: int, last: _Atom, score: float, what: str, slip: bool) -> Hit:
-        reason = f"on the class list: {what}" + (", misspelt" if slip else "")
+        reason = f"{self.roster.where}: {what}" + (", misspelt" if slip else "")
         return Hit(start, last.end, NAME_STUDENT, min(score, 0.9) if slip else score, reason)
 
     # --- names of one word
@@ -404,10 +417,12 @@ class _Reading:
         behind = digits.end() if digits else atom.end
         handle = behind > atom.end or text[atom.start - 1 : atom.start] == "@"
         if word in self.roster._glued and (self.roster._glued[word] or handle or self._has_context(atom)):
-            return Hit(atom.start, behind, USERNAME if handle else NAME_STUDENT, 0.9, "on the class list: a name in one word")
+            return Hit(
+                atom.start, behind, USERNAME if handle else NAME_STUDENT, 0.9, f"{self.roster.where}: a name in one word"
+            )
         initials = 1 < len(word) < 5 and atom.text.isupper() and word in self.roster._initials and not words().is_common(word)
         if initials and self._has_context(atom):
-            return Hit(atom.start, atom.end, NAME_STUDENT, 0.7, "on the class list: initials")
+            return Hit(atom.start, atom.end, NAME_STUDENT, 0.7, f"{self.roster.where}: initials")
         return None
 
     def _beside(self, atom: _Atom) -> tuple[str, str]:
@@ -453,7 +468,7 @@ class _Reading:
         return frozenset(a.means for i, a in enumerate(self.atoms) if a.who and self._is_cited(i))
 
     def _is_cited(self, i: int) -> bool:
-        return self.atoms[i].text[0].isupper() and _CITED.match(self.text, self.atoms[i].end) is not None
+        return self.atoms[i].text[0].isupper() and is_cited(self.text, self.atoms[i].end)
 
 
 # --- the component

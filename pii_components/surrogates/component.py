@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy
 import srsly
@@ -37,6 +37,9 @@ from ..offsets import OffsetMap, Replacement, apply_replacements
 from ..profiles import KEEP, SCOPES, STRATEGIES, Profile, shipped_profiles
 from ..spans import SPANS_KEY, EntsFilter, read_spans, resolve_overlaps, write_ents
 from .keys import KEY_ENV, Chance, Secret, load_key
+
+if TYPE_CHECKING:
+    from .plan import Everyone
 
 logger = logging.getLogger(__name__)
 logger.addHandler(logging.NullHandler())
@@ -211,6 +214,7 @@ class HipsSurrogate(Configured, Pipe):
         self.configure(DEFAULTS, asked)
         self.cfg.pop("profile", None)  # in force is self.profile
         self.thread: str | None = None
+        self._everyone: Any = None
         self._ents_filter = ents_filter
         self._secret = Secret(path=self.cfg["key_file"], env=self.cfg["key_env"])
         self._observed = Observed(self._secret)
@@ -261,24 +265,31 @@ class HipsSurrogate(Configured, Pipe):
 
     @contextmanager
     def using(
-        self, *, profile: str | Path | Profile | None = None, scope: str | None = None, thread: str | None = None
+        self,
+        *,
+        profile: str | Path | Profile | None = None,
+        scope: str | None = None,
+        thread: str | None = None,
+        everyone: "Everyone | None" = None,
     ) -> Iterator["HipsSurrogate"]:
         """Change settings for some documents.
 
         profile (str | Path | Profile | None): Another profile. scope (str | None): Another scope.
         thread (str | None): Id of the thread or author that the documents belong to; sets the scope to "thread".
+        everyone (Everyone | None): Who else is in it: "Ana" is who is "Ana Lopez" in another of its documents. Never saved.
         YIELDS (HipsSurrogate): The component; afterwards it is as before.
         """
-        before = self._profile, self._lacks_map, self.cfg["scope"], self.thread
+        before = self._profile, self._lacks_map, self.cfg["scope"], self.thread, self._everyone
         try:
             if profile is not None:
                 self._profile, self._lacks_map = _profile(profile), False
             if scope is not None or thread is not None:
                 self.cfg["scope"] = self._checked("scope", scope or "thread", SCOPES)
             self.thread = thread if thread is not None else self.thread
+            self._everyone = everyone if everyone is not None else self._everyone
             yield self
         finally:
-            self._profile, self._lacks_map, self.cfg["scope"], self.thread = before
+            self._profile, self._lacks_map, self.cfg["scope"], self.thread, self._everyone = before
 
     def set_key(self, key: bytes) -> None:
         """Use this key (16 bytes or more) instead of a file or an environment variable. RAISES (PiiError): E402 if it is shorter."""
@@ -366,7 +377,7 @@ class HipsSurrogate(Configured, Pipe):
         self, doc: Doc, read: tuple[str, list[Found], list[str]]
     ) -> tuple[str, OffsetMap, list[Replacement], list[Span]]:
         """The new text, its offsets, what stands in the place of the spans, and the spans that are not kept."""
-        from .plan import plan
+        from .plan import NOBODY, plan
         from .values import Item
 
         text, found, actions = read
@@ -383,6 +394,7 @@ class HipsSurrogate(Configured, Pipe):
             local=self.scope == "document",
             pools=self._observed.shared() if self._profile.pool == "corpus" else None,
             strategy=self.cfg["strategy"],
+            everyone=self._everyone or NOBODY,
         )
         new, offsets = apply_replacements(text, replacements)
         return new, offsets, replacements, [f.span for f, action in zip(found, actions, strict=True) if action != KEEP]

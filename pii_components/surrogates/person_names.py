@@ -252,12 +252,13 @@ def name_people(
     forbidden: Container[str],
     fixed: dict[int, str] | None = None,
     near: bool = False,
+    first: int = 0,
 ) -> list[Named]:
     """Find a surrogate for everyone in a document.
 
     forbidden (Container[str]): Folded words that no surrogate may be: originals, cited authors. fixed (dict[int, str] | None):
     Person -> pseudonym of two words, for profiles that have them. near (bool): Whether names of about the same length are
-    looked for.
+    looked for. first (int): So many of the people are those of the whole scope: who is named after them changes nothing for them.
     RETURNS (list[Named]): One for each person, in order.
     """
     fixed = fixed or {}
@@ -265,7 +266,7 @@ def name_people(
     keys = [[(slot.kind, slot.key) for slot in own] for own, _ in known]
     slots: dict[tuple[str, str], Slot] = {}
     # Siblings share a surname whose origin may be known from a given name only: the same one of them must decide each time.
-    for _, i in sorted([(person.words, i) for i, person in enumerate(people) if i not in fixed]):
+    for _, _, i in sorted([(i >= first, person.words, i) for i, person in enumerate(people) if i not in fixed]):
         for key, slot in zip(keys[i], known[i][0], strict=True):
             slots.setdefault(key, slot)
     found: dict[tuple[str, str], str | None] = {}
@@ -275,7 +276,8 @@ def name_people(
     blocked = forbidden.and_also(own) if isinstance(forbidden, Forbidden) else Forbidden(own, forbidden)
     streams = [(chance.rng(_PURPOSE[kind], key), (kind, key)) for kind, key in slots]
     # Where two names want one surrogate, a secret order decides: that of the seeds.
-    streams.sort(key=lambda drawn: drawn[0].seed)
+    before = {key for own_keys in keys[:first] for key in own_keys}
+    streams.sort(key=lambda drawn: (drawn[1] not in before, drawn[0].seed))
     for stream, place in streams:
         name, elsewhere = draw(slots[place], stream, table, forbidden=blocked, taken=taken, near=near)
         found[place] = name

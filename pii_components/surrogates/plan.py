@@ -27,7 +27,7 @@ from ..labels import (
     is_name,
 )
 from ..names.letters import norm
-from ..names.link import Person, links_of, spell_initials
+from ..names.link import Person, fits, links_of, places_of, spell_initials
 from ..names.parse import Mention, read_mention
 from ..names.table import name_table
 from ..offsets import Replacement
@@ -40,7 +40,7 @@ from .person_names import Forbidden, Named, name_people, render
 from .places import surrogate_address, surrogate_education, surrogate_employer, surrogate_location
 from .values import Context, Generator, Item, canonical, distinct
 
-__all__ = ["NO_SURROGATE", "Item", "plan"]
+__all__ = ["NOBODY", "NO_SURROGATE", "Everyone", "Item", "plan"]
 
 NO_SURROGATE = "no surrogate"
 # What is done with names that get another one.
@@ -73,6 +73,18 @@ KEYS = {labels.PHONE_NUM: phone_key, labels.ID_NUM: id_key}
 TOGETHER = (AGE, DATE, OTHER)
 
 
+class Everyone(NamedTuple):
+    """Who is known of the scope that a document belongs to, a thread. people (tuple[Person, ...]), labels (tuple[str, ...]): Those that are hidden
+    somewhere, and the label of each one's names. words (frozenset[str]): Folded, of all names, which no surrogate may be."""
+
+    people: tuple[Person, ...] = ()
+    labels: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+
+
+NOBODY = Everyone()
+
+
 class Linked(NamedTuple):
     """A name that gets another one, the person it belongs to (-1 for nobody), and which word of the person each of its words is."""
 
@@ -91,6 +103,26 @@ def link_names(text: str, items: Sequence[Item]) -> tuple[list[Person], list[Lin
     return people, [Linked(*row) for row in zip(names, mentions, owners, places, strict=True)], read
 
 
+def _among(people: Sequence[Person], linked: Sequence[Linked], everyone: Everyone) -> tuple[list[Person], list[Linked]]:
+    """The people of the scope, then those of the document who are none of them or nobody knows which; and the names linked to these. Whom the
+    document keeps apart, the scope does."""
+    known, owners = list(everyone.people), dict[int, int]()
+    taken: dict[int, list[Person]] = {}
+    for i in sorted(range(len(people)), key=lambda i: (-len(people[i].words), i)):
+        who = fits(people[i], everyone.people)
+        places = [places_of(name.mention, known[who[0]]) for name in linked if name.owner == i] if len(who) == 1 else []
+        # Who could be linked here, and was not, is somebody else.
+        others = taken.setdefault(who[0], []) if places and all(places) else None
+        if others is not None and not fits(people[i], others):
+            owners[i] = who[0]
+            others.append(people[i])
+        else:
+            owners[i] = len(known)
+            known.append(people[i])
+    moved = [name._replace(owner=owners[name.owner]) if name.owner >= 0 else name for name in linked]
+    return known, [n._replace(places=places_of(n.mention, known[n.owner])) if n.owner >= 0 else n for n in moved]
+
+
 def plan(
     text: str,
     items: Sequence[Item],
@@ -102,6 +134,7 @@ def plan(
     local: bool = True,
     pools: Mapping[str, Sequence[str]] | None = None,
     strategy: str | None = None,
+    everyone: Everyone = NOBODY,
 ) -> list[Replacement]:
     """Decide what stands in the place of each span.
 
@@ -110,13 +143,18 @@ def plan(
     reserved (bool | None): Whether values must be such that nobody can own them; None for what the profile says.
     local (bool): Whether surrogates hold for this document only, so that they may depend on all of its words.
     pools (Mapping[str, Sequence[str]] | None): Label -> values of the corpus, for profiles that draw from it.
-    strategy (str | None): One of `profiles.STRATEGIES`; None for what the profile says.
+    strategy (str | None): One of `profiles.STRATEGIES`; None for what the profile says. everyone (Everyone): Who else is in a wider scope.
     RETURNS (list[Replacement]): One for each item that is not kept, and for each header that is removed, with the items in it.
     """
     people, linked, read = link_names(text, items)
+    if everyone.people:
+        people, linked = _among(people, linked, everyone)
     by_start = {name.item.start: name for name in linked}
-    fixed = fixed_names(people, linked, profile)
+    # Not by the alphabet, which would tell something.
+    ranks = [chance.order(" ".join(person.words)) for person in everyone.people] if profile.pseudonyms else []
+    fixed = fixed_names(people, linked, profile, everyone.labels, ranks)
     forbidden = _forbidden(text, items, read, known, local=local)
+    forbidden = forbidden.and_also(everyone.words) if everyone.words else forbidden
     variant = _variants(text, items, by_start, chance, profile=profile, strategy=strategy or profile.strategy, local=local)
     details = [
         (item.label, text[item.start : item.end], name)
@@ -125,7 +163,7 @@ def plan(
     ]
     taken = {canonical(value) for _, value, _ in details}
     weeks = any(weekday_beside(text, i.start, i.end) for i in items if i.label == DATE and i.action == SURROGATE)
-    near = profile.length == NEAR
+    near, first = profile.length == NEAR, len(everyone.people)
     # Each variant has surrogates of its own, none like those of an earlier one.
     named: dict[str, Sequence[Named]] = {}
     made: dict[tuple[str, str, str], str | None] = {}
@@ -133,7 +171,7 @@ def plan(
         varied = chance.variant(name)
         used = {norm(w or "") for group in named.values() for person in group for w in person.surrogates}
         blocked = forbidden.and_also(used) if used else forbidden
-        named[name] = name_people(people, varied, table=name_table(), forbidden=blocked, fixed=fixed, near=near)
+        named[name] = name_people(people, varied, table=name_table(), forbidden=blocked, fixed=fixed, near=near, first=first)
         values: dict[str, set[str]] = {}
         for label, value, of_variant in details:
             if of_variant == name:
@@ -306,18 +344,27 @@ def pseudonym_list(label: str, profile: Profile) -> list[str]:
     return [fixed] if isinstance(fixed, str) else list(fixed or ())
 
 
-def fixed_names(people: Sequence[Person], linked: Sequence[Linked], profile: Profile) -> dict[int, str]:
+def fixed_names(
+    people: Sequence[Person],
+    linked: Sequence[Linked],
+    profile: Profile,
+    labels: Sequence[str] = (),
+    ranks: Sequence[bytes] = (),
+) -> dict[int, str]:
     """Give the people of a document the profile's pseudonyms in order; who comes after the last one gets a surrogate. A second
-    student gets one of the other people's. RETURNS (dict[int, str]): Person -> pseudonym.
+    student gets one of the other people's. labels (Sequence[str]), ranks (Sequence[bytes]): Of the first people, those of the whole scope, and
+    their order: theirs are the same in all of its documents. RETURNS (dict[int, str]): Person -> pseudonym.
     """
-    roles: dict[int, str] = {}
+    roles = {i: label for i, label in enumerate(labels) if profile.action(label) == PSEUDONYM}
     for item, _, owner, _ in linked:
-        if owner >= 0 and item.action == PSEUDONYM:
+        if owner >= len(labels) and item.action == PSEUDONYM:
             roles[owner] = NAME_STUDENT if NAME_STUDENT in (item.label, roles.get(owner)) else item.label
     used: set[str] = set()
     originals = {word for person in people for word in person.words}
     found = {}
-    for owner, label in sorted(roles.items()):
+    for owner, label in sorted(
+        roles.items(), key=lambda pair: (ranks[pair[0]] if pair[0] < len(ranks) else b"\xff" * 33, pair[0])
+    ):
         options = pseudonym_list(label, profile)
         if label == NAME_STUDENT and options:
             options = [*options, *pseudonym_list("NAME_CONNECTED", profile)]
