@@ -40,7 +40,7 @@ REVIEWED, REOPENED, UNDO = ("reviewed", "reopened", "undo")
 # What nobody has decided about: what was found, and what was not though it stands elsewhere as part of what was hidden.
 FOUND, SUSPECT, REJECTED = ("found", "suspect", "rejected")
 SOURCE = "review"
-_REASON = "review: a person has decided so"
+_REASON = "a person has decided so"
 # How many mistakes a place in clear is likely to be, by the risk that the sweep gives it.
 WEIGHTS = {HIGH: 1.0, MEDIUM: 0.5, LOW: 0.1}
 ORDER = (

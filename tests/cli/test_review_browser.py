@@ -96,7 +96,9 @@ def test_by_keyboard_alone(page):
     assert values(review, 1, "relabel") == [("Buzan", "NAME_CONNECTED")]
     assert values(review, 1, "add") == [("Sorel", "NAME_STUDENT"), ("Marla Quist", "NAME_STUDENT")]
     page.wait_for_selector("#same:not([hidden])")
-    press(page, "g", "Enter")
+    press(page, "g")
+    assert page.evaluate("document.activeElement.textContent").startswith("Apply to all")
+    press(page, "Enter")
     assert values(review, 3, "add") == [("Marla Quist", "NAME_STUDENT")]
     press(page, "u")
     assert values(review, 3, "add") == [] and len(values(review, 1, "add")) == 2

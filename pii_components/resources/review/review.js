@@ -142,6 +142,8 @@ function showRelease() {
   $("release").replaceChildren(...pieces, release.cut(at, release.units.length - 1));
 }
 
+const scrolls = (id) => getComputedStyle($(id)).overflowY === "auto";  // else the whole page does
+
 function focus(i) {
   current = i;
   const marks = [...$("text").querySelectorAll(".item")];
@@ -162,7 +164,7 @@ function focus(i) {
     make("p", { class: "soft" }, `${i + 1} of ${items.length}. ${item.reason || "No reason was recorded"}${item.source && item.source !== item.reason ? ` (${item.source})` : ""}`));
   marks[i].focus({ preventScroll: true });
   marks[i].scrollIntoView({ block: "center" });
-  if (now) now.scrollIntoView({ block: "nearest" });
+  if (now && scrolls("release")) now.scrollIntoView({ block: "nearest" });
 }
 
 // Decisions -----------------------------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ function showOthers() {
   if ($("same").hidden) return;
   $("others-title").textContent = `The same for ${plural(picked.mentions, "other mention")}`;
   $("others-what").textContent = `“${picked.value}” in ${plural(picked.documents, "document")}, not decided about yet${picked.mentions > picked.shown.length ? `; the first ${picked.shown.length}:` : ":"}`;
-  $("others-list").replaceChildren(...picked.shown.map((place) => make("li", {}, `${title(place)}: …${place.parts[0]}`, make("b", {}, place.parts[1]), `${place.parts[2]}…`)));
+  $("others-list").replaceChildren(...picked.shown.map((place) => make("li", {}, `${title(place)}: … ${place.parts[0]}`, make("b", {}, place.parts[1]), `${place.parts[2]} …`)));
   ask("others", () => work(async () => {
     const answer = await api(`documents/${doc.number}/others/${action}`, {}), i = current;
     take(answer);
@@ -240,7 +242,7 @@ function select(start, end) {
   };
   getSelection().setBaseAndExtent(...point(text.unit(start), false), ...point(text.unit(end), true));
   const box = getSelection().getRangeAt(0).getBoundingClientRect(), pane = $("text").getBoundingClientRect();
-  if (getComputedStyle($("text")).overflowY === "auto") $("text").scrollTop += box.top - pane.top - pane.height / 2;
+  if (scrolls("text")) $("text").scrollTop += box.top - pane.top - pane.height / 2;
   else scrollBy(0, box.top - innerHeight / 3);
   tell(`Selected: ${text.cut(start, end)}`);
 }
