@@ -31,7 +31,7 @@ from ..llm import CODES
 from ..profiles import SCOPES, Profile
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine, read_roster, use_roster
-from ..release.review import Decisions
+from ..release.review import Decisions, file_digest
 from ..release.run import (
     LabelsOut,
     MapOut,
@@ -274,12 +274,12 @@ def deidentify(
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
         run.prepare, run.safe_id = prepare, naming.safe
         run.map = MapOut(map_path) if map_path else None
-        run.review = _review(run_path, opened, loaded, reading, sweep, path, target, report_path) if run_path else None
+        run.review = _review(run_path, opened, loaded, reading, path, target, report_path) if run_path else None
         show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
         if sweep != OFF and source != "-":
             run.sweep = SweepLog(target, key.secret, roster=listed, show=show)
         _go(run, resume=resume, quiet=quiet)
-        lacking = _not_read(said, state.items)
+        lacking = said.not_read(state.items) if said else None
         if counts.refused:
             common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
             raise typer.Exit(common.REFUSED)
@@ -307,28 +307,14 @@ def deidentify(
 
 
 def _review(
-    out: Path, source: Source, engine: Engine, reading: Mapping[str, Any], sweep: str, given: Path, target: Path, report: Path
+    out: Path, source: Source, engine: Engine, reading: Mapping[str, Any], given: Path, target: Path, report: Path
 ) -> ReviewOut:
     """`--review-out`, which says how INPUT and OUTPUT are read again."""
     options = {name: reading[name] for name in ("id_field", "spreadsheet_safe")} | {"drop": sorted(reading["drop"])}
     options |= {"text_field": source.text_field, "more": source.more, "encoding": source.encoding}
-    about = {
-        "version": __version__,
-        "model": engine.name,
-        "profile": engine.profile.name,
-        "actions": dict(engine.profile.actions),
-    }
-    return ReviewOut(out, {**about, "sweep": sweep, "reading": options}, input=given, output=target, report=report)
-
-
-def _not_read(said: Decisions | None, n: int) -> PiiError | None:
-    """What there is to say of decisions about records that INPUT does not have."""
-    try:
-        if said is not None:
-            said.check_all_read(n)
-    except PiiError as err:
-        return err
-    return None
+    about = {"version": __version__, "model": engine.name, "reading": options}
+    about |= {"profile": engine.profile.name, "actions": dict(engine.profile.actions)}
+    return ReviewOut(out, about, input=given, output=target, report=report)
 
 
 def _own_name(path: Path, key: common.Key, ids: str) -> str:
@@ -504,6 +490,8 @@ def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Sw
         head["vault"] = {"id": run.vault.vault_id, "documents": run.vault.documents, "head": run.vault.head}
     if run.labels is not None:
         head["labels_out"] = run.labels.as_json()
+    if run.review is not None:
+        head["review"] = file_digest(run.review.out)
     swept = None
     if run.sweep is not None:
         swept = run.sweep.sweep(run.source)

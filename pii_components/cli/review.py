@@ -58,6 +58,8 @@ def review(
             try:
                 if opened.decisions.torn:
                     say("the last decision was cut off when the page was killed; make it again")
+                if opened.lacks_report:
+                    say("the report of this run is gone, or is another run's by now: what its sweep found is not shown")
                 host = f"127.0.0.1:{sock.getsockname()[1]}"
                 address = f"http://{host}/{token}/"
                 say(

@@ -56,6 +56,12 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def file_digest(path: Path) -> str:
+    """RETURNS (str): SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _need(fine: bool) -> None:
     if not fine:
         raise ValueError("not of the form")
@@ -213,10 +219,10 @@ class Decisions:
                 out.setdefault(digest, []).extend(decided)
         return out
 
-    def check_all_read(self, n: int) -> None:
-        """RAISES (PiiError): E579, if there are decisions about records past the nth, the last one of INPUT."""
-        if past := [number for number in self.hashes if number > n and self.decided(number)]:
-            raise PiiError(Errors.E579, n=len(past), number=max(past), last=n)
+    def not_read(self, n: int) -> PiiError | None:
+        """RETURNS (PiiError | None): E579, if there are decisions about records past the nth, the last one of INPUT."""
+        past = [number for number in self.hashes if number > n and self.decided(number)]
+        return PiiError(Errors.E579, n=len(past), number=max(past), last=n) if past else None
 
 
 class ReviewFile:
@@ -260,11 +266,16 @@ class ReviewFile:
         """RETURNS (Path): Where "input", "output" or "report" lies; told from where this file is."""
         return self.path.parent / self.head[name]
 
-    def places_in_clear(self) -> dict[int, list[list[Any]]]:
-        """RETURNS (dict): What the sweep found, as the report lists it: number -> start, end (in OUTPUT), risk. RAISES (PiiError): E501."""
+    def places_in_clear(self) -> dict[int, list[list[Any]]] | None:
+        """RETURNS (dict | None): What the sweep found, as the report lists it: number -> start, end (in OUTPUT), risk. None, if the report is
+        gone, or is another run's by now."""
         places: dict[int, list[list[Any]]] = {}
-        with open_binary(self.place("report")) as file:
-            report = json.load(file)
+        try:
+            report = json.loads(self.place("report").read_bytes())
+        except (OSError, ValueError):
+            return None
+        if report.get("review") != file_digest(self.path):
+            return None
         for p in report.get("sweep", {}).get("places", ()):
             places.setdefault(p["record"], []).append([p["start_char"], p["end_char"], p["risk"]])
         return places
@@ -284,13 +295,8 @@ class ReviewFile:
         for start, end, risk, why in [*here, *sorted(there)]:
             if all(end <= a or start >= b for a, b in found):
                 found.append((start, end))
-                about = {
-                    "score": None,
-                    "source": "sweep",
-                    "reason": f"in clear, {why}; risk {risk}",
-                    "risk": risk,
-                    "action": KEEP,
-                }
+                about = {"score": None, "source": "sweep", "risk": risk, "action": KEEP}
+                about["reason"] = f"in clear, {why}; risk {risk}"
                 out.append({"start": start, "end": end, "label": "", "role": "", "state": SUSPECT} | about)
         return out
 
@@ -393,6 +399,7 @@ class Review:
         self.file, self.decisions, self.spool = file, decisions, spool
         self.entries: dict[int, Entry] = {}  # by risk
         self.swept: dict[int, list[list[Any]]] = {}
+        self.lacks_report = False  # then places of the sweep are not known
         self._others: tuple[tuple[int, int], list[tuple[int, int, int]]] = ((0, 0), [])  # found last, and when
 
     @classmethod
@@ -412,7 +419,8 @@ class Review:
         return review
 
     def _read(self) -> None:
-        self.swept = self.file.places_in_clear() if self.file.head["sweep"] != "off" else {}
+        places = self.file.places_in_clear()
+        self.swept, self.lacks_report = places or {}, places is None
         reading = dict(self.file.head["reading"])
         released: dict[str, tuple[int, int]] = {}
         for item in _items(self.file.place("output"), reading | {"id_field": "", "drop": ()}):

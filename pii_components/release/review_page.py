@@ -111,7 +111,13 @@ def _page(review: Review) -> str:
         "profile": head["profile"],
         "model": head["model"],
     }
-    choice = {"labels": LABELS, "roles": (*ROLES, ORGANISATION), "order": ORDER, "version": __version__}
+    choice = {
+        "labels": LABELS,
+        "roles": (*ROLES, ORGANISATION),
+        "order": ORDER,
+        "version": __version__,
+        "lacks_report": review.lacks_report,
+    }
     return env.get_template("review.html").render(about | choice)
 
 

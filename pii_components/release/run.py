@@ -440,7 +440,7 @@ class Beside(GrowingFile):
 class ReviewOut(Beside):
     """`--review-out`: what `pii-edu review` shows of each document, in numbers and labels; the text stays where it is.
 
-    head (Mapping[str, Any]): model, version, profile, actions, sweep, reading (options of `open_source`). places (Path): input, output, report;
+    head (Mapping[str, Any]): model, version, profile, actions, reading (options of `open_source`). places (Path): input, output, report;
     kept as told from where the file lies.
     """
 

@@ -107,7 +107,11 @@ def test_what_the_sweep_found_in_the_release_is_shown_in_the_original(folder, pi
     review = Review.open(folder / RUN)
     (item,) = (i for i in review.document(3)["items"] if i["state"] == "suspect")
     assert review.document(3)["text"][item["start"] : item["end"]] == "Sorel" and "another document" in item["reason"]
-    assert [e.number for e in review.listed()][0] == 3
+    assert [e.number for e in review.listed()][0] == 3 and not review.lacks_report
+    review.close()
+    put(folder / "report.json", (folder / "report.json").read_text().replace('"review": "', '"review": "0'))  # another run's
+    review = Review.open(folder / RUN)
+    assert review.lacks_report and not [i for i in review.document(3)["items"] if i["state"] == "suspect"]
     review.close()
 
 
