@@ -1,6 +1,6 @@
 """Headers of assignments and posts, and running heads: which lines of a text they are (ETS's procedure, step 1).
 
-    find_headers(text, items)           # [(0, 41), (96, 104)]: start and end in characters, end exclusive
+    find_headers(text, items)           # [(0, 36), (88, 96)]: start and end in characters, end exclusive
 
     Ana Lopez                       header      Each line that holds a letter or digit gets a weighted sum of what can be seen of it
     English 101, 12 May 2019        header      and of the lines before and after: shape, place, labels of the spans. The weights are
@@ -15,7 +15,7 @@ A title stays. No word is listed or learned but the stop words of spaCy.
 import json
 import math
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -160,7 +160,7 @@ def find_headers(text: str, items: Sequence[Item], weights: Mapping[str, float] 
 def stretches(text: str, items: Sequence[Item], lines: Sequence[Line], chosen: Sequence[bool]) -> list[tuple[int, int]]:
     """The chosen lines as stretches of the text. Lines that follow one another are one; blank ones behind it go with it where it
     stands apart. A line stays if an item reaches from it into one that stays."""
-    starts, out = [line.start for line in lines], list(chosen)
+    starts, begun, out = [line.start for line in lines], [item.start for item in items], list(chosen)
     ends = [(bisect_right(starts, item.start) - 1, bisect_right(starts, item.end - 1)) for item in items]
     wide = [range(max(first, 0), end) for first, end in ends if end - first > 1]
     for joint in (*wide, *reversed(wide)):
@@ -174,6 +174,7 @@ def stretches(text: str, items: Sequence[Item], lines: Sequence[Line], chosen: S
             end = lines[last].end
             if "blank before" in line.features:
                 end = text.rfind("\n", end, _SPACE.match(text, end).end()) + 1 or end  # type: ignore[union-attr]
-            end = max([end, *(item.end for item in items if item.start < end)])
+            before = bisect_left(begun, end)
+            end = max(end, items[before - 1].end) if before else end
             found.append((line.start if n else 0, end))
     return found
