@@ -28,10 +28,11 @@ from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
-from ..profiles import SCOPES, Profile
+from ..profiles import HEADERS, SCOPES, Profile
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import Engine, load_engine, read_roster, use_roster
 from ..release.run import (
+    HeadersOut,
     LabelsOut,
     MapOut,
     Report,
@@ -78,6 +79,10 @@ def deidentify(
     encoding: common.EncodingOpt = "utf-8",
     spreadsheet_safe: common.SpreadsheetOpt = True,
     profile: str = Option("crapii", help=PROFILE_HELP),
+    headers: str = Option("", help="Headers of assignments and posts, and running heads: keep, or remove [profile]."),
+    headers_out: str = Option(
+        "", help="Table of the headers that were removed, to check; it holds originals: not to be released."
+    ),
     scope: str = Option("", help="Same value, same surrogate: in a document, a thread, or the corpus [profile]."),
     thread: str = Option(
         "",
@@ -129,6 +134,7 @@ def deidentify(
     with common.guard(debug), ExitStack() as locks:
         for value, what, allowed in (
             (scope or SCOPES[0], "scope", SCOPES),
+            (headers or HEADERS[0], "headers", HEADERS),
             (sweep, "sweep", SWEEPS),
             (show_leaks, "show-leaks", SHOWS),
             (ids or KEEP_IDS, "ids", IDS),
@@ -149,7 +155,8 @@ def deidentify(
             if given and engine != LOCAL:
                 raise PiiError(Errors.E560, engine=engine, what=what)
         _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
-        for given, option in ((labels_out, "--labels-out"), (map_out, "--map"), (dry_run, "--dry-run")):
+        files = {"--labels-out": labels_out, "--map": map_out, "--headers-out": headers_out}
+        for option, given in {**files, "--dry-run": "yes" * dry_run}.items():
             _check_needed(given if to_stdout else "", option, "", "--out")
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
@@ -160,14 +167,15 @@ def deidentify(
         _check_needed(thread, "--thread", THREAD if in_threads else "", "--scope thread")
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
-        names = (vault, labels_out, map_out)
-        path, vault_path, labels_path, map_path = Path(source), *(Path(name) if name else None for name in names)
+        names = (vault, *files.values())
+        path, vault_path, labels_path, map_path, headers_path = Path(source), *(Path(name) if name else None for name in names)
+        beside = {"labels": labels_path, "map": map_path, "headers": headers_path}
         target = Path(out or _own_name(path, key, ids))
         if not to_stdout:
-            _check_places(path, target, vault_path, {"file of labels": labels_path, "map": map_path})
+            _check_places(path, target, vault_path, beside)
             if roster:
-                common.check_apart("class list", Path(roster), output=target, labels=labels_path, map=map_path)
-            for place in filter(None, () if dry_run else (target, labels_path, map_path)):
+                common.check_apart("class list", Path(roster), output=target, **beside)
+            for place in filter(None, () if dry_run else (target, *beside.values())):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
         reading["spreadsheet_safe"] = spreadsheet_safe
@@ -180,7 +188,10 @@ def deidentify(
             return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
 
         def load() -> Engine:
-            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=models)
+            loaded = load_engine(
+                model, profile=profile, key=key.secret, scope=scope, headers=headers, debug=debug, extend=models
+            )
+            _check_needed(headers_out, "--headers-out", loaded.profile.header.removeprefix(HEADERS[0]), "--headers remove")
             use_roster(loaded.nlp, listed)
             if engine == LOCAL:
                 return loaded
@@ -218,7 +229,7 @@ def deidentify(
         columns.check(open_source(path, **reading))
         writer = open_writer(opened, target, safe=spreadsheet_safe)
         if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
-            _check_free(target, labels_path, map_path)
+            _check_free(target, *beside.values())
         if dry_run:
             raise typer.Exit(_rehearse(opened, prepare, naming, target, thread_of))
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
@@ -238,6 +249,7 @@ def deidentify(
             "--thread": thread,
             "--ids": naming.how,
             "--map": str(map_path or ""),
+            "--headers-out": str(headers_path or ""),
             "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",
             "--llm": sha256(Path(llm).read_bytes()).hexdigest()[:16] if llm else "",
             "list of kept columns": " ".join(sorted(keep or ())),
@@ -253,6 +265,7 @@ def deidentify(
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
         run.prepare, run.safe_id = prepare, naming.safe
         run.map = MapOut(map_path) if map_path else None
+        run.headers = HeadersOut(headers_path) if headers_path else None
         show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
         if sweep != OFF and source != "-":
             run.sweep = SweepLog(target, key.secret, roster=listed, show=show)
@@ -265,6 +278,7 @@ def deidentify(
             "version": __version__,
             "model": loaded.name,
             "profile": settings["profile"].split(" ")[0],
+            "headers": settings["--headers"],
         }
         head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
         if table is not None:
@@ -337,12 +351,11 @@ def _check_places(source: Path, out: Path, vault: Path | None, beside: Mapping[s
         if same or (os.path.isdir(source) and (origin in target.parents or target in origin.parents)):
             raise PiiError(Errors.E509)
     if vault is not None:
-        common.check_apart(
-            "vault", vault, input=given, output=out, **{what.split()[-1]: place for what, place in beside.items()}
-        )
+        common.check_apart("vault", vault, input=given, output=out, **beside)
     for what, place in beside.items():
         if place is not None:
-            common.check_apart(what, place, input=given, output=out)
+            others = {other: path for other, path in beside.items() if other != what}
+            common.check_apart(what if what == "map" else f"file of {what}", place, input=given, output=out, **others)
 
 
 def _check_free(out: Path, *beside: Path | None) -> None:
@@ -381,6 +394,7 @@ def _settings(source: Source, engine: Engine) -> dict[str, str]:
         "--spreadsheet-safe": str(source.spreadsheet_safe),
         "model": engine.name,
         "version of pii-edu": __version__,
+        "--headers": profile.header,
         "profile": f"{profile.name} {content}",
         "scope": profile.scope,
     }
@@ -487,6 +501,10 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     if report.renamed:
         what = "file name" if not run.source.has_columns else "ID"
         common.say(f"{report.renamed} documents have a pseudonym for their {what}; --ids keep leaves it as it is")
+    if report.headers:
+        common.say(f"{report.headers} headers were removed, in {report.with_headers} documents")
+    if run.headers is not None:
+        common.say(f"to review: '{run.headers.out}' holds the headers as they were, with names; it is not to be released")
     _tell_unread(report.unread)
     _tell_alone(report.notes[NO_THREAD])
     if report.n_left_over:

@@ -27,6 +27,7 @@ from ..files.formats.base import GoldSpan, Tally
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import FolderSource, open_source
+from ..files.tables import safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
 from ..vault.vault import Vault, edits_of
@@ -92,6 +93,7 @@ class Report:
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
     unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
+    headers, with_headers (int): Headers that were removed, and the documents that had them.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
     """
 
@@ -105,6 +107,8 @@ class Report:
     spans: Counter[str] = field(default_factory=Counter)
     skipped: list[tuple[int, str, int, str]] = field(default_factory=list)
     renamed: int = 0
+    headers: int = 0
+    with_headers: int = 0
     left_over: list[int] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     in_fields: Counter[str] = field(default_factory=Counter)
@@ -116,6 +120,8 @@ class Report:
         self.documents += 1
         self.changed += result.text != record.text
         self.renamed += record.given is not None
+        self.headers += len(result.headers)
+        self.with_headers += bool(result.headers)
         self.empty += not record.text.strip()
         self.words += result.words
         self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
@@ -166,6 +172,7 @@ class Report:
             "spans": [{"label": label, "role": role, "action": action, "count": n} for label, role, action, n in rows],
             "notes": dict(sorted(self.notes.items())),
             "ids_replaced": self.renamed,
+            "headers_removed": {"count": self.headers, "documents": self.with_headers},
             "skipped": {
                 "count": self.n_skipped,
                 "records": [
@@ -192,7 +199,7 @@ class RunState:
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
     items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    labels, sweep, map (int): Bytes of the rows of --labels-out, --sweep and --map that are safe.
+    labels, sweep, map, headers (int): Bytes of the rows of --labels-out, --sweep, --map and --headers-out that are safe.
     """
 
     settings: dict[str, str]
@@ -204,6 +211,7 @@ class RunState:
     labels: int = 0
     sweep: int = 0
     map: int = 0
+    headers: int = 0
 
     def save(self, path: Path) -> None:
         """Write the state so that a crash in between leaves the old one. RAISES (PiiError): E512."""
@@ -416,19 +424,27 @@ def token_under(key: bytes) -> Callable[[str], str]:
 class MapOut(GrowingFile):
     """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
 
+    HEAD = b"in,out\n"
+
     def __init__(self, out: Path) -> None:
         super().__init__(partial_path(out))
         self.out, self._rows = out, CsvRows(",", "\n")
 
-    def add(self, before: str, after: str) -> None:
+    def add(self, *cells: str) -> None:
         """Add a document."""
-        self.write(self._rows.line([before, after]).encode("utf-8", "surrogateescape"))
+        self.write(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
 
     def finish(self) -> None:
         """Give it its name. RAISES (PiiError): E512."""
         self.close()
         with writing(self.out):
             os.replace(self.path, self.out)
+
+
+class HeadersOut(MapOut):
+    """`--headers-out`: a table of the headers that were removed, with what each document was called. It holds originals."""
+
+    HEAD = b"document,header\n"
 
 
 @dataclass(slots=True)
@@ -440,6 +456,7 @@ class Run:
     an item before all else. safe_id (Callable): What a document is called beside OUTPUT: in the report, the state, the labels.
     vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
     sweep (SweepLog | None): Remembers which surnames were hidden. map (MapOut | None): Gets names of documents, before and after.
+    headers (HeadersOut | None): Gets the headers that were removed.
     """
 
     source: Source
@@ -457,6 +474,7 @@ class Run:
     labels: LabelsOut | None = None
     sweep: SweepLog | None = None
     map: MapOut | None = None
+    headers: HeadersOut | None = None
     _since: float = 0.0
     _halfway: bool = False
     _asked_to_stop: bool = False
@@ -475,7 +493,9 @@ class Run:
         if self.sweep is not None:
             self.sweep.start(self.state.sweep if resume else None)
         if self.map is not None:
-            self.map.start(self.state.map if resume else None, b"in,out\n")
+            self.map.start(self.state.map if resume else None, self.map.HEAD)
+        if self.headers is not None:
+            self.headers.start(self.state.headers if resume else None, self.headers.HEAD)
         self._since = last_save = time.monotonic()
         if not resume:
             self._checkpoint()
@@ -506,7 +526,7 @@ class Run:
         if self.report.refused:
             self.discard()
             return
-        for beside in (self.labels, self.map):
+        for beside in (self.labels, self.map, self.headers):
             if beside is not None:
                 beside.finish()
         self.writer.finish()
@@ -525,7 +545,7 @@ class Run:
         with suppress(OSError):
             self.writer.discard()
             state_path(self.writer.out).unlink(missing_ok=True)
-            for rows in (self.labels, self.sweep, self.map):
+            for rows in (self.labels, self.sweep, self.map, self.headers):
                 if rows is not None:
                     rows.clear()
             if self.vault is not None and not self.vault.documents:
@@ -572,6 +592,9 @@ class Run:
             self.labels.add(record.id if record.given is not None else self.safe_id(record.id), result.text, result.labels)
         if self.sweep is not None:
             self.sweep.add(record, result)
+        if self.headers is not None:
+            for start, end in result.headers:
+                self.headers.add(*map(safe_cell, (self._name_of(record), record.text[start:end].strip())))
         return result
 
     def _into_vault(self, records: list[Record], results: list[Result | Skip]) -> list[Result | Skip]:
@@ -599,6 +622,7 @@ class Run:
         self.state.labels = self.labels.sync() if self.labels is not None else 0
         self.state.sweep = self.sweep.sync() if self.sweep is not None else 0
         self.state.map = self.map.sync() if self.map is not None else 0
+        self.state.headers = self.headers.sync() if self.headers is not None else 0
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
 
@@ -608,7 +632,7 @@ class Run:
             with suppress(PiiError):  # the reason for leaving matters more
                 self._checkpoint()
         self.writer.stop()
-        for rows in (self.labels, self.sweep, self.map):
+        for rows in (self.labels, self.sweep, self.map, self.headers):
             if rows is not None:
                 rows.stop()
         if self.vault is not None:
