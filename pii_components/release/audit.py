@@ -282,7 +282,8 @@ def find_report(run: Path) -> tuple[Path, dict[str, Any]]:
                 report = json.loads(_BEGIN + file.read()) if file.read(len(_BEGIN)) == _BEGIN else None
         except (OSError, ValueError):
             continue
-        if report and (path != beside or run == beside or (report.get("output") or {}).get("sha256") == digest(run)["sha256"]):
+        mine = path != beside or run == beside
+        if report and (mine or (run.is_file() and (report.get("output") or {}).get("sha256") == digest(run)["sha256"])):
             return path, report
     raise PiiError(Errors.E585, path=run)
 
