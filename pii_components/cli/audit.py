@@ -10,17 +10,7 @@ from typer import Argument, Option
 from ..errors import Errors, PiiError
 from ..files.sources import open_source
 from ..files.writers import replace_file
-from ..release.audit import (
-    digest,
-    find_report,
-    leak_estimate,
-    number,
-    page_path,
-    report_text,
-    review_plan,
-    sample_records,
-    write_report,
-)
+from ..release import audit as proof
 from ..release.engine import KEEP
 from ..release.utility import Measured, compare, measures, read_map
 from . import common
@@ -51,15 +41,15 @@ def audit(
     """
     with common.guard(debug):
         place = Path(run)
-        path, report = find_report(place)
+        path, report = proof.find_report(place)
         documents, left_out = report["documents"], [row["record"] for row in report["skipped"]["records"]]
         seed = seed if seed >= 0 else secrets.randbelow(10**6)
         drawn: list[int] = []
         if sample:
-            drawn = sample_records(
+            drawn = proof.sample_records(
                 sample, documents=documents, skipped=left_out, n_skipped=report["skipped"]["count"], seed=seed
             )
-        if drawn and not review:
+        if drawn and not (review or reviewed):
             names = [after for _, after in read_map(Path(map_file))] if map_file else []
             for n in drawn:
                 print(f"{n}\t{names[n - 1]}" if names else n)
@@ -71,20 +61,20 @@ def audit(
         if review:
             reviewed, missed_in, *given = _counts(Path(review), Path(decisions) if decisions else None, drawn)
         if reviewed or missed_in:
-            report["leak_estimate"] = leak_estimate(
+            report["leak_estimate"] = proof.leak_estimate(
                 reviewed=reviewed, missed_in=missed_in, documents=documents, spans_missed=given[0], spans_there=given[1]
             )
             report["leak_estimate"]["documents"] |= {"sample": sample, "seed": seed} if drawn else {}
         if bound:
             spans = sum(row["count"] for row in report["spans"] if row["action"] != KEEP)
-            report["review_plan"] = review_plan(bound, documents=documents, spans=spans)
-        now = digest(place) if place != path else report["output"]
+            report["review_plan"] = proof.review_plan(bound, documents=documents, spans=spans)
+        now = proof.digest(place) if place != path else report["output"]
         report["output_now"] = now if now != report["output"] else None
-        write_report(path, report)
+        proof.write_report(path, report)
         if report["output_now"]:
             common.say("to review: OUTPUT is not the one that this report was written for; its digest is in the report too")
         _show(report)
-        common.say(f"wrote '{path}' and '{page_path(path)}'")
+        common.say(f"wrote '{path}' and '{proof.page_path(path)}'")
 
 
 def _counts(review: Path, decisions: Path | None, drawn: list[int]) -> tuple[int, int, int, int]:
@@ -99,24 +89,15 @@ def _counts(review: Path, decisions: Path | None, drawn: list[int]) -> tuple[int
 
 
 def _show(report: dict[str, Any]) -> None:
-    screen = common.console()
-    if report["leak_estimate"]:
-        rows = [
-            (per, e.get("reviewed", e.get("there")), e.get("with_a_miss", e.get("missed")), f"{e['rate']:.4f}",
-             "{:.4f} to {:.4f}".format(*e["interval_95"]), f"{e['upper_95']:.4f}")
-            for per, e in report["leak_estimate"].items()
-        ]  # fmt: skip
-        head = ("per", "seen", "with a leak", "rate", "95 % interval", "at most (95 %)")
-        screen.print(common.table_of(rows, *head, right=head[1:], title="What leaks, if what was read was drawn at random"))
-    names = (
-        "share that leaks",
-        "documents, none leaks",
-        "documents, one leaks",
-        "or spans, none missed",
-        "documents for so many",
-    )
-    plan = (list(map(number, row.values())) for row in report["review_plan"])
-    screen.print(common.table_of(plan, *names, right=names, title="How many to review at random, to show this at 95 %"))
+    for per, e in (report["leak_estimate"] or {}).items():
+        seen, leaks, (low, high) = e.get("reviewed", e.get("there")), e.get("with_a_miss", e.get("missed")), e["interval_95"]
+        common.say(
+            f"{per}: {leaks} of {seen} leak, {e['rate']:.4f} ({low:.4f} to {high:.4f}, 95 %); at most {e['upper_95']:.4f} at 95 %"
+        )
+    names = ("leak at most", "documents, none leaks", "documents, one leaks", "or spans, none missed", "documents of so many")
+    plan = (list(map(proof.number, row.values())) for row in report["review_plan"])
+    title = "How many to review at random, to show this at 95 %"
+    common.console().print(common.table_of(plan, *names, right=names, title=title))
 
 
 def utility(
@@ -156,12 +137,12 @@ def utility(
             names = {new: was for was, new in read_map(Path(map_files[i - 1])) if new} if map_files else None
             found[_name(place, i, found)] = compare(old, open_source(Path(place), **options), names=names, about=f"AFTER {i}")
         rows: list[tuple[str, ...]] = [
-            (measure, mode, number(m["before"]), number(m["after"]), f"{m['difference']:+.4g}",
+            (measure, mode, proof.number(m["before"]), proof.number(m["after"]), f"{m['difference']:+.4g}",
              "{:+.4g} to {:+.4g}".format(*m["interval_95"]), "–" if m["effect"] is None else f"{m['effect']:+.2f}",
              "–" if m["p"] is None else f"{m['p']:.4f}", f"{m['differ']:.0%}")
             for measure in old.measures for mode, report in found.items() for m in (report["measures"][measure],)
         ]  # fmt: skip
-        rows += [("types_kept", mode, "1", number(r["types_kept"]), *["–"] * 5) for mode, r in found.items()]
+        rows += [("types_kept", mode, "1", proof.number(r["types_kept"]), *["–"] * 5) for mode, r in found.items()]
         head = ("measure", "release", "before", "after", "difference", "95 % interval", "effect d", "p", "differ")
         common.console().print(common.table_of(rows, *head, right=head[2:]))
         for mode, report in found.items():
@@ -171,14 +152,14 @@ def utility(
             )  # fmt: skip
             common.say(f"{mode}: {report['documents']} documents in pairs{'; ' if alone else ''}{alone}")
         if target is not None:
-            replace_file(target, report_text({"score": score, "releases": found}))
+            replace_file(target, proof.report_text({"score": score, "releases": found}))
             common.say(f"wrote '{target}'")
 
 
 def _name(after: str, i: int, taken: dict[str, Any]) -> str:
     """What a release is called: its profile, where its report is found; names of files may hold names of people."""
     try:
-        name = str(find_report(Path(after))[1]["profile"])
+        name = str(proof.find_report(Path(after))[1]["profile"])
     except PiiError:
         name = f"release {i}"
     return name if name not in taken else f"{name} ({i})"

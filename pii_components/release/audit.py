@@ -36,7 +36,7 @@ from ..files.record import Source, open_binary
 from ..files.sources import REPORT_NAME, files_below, is_hidden
 from ..files.writers import replace_file
 from ..labels import LABELS
-from ..profiles import Profile
+from ..profiles import KEEP, Profile
 from .run import UNSURE
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ if TYPE_CHECKING:
 
 BOUNDS = (0.05, 0.02, 0.01, 0.005, 0.001)
 _MOST_LISTED = 200
+_LIBRARIES = ("spacy", "thinc", "numpy", "onnxruntime", "torch")
 _ERROR = 0.05
+_GRID = 10**6
 DASH = "–"
 # How a report begins: OUTPUT may be a .json of any size.
 _BEGIN = b'{\n  "program": "pii-edu"'
@@ -94,17 +96,10 @@ def bad_documents(found: int, drawn: int, documents: int, *, error: float) -> tu
 
 
 def clopper_pearson(found: int, n: int, *, error: float) -> tuple[float, float]:
-    """Bounds of a share (Clopper and Pearson 1934). error (float): On each side. RETURNS (tuple[float, float]): Each 0 to 1."""
-
-    def solve(too_small: Callable[[float], bool]) -> float:
-        low, high = 0.0, 1.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if too_small(middle) else (low, middle)
-        return high
-
-    low = solve(lambda p: 1 - binomial_cdf(found - 1, n, p) <= error) if found else 0.0
-    return low, solve(lambda p: binomial_cdf(found, n, p) > error) if found < n else 1.0
+    """Bounds of a share (Clopper and Pearson 1934), to the outer millionth. error (float): On each side. RETURNS (tuple[float, float]): 0 to 1."""
+    grid = range(_GRID)
+    low = bisect_left(grid, True, key=lambda p: not found or 1 - binomial_cdf(found - 1, n, p / _GRID) > error)
+    return max(0, low - 1) / _GRID, bisect_left(grid, True, key=lambda p: binomial_cdf(found, n, p / _GRID) <= error) / _GRID
 
 
 def leak_estimate(
@@ -228,25 +223,14 @@ def _digests(path: Path) -> list[str]:
     return out
 
 
-def versions() -> dict[str, str]:
-    """RETURNS (dict[str, str]): Of Python and of the libraries that the result may depend on, as far as they are installed."""
-    found = {"python": platform.python_version()}
-    for name in ("spacy", "thinc", "numpy", "onnxruntime", "torch"):
-        try:
-            found[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return found
-
-
 def thresholds(nlp: "Language") -> dict[str, Any]:
     """RETURNS (dict): Numbers that the components decide by: those of `pii_ner` for each label, the settings of `pii_context`."""
-    out: dict[str, Any] = {}
-    for name, pipe in nlp.pipeline:
-        settings, cfg = getattr(pipe, "settings", None), getattr(pipe, "cfg", None) or {}
-        values = dict(cfg.get("thresholds") or {}) | (settings.to_dict() if settings is not None else {})
-        out |= {name: values} if values else {}
-    return out
+    found = {
+        name: (getattr(pipe, "cfg", None) or {}).get("thresholds")
+        or (pipe.settings.to_dict() if hasattr(pipe, "settings") else {})
+        for name, pipe in nlp.pipeline
+    }
+    return {name: values for name, values in found.items() if values}
 
 
 def provenance(nlp: "Language", profile: Profile, source: Source, out: Path, *, fingerprint: str) -> dict[str, Any]:
@@ -255,12 +239,13 @@ def provenance(nlp: "Language", profile: Profile, source: Source, out: Path, *, 
         unchanged = source.fingerprint() == fingerprint
     except OSError:
         unchanged = False
+    found = {dist.name.lower(): dist.version for dist in metadata.distributions() if dist.name.lower() in _LIBRARIES}
     settings = profile.to_dict(private=False)
     actions = {label: profile.action(label) for label in LABELS} | {k: v for k, v in settings["actions"].items() if "/" in k}
     kept = ("scope", "locale", "header", "reserved", "strategy", "repeat", "pool", "length", "age_spread", "age_border")
     return {
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": versions(),
+        "versions": {"python": platform.python_version(), **dict(sorted(found.items()))},
         "components": list(nlp.pipe_names),
         "thresholds": thresholds(nlp),
         "actions": actions,
@@ -334,13 +319,19 @@ def build_page(report: Mapping[str, Any]) -> str:
     """RETURNS (str): HTML of a report.json, complete in itself: no script, no other file."""
     counts, roles, sources = ({label: Counter[str]() for label in report["actions"]} for _ in range(3))
     for row in report["spans"]:
-        for table, kind in ((counts, "action"), (roles, "role")):
-            table.setdefault(row["label"], Counter())[row[kind]] += row["count"]
+        counts[row["label"]][row["action"]] += row["count"]
+        roles[row["label"]][row["role"]] += row["count"]
     for row in report["sources"]:
-        sources.setdefault(row["label"], Counter())[row["source"]] += row["count"]
-
-    def meaning(code: str) -> str:
-        return re.sub(r"\{[^}]*\}", "…", str(getattr(Errors, code, "")).partition("] ")[2])
-
-    tables = {"counts": counts, "roles": roles, "sources": sources}
-    return template("audit.html").render(tables, r=report, points=_POINTS, unsure=UNSURE, meaning=meaning).lstrip()
+        sources[row["label"]][row["source"]] += row["count"]
+    kept = {label: count[KEEP] for label, count in counts.items()}
+    gone = {label: count.total() - kept[label] for label, count in counts.items()}
+    law = [
+        [point, ", ".join(labels), *(sum(n.get(name, 0) for name in labels) for n in (gone, kept))] for point, labels in _POINTS
+    ]
+    codes = Counter(row["code"] for row in report["skipped"]["records"])
+    skipped = [[code, re.sub(r"\{[^}]*\}", "…", str(getattr(Errors, code))[7:]), n] for code, n in sorted(codes.items())]
+    found = [
+        [name, action, counts[name], roles[name], sources[name]] for name, action in report["actions"].items() if name in counts
+    ]
+    tables = {"law": law, "skipped": skipped, "found": found, "kept": kept, "gone": gone}
+    return template("audit.html").render(tables, r=report, unsure=UNSURE).lstrip()

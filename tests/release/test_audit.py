@@ -39,7 +39,7 @@ def test_distributions_and_bounds_are_those_of_scipy():
         assert binomial_cdf(x, n, p) == pytest.approx(stats.binom.cdf(x, n, p))
         low, high = clopper_pearson(x, n, error=0.025)
         exact = stats.binomtest(x, n).proportion_ci(method="exact")
-        assert (low, high) == (pytest.approx(exact.low, abs=1e-12), pytest.approx(exact.high, abs=1e-12))
+        assert exact.low - 1e-6 <= low <= exact.low and exact.high <= high <= exact.high + 1e-6
     assert hypergeometric_cdf(3, 50, 200, 5000) == pytest.approx(stats.hypergeom.cdf(3, 5000, 50, 200))
 
 
@@ -64,7 +64,8 @@ def test_what_was_read_in_full_is_known():
 
 
 @pytest.mark.parametrize("numbers", [
-    {"reviewed": 0, "missed_in": 0}, {"reviewed": 5, "missed_in": 6}, {"reviewed": 11, "missed_in": 0}, {"reviewed": 5, "missed_in": 1, "spans_missed": 1},
+    {"reviewed": 0, "missed_in": 0}, {"reviewed": 5, "missed_in": 6}, {"reviewed": 11, "missed_in": 0},
+    {"reviewed": 5, "missed_in": 1, "spans_missed": 1},
     {"reviewed": 5, "missed_in": 2, "spans_missed": 1, "spans_there": 9}, {"reviewed": 5, "missed_in": 0, "spans_missed": 3, "spans_there": 2},
 ])  # fmt: skip
 def test_numbers_of_a_review_that_cannot_be(numbers):

@@ -112,7 +112,7 @@ def test_a_map_leads_from_new_names_to_old_ones(tmp_path):
 def test_a_score_of_the_user(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_score.py").write_text(
-        "X = 1\n\ndef good(text):\n    return text.count('e')\n\ndef bad(text):\n    raise ValueError(text)\n\ndef nan(text):\n    return float('nan')\n"
+        "X = 1\ndef good(text): return text.count('e')\ndef bad(text): raise ValueError(text)\ndef nan(text): return float('nan')\n"
     )
     before = table(tmp_path / "a.csv", [("x", TEXT)])
     assert compare(side(before, "my_score:good"), read(before))["measures"]["score"]["before"] == TEXT.count("e")
