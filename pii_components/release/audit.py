@@ -146,7 +146,7 @@ def documents_to_review(bound: float, *, documents: int, misses: int = 0) -> int
     bad = int(bound * documents + 1e-9) + 1
     if misses >= bad:
         return None
-    return bisect_left(range(documents), True, key=lambda n: hypergeometric_cdf(misses, bad, n, documents) <= _ERROR)
+    return bisect_left(range(documents), True, key=lambda n: hypergeometric_cdf(misses, bad, n, documents) <= _ERROR + 1e-12)
 
 
 def review_plan(bounds: Sequence[float], *, documents: int, spans: int) -> list[dict[str, Any]]:
@@ -155,7 +155,7 @@ def review_plan(bounds: Sequence[float], *, documents: int, spans: int) -> list[
     for bound in bounds if documents else ():
         none, one = (documents_to_review(bound, documents=documents, misses=n) for n in (0, 1))
         see = math.ceil(math.log(_ERROR) / math.log1p(-bound))
-        about = min(documents, math.ceil(see * documents / spans)) if spans else None
+        about = math.ceil(see * documents / spans) if see <= spans else None
         rows.append(
             {"bound": bound, "documents_if_none": none, "documents_if_one": one, "spans": see, "documents_for_spans": about}
         )
