@@ -249,12 +249,8 @@ def deidentify(
             "model": loaded.name,
             "profile": settings["profile"].split(" ")[0],
         }
-        head |= {
-            "class_list": bool(roster),
-            "scope": settings["scope"],
-            "key": key.origin,
-            "ids": naming.how or "pseudonym where they hold a name",
-        }
+        head["class_list"] = bool(roster)
+        head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
         if table is not None:
             head["llm"] = _llm_report(loaded, table, words=counts.words, notes=counts.notes)
         swept = _write_report(report_path, run, head, how=sweep)
