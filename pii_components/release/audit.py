@@ -46,7 +46,7 @@ BOUNDS = (0.05, 0.02, 0.01, 0.005, 0.001)
 _MOST_LISTED = 200
 _LIBRARIES = ("spacy", "thinc", "numpy", "onnxruntime", "torch")
 _ERROR = 0.05
-_GRID = 10**6
+_GRID, _ROUND = 10**6, 1e-12
 DASH = "–"
 # How a report begins: OUTPUT may be a .json of any size.
 _BEGIN = b'{\n  "program": "pii-edu"'
@@ -91,7 +91,7 @@ def bad_documents(found: int, drawn: int, documents: int, *, error: float) -> tu
     least = bisect_left(
         possible, True, key=lambda bad: not found or 1 - hypergeometric_cdf(found - 1, bad, drawn, documents) > error
     )
-    over = bisect_left(possible, True, key=lambda bad: hypergeometric_cdf(found, bad, drawn, documents) <= error)
+    over = bisect_left(possible, True, key=lambda bad: hypergeometric_cdf(found, bad, drawn, documents) <= error + _ROUND)
     return possible[least], possible[over - 1]
 
 
@@ -146,7 +146,7 @@ def documents_to_review(bound: float, *, documents: int, misses: int = 0) -> int
     bad = int(bound * documents + 1e-9) + 1
     if misses >= bad:
         return None
-    return bisect_left(range(documents), True, key=lambda n: hypergeometric_cdf(misses, bad, n, documents) <= _ERROR + 1e-12)
+    return bisect_left(range(documents), True, key=lambda n: hypergeometric_cdf(misses, bad, n, documents) <= _ERROR + _ROUND)
 
 
 def review_plan(bounds: Sequence[float], *, documents: int, spans: int) -> list[dict[str, Any]]:
