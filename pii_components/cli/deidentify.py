@@ -29,8 +29,9 @@ from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
 from ..profiles import HEADERS, SCOPES, Profile
+from ..release.audit import BOUNDS, digest, page_path, provenance, review_plan, write_report
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
-from ..release.engine import Engine, load_engine, read_roster, use_roster
+from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
 from ..release.run import (
     HeadersOut,
     LabelsOut,
@@ -280,6 +281,7 @@ def deidentify(
             "profile": settings["profile"].split(" ")[0],
             "headers": settings["--headers"],
         }
+        head["class_list"] = bool(roster)
         head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
         if table is not None:
             head["llm"] = _llm_report(loaded, table, words=counts.words, notes=counts.notes)
@@ -373,13 +375,15 @@ def _report_path(out: Path, wanted: str, source: Source, *, overwrite: bool, res
     """`report.json` beside OUTPUT or in it; `<OUTPUT>.report.json` where the report of another run has that name."""
     if wanted:
         path = Path(wanted)
-        if path.exists() and not (overwrite or resume):
-            raise PiiError(Errors.E510, what=f"'{path}'")
+        for place in (path, page_path(path)):
+            if place.exists() and not (overwrite or resume):
+                raise PiiError(Errors.E510, what=f"'{place}'")
         return path
     if source.kind == "folder" and out.suffix.lower() != ".zip":
         return out / REPORT_NAME
     plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
-    return named if named.exists() or plain.exists() and not overwrite else plain
+    taken = out in (plain, page_path(plain)) or (not overwrite and (plain.exists() or page_path(plain).exists()))
+    return named if named.exists() or taken else plain
 
 
 def _settings(source: Source, engine: Engine) -> dict[str, str]:
@@ -460,18 +464,22 @@ def _tell_unread(unread: Mapping[str, int]) -> None:
 
 def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Swept | None:
     head |= {"format": run.source.kind, "encoding": run.source.encoding}
+    engine, read = run.engine, run.state.settings["input"]
+    head |= provenance(engine.nlp, engine.profile, run.source, run.writer.out, fingerprint=read)
     if isinstance(run.source, FolderSource):
         head["hidden_files_passed_over"] = run.source.hidden
     if run.vault is not None:
         head["vault"] = {"id": run.vault.vault_id, "documents": run.vault.documents, "head": run.vault.head}
     if run.labels is not None:
-        head["labels_out"] = run.labels.as_json()
+        head["labels_out"] = run.labels.as_json() | digest(run.labels.out)
     swept = None
     if run.sweep is not None:
         swept = run.sweep.sweep(run.source)
         run.sweep.clear()
         head["sweep"] = swept.as_json(how)
-    write_json(path, run.report.as_json(head, run.source.others))
+    spans = sum(n for key, n in run.report.spans.items() if not key.endswith(f"|{KEEP}"))
+    plan = review_plan(BOUNDS, documents=run.report.documents, spans=spans)
+    write_report(path, run.report.as_json(head, run.source.others) | {"review_plan": plan, "leak_estimate": None})
     return swept
 
 
@@ -521,7 +529,7 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
         if n:
             place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
             common.say(f"to review: in {n} records a value that was replaced stands in {place} too")
-    common.say(f"wrote '{run.writer.out}' and '{report_path}'")
+    common.say(f"wrote '{run.writer.out}', '{report_path}' and '{page_path(report_path)}' for your files, not to be released")
 
 
 def _show_leaks(swept: Swept, *, show: bool) -> None:

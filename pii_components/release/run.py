@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from ..ruler.roster import Roster
 
 CHECKPOINT_SECONDS = 1.0
+# A decision with less than this score is called unsure.
+UNSURE = 0.5
 # A batch ends at this many characters too: a few books in it would fill the memory.
 _BATCH_CHARS = 400_000
 # A surname that stands in small letters in more documents than this is a word there: ETS's "That shows up a lot!"
@@ -89,7 +91,9 @@ class Report:
     """`report.json`: what a run did, in numbers. No text of anybody.
 
     documents, changed, empty, words (int): Documents written; those that differ from their original; those without text; words.
-    spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
+    spans (Counter): Number per "label|role|action". sources (Counter): Number per "label|action|source".
+    risk (Counter): Documents per "least|n" and "in_clear|n", n tenths being the least score of all, and of what stays in clear; per "unsure|n", the
+    number of scores below `UNSURE`, 10 being ten or more. skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
     unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
@@ -105,6 +109,8 @@ class Report:
     n_skipped: int = 0
     n_left_over: int = 0
     spans: Counter[str] = field(default_factory=Counter)
+    sources: Counter[str] = field(default_factory=Counter)
+    risk: Counter[str] = field(default_factory=Counter)
     skipped: list[tuple[int, str, int, str]] = field(default_factory=list)
     renamed: int = 0
     headers: int = 0
@@ -125,6 +131,14 @@ class Report:
         self.empty += not record.text.strip()
         self.words += result.words
         self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
+        self.sources.update(f"{span.label}|{span.action}|{span.source}" for span in result.spans)
+        for name, scores in (
+            ("least", [span.score for span in result.spans]),
+            ("in_clear", [span.score for span in result.spans if span.action == KEEP]),
+        ):
+            if scores:
+                self.risk[f"{name}|{min(9, int(min(scores) * 10 + 1e-9))}"] += 1
+        self.risk[f"unsure|{min(10, sum(span.score < UNSURE for span in result.spans))}"] += 1
         self.notes.update(result.notes)
         self.in_fields.update(result.fields_with_found)
         self.unread.update(record.unread)
@@ -151,7 +165,7 @@ class Report:
     def load(cls, data: Mapping[str, Any]) -> "Report":
         """The counts that a state holds."""
         report = cls(**data)
-        for name in ("spans", "notes", "in_fields", "unread"):
+        for name in ("spans", "sources", "risk", "notes", "in_fields", "unread"):
             setattr(report, name, Counter(getattr(report, name)))
         report.skipped = [(int(number), str(code), int(line), str(ident)) for number, code, line, ident in report.skipped]
         return report
@@ -170,6 +184,14 @@ class Report:
             "seconds": round(self.seconds, 2),
             "words_per_second": round(self.words / self.seconds) if self.seconds else None,
             "spans": [{"label": label, "role": role, "action": action, "count": n} for label, role, action, n in rows],
+            "sources": [
+                dict(zip(("label", "action", "source"), key.split("|", 2), strict=True)) | {"count": n}
+                for key, n in sorted(self.sources.items())
+            ],
+            "risk": {
+                name: [self.risk[f"{name}|{i}"] for i in range(size)]
+                for name, size in (("least", 10), ("in_clear", 10), ("unsure", 11))
+            },
             "notes": dict(sorted(self.notes.items())),
             "ids_replaced": self.renamed,
             "headers_removed": {"count": self.headers, "documents": self.with_headers},
