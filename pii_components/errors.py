@@ -166,6 +166,17 @@ class Errors(metaclass=_Codes):
     E566 = "Record {number} was not read: its name leads out of the archive or is there twice (a .pdf becomes .pdf.txt), or it is a link."
     E567 = "The archive cannot be read ({reason}); download it once more."
     E568 = "The new text of record {number} cannot be put into its document: it is not what its replacements make of the old one."
+    E585 = "There is no report of a run for {path}; give the OUTPUT that `pii-edu deidentify` wrote, as it was then, or the path of its report."
+    E586 = (
+        "These numbers of a review do not fit: {reviewed} of {documents} documents read, a miss in {missed}; {spans} of {there} personal spans left "
+        "in clear. Give --reviewed and --missed-in, and both or none of --spans-missed and --spans-there."
+    )
+    E587 = "Of {n} documents drawn, {missing} are not marked as reviewed (the first: record {number}); an estimate needs all of them."
+    E588 = "{n} of {documents} documents cannot be drawn: there are fewer, or of {skipped} records left out only {listed} are listed."
+    E589 = "The score '{name}' cannot be used ({reason}); give module:function, a function that takes a text and returns a number."
+    E590 = "The measure '{name}' gave no finite number for document {document}, {side} its release ({reason})."
+    E591 = "{before} and {after} have no document in common; give --id-column, or --map with the table that `deidentify --map` wrote."
+    E592 = "{path} is no table of names before and after ({reason}); give what `pii-edu deidentify --map` wrote."
     E560 = "Engine '{engine}' cannot do {what}; leave it out, or use the engine 'local'."
     E561 = "A worker failed ({reason}), and so did its repetitions; records that are written stay. See that all machines have memory and the model."
     E562 = "A worker has {got}, and the run began with {wanted}; install the same version on all machines."

@@ -15,6 +15,7 @@ from ..files.record import Record, Skip
 from ..labels import DETAIL_LABELS, LABELS
 from ..profiles import Profile, shipped_profiles
 from ..release.engine import KEEP, load_engine
+from .audit import audit, utility
 from .common import MODEL, OTHER_STYLE, STYLES, DebugOpt, ModelOpt, console, guard, table_of, write_key
 from .corpus import corpus_app
 from .deidentify import EPILOG, PROFILE_HELP, deidentify
@@ -51,6 +52,8 @@ app.command("serve", epilog=SERVE_EPILOG)(serve)
 app.command("deidentify", epilog=EPILOG)(deidentify)
 app.command("review", epilog=REVIEW_EPILOG)(review)
 app.command("detect", epilog=EPILOG)(detect)
+app.command("audit")(audit)
+app.command("utility")(utility)
 
 
 def _version(value: bool) -> None:

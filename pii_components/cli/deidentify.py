@@ -28,11 +28,13 @@ from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
-from ..profiles import SCOPES, Profile
+from ..profiles import HEADERS, SCOPES, Profile
+from ..release.audit import BOUNDS, digest, page_path, provenance, review_plan, write_report
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
-from ..release.engine import Engine, load_engine, read_roster, use_roster
-from ..release.review import Decisions, file_digest
+from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
+from ..release.review import Decisions
 from ..release.run import (
+    HeadersOut,
     LabelsOut,
     MapOut,
     Report,
@@ -80,6 +82,10 @@ def deidentify(
     encoding: common.EncodingOpt = "utf-8",
     spreadsheet_safe: common.SpreadsheetOpt = True,
     profile: str = Option("crapii", help=PROFILE_HELP),
+    headers: str = Option("", help="Headers of assignments and posts, and running heads: keep, or remove [profile]."),
+    headers_out: str = Option(
+        "", help="Table of the headers that were removed, to check; it holds originals: not to be released."
+    ),
     scope: str = Option("", help="Same value, same surrogate: in a document, a thread, or the corpus [profile]."),
     thread: str = Option(
         "",
@@ -133,6 +139,7 @@ def deidentify(
     with common.guard(debug), ExitStack() as locks:
         for value, what, allowed in (
             (scope or SCOPES[0], "scope", SCOPES),
+            (headers or HEADERS[0], "headers", HEADERS),
             (sweep, "sweep", SWEEPS),
             (show_leaks, "show-leaks", SHOWS),
             (ids or KEEP_IDS, "ids", IDS),
@@ -154,13 +161,8 @@ def deidentify(
             if given and engine != LOCAL:
                 raise PiiError(Errors.E560, engine=engine, what=what)
         _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
-        for given, option in (
-            (labels_out, "--labels-out"),
-            (map_out, "--map"),
-            (review_out, "--review-out"),
-            (decisions, "--decisions"),
-            (dry_run, "--dry-run"),
-        ):
+        files = {"--labels-out": labels_out, "--map": map_out, "--headers-out": headers_out, "--review-out": review_out}
+        for option, given in {**files, "--decisions": decisions, "--dry-run": "yes" * dry_run}.items():
             _check_needed(given if to_stdout else "", option, "", "--out")
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
@@ -171,19 +173,21 @@ def deidentify(
         _check_needed(thread, "--thread", THREAD if in_threads else "", "--scope thread")
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
-        names = (vault, labels_out, map_out, review_out)
+        names = (vault, *files.values())
+        path, vault_path, labels_path, map_path, headers_path, run_path = (
+            Path(source),
+            *(Path(name) if name else None for name in names),
+        )
+        beside = {"labels": labels_path, "map": map_path, "headers": headers_path, "review": run_path}
         said = Decisions.load(Path(decisions)) if decisions else None
-        path, vault_path, labels_path, map_path, run_path = Path(source), *(Path(name) if name else None for name in names)
         target = Path(out or _own_name(path, key, ids))
         if not to_stdout:
-            _check_places(path, target, vault_path, {"file of labels": labels_path, "map": map_path, "review": run_path})
+            _check_places(path, target, vault_path, beside)
             if roster:
-                common.check_apart("class list", Path(roster), output=target, labels=labels_path, map=map_path)
+                common.check_apart("class list", Path(roster), output=target, **beside)
             if decisions:
-                common.check_apart(
-                    "file of decisions", Path(decisions), output=target, labels=labels_path, map=map_path, review=run_path
-                )
-            for place in filter(None, () if dry_run else (target, labels_path, map_path, run_path)):
+                common.check_apart("file of decisions", Path(decisions), output=target, **beside)
+            for place in filter(None, () if dry_run else (target, *beside.values())):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
         reading["spreadsheet_safe"] = spreadsheet_safe
@@ -196,7 +200,10 @@ def deidentify(
             return common.vault_key(known, key_file=vault_key_file, ask=vault_passphrase, shared=key, names=names)
 
         def load() -> Engine:
-            loaded = load_engine(model, profile=profile, key=key.secret, scope=scope, debug=debug, extend=models)
+            loaded = load_engine(
+                model, profile=profile, key=key.secret, scope=scope, headers=headers, debug=debug, extend=models
+            )
+            _check_needed(headers_out, "--headers-out", loaded.profile.header.removeprefix(HEADERS[0]), "--headers remove")
             use_roster(loaded.nlp, listed)
             loaded.decisions = said.by_text() if said else {}
             if engine == LOCAL:
@@ -237,7 +244,7 @@ def deidentify(
 
         writer = open_writer(opened, target, safe=spreadsheet_safe)
         if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
-            _check_free(target, labels_path, map_path, run_path)
+            _check_free(target, *beside.values())
         if dry_run:
             raise typer.Exit(_rehearse(opened, prepare, naming, target, thread_of))
         labels = LabelsOut(labels_path, labels_to) if labels_path else None
@@ -257,6 +264,7 @@ def deidentify(
             "--thread": thread,
             "--ids": naming.how,
             "--map": str(map_path or ""),
+            "--headers-out": str(headers_path or ""),
             "--review-out": str(run_path or ""),
             "--decisions": sha256(Path(decisions).read_bytes()).hexdigest()[:16] if decisions else "",
             "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",
@@ -274,6 +282,7 @@ def deidentify(
         run = Run(opened, writer, loaded, counts, state, batch_size, strict, vault=book, labels=labels)
         run.prepare, run.safe_id = prepare, naming.safe
         run.map = MapOut(map_path) if map_path else None
+        run.headers = HeadersOut(headers_path) if headers_path else None
         run.review = _review(run_path, opened, loaded, reading, path, target, report_path) if run_path else None
         show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
         if sweep != OFF and source != "-":
@@ -288,7 +297,9 @@ def deidentify(
             "version": __version__,
             "model": loaded.name,
             "profile": settings["profile"].split(" ")[0],
+            "headers": settings["--headers"],
         }
+        head["class_list"] = bool(roster)
         head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
         if said is not None:
             head["decisions"] = {"documents": len(loaded.decisions), "not_read": lacking.code if lacking else ""}
@@ -375,12 +386,11 @@ def _check_places(source: Path, out: Path, vault: Path | None, beside: Mapping[s
         if same or (os.path.isdir(source) and (origin in target.parents or target in origin.parents)):
             raise PiiError(Errors.E509)
     if vault is not None:
-        common.check_apart(
-            "vault", vault, input=given, output=out, **{what.split()[-1]: place for what, place in beside.items()}
-        )
+        common.check_apart("vault", vault, input=given, output=out, **beside)
     for what, place in beside.items():
         if place is not None:
-            common.check_apart(what, place, input=given, output=out)
+            others = {other: path for other, path in beside.items() if other != what}
+            common.check_apart(what if what == "map" else f"file of {what}", place, input=given, output=out, **others)
 
 
 def _check_free(out: Path, *beside: Path | None) -> None:
@@ -398,13 +408,15 @@ def _report_path(out: Path, wanted: str, source: Source, *, overwrite: bool, res
     """`report.json` beside OUTPUT or in it; `<OUTPUT>.report.json` where the report of another run has that name."""
     if wanted:
         path = Path(wanted)
-        if path.exists() and not (overwrite or resume):
-            raise PiiError(Errors.E510, what=f"'{path}'")
+        for place in (path, page_path(path)):
+            if place.exists() and not (overwrite or resume):
+                raise PiiError(Errors.E510, what=f"'{place}'")
         return path
     if source.kind == "folder" and out.suffix.lower() != ".zip":
         return out / REPORT_NAME
     plain, named = out.with_name(REPORT_NAME), out.with_name(out.name + ".report.json")
-    return named if named.exists() or plain.exists() and not overwrite else plain
+    taken = out in (plain, page_path(plain)) or (not overwrite and (plain.exists() or page_path(plain).exists()))
+    return named if named.exists() or taken else plain
 
 
 def _settings(source: Source, engine: Engine) -> dict[str, str]:
@@ -419,6 +431,7 @@ def _settings(source: Source, engine: Engine) -> dict[str, str]:
         "--spreadsheet-safe": str(source.spreadsheet_safe),
         "model": engine.name,
         "version of pii-edu": __version__,
+        "--headers": profile.header,
         "profile": f"{profile.name} {content}",
         "scope": profile.scope,
     }
@@ -484,20 +497,24 @@ def _tell_unread(unread: Mapping[str, int]) -> None:
 
 def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Swept | None:
     head |= {"format": run.source.kind, "encoding": run.source.encoding}
+    engine, read = run.engine, run.state.settings["input"]
+    head |= provenance(engine.nlp, engine.profile, run.source, run.writer.out, fingerprint=read)
     if isinstance(run.source, FolderSource):
         head["hidden_files_passed_over"] = run.source.hidden
     if run.vault is not None:
         head["vault"] = {"id": run.vault.vault_id, "documents": run.vault.documents, "head": run.vault.head}
     if run.labels is not None:
-        head["labels_out"] = run.labels.as_json()
+        head["labels_out"] = run.labels.as_json() | digest(run.labels.out)
     if run.review is not None:
-        head["review"] = file_digest(run.review.out)
+        head["review"] = digest(run.review.out)
     swept = None
     if run.sweep is not None:
         swept = run.sweep.sweep(run.source)
         run.sweep.clear()
         head["sweep"] = swept.as_json(how)
-    write_json(path, run.report.as_json(head, run.source.others))
+    spans = sum(n for key, n in run.report.spans.items() if not key.endswith(f"|{KEEP}"))
+    plan = review_plan(BOUNDS, documents=run.report.documents, spans=spans)
+    write_report(path, run.report.as_json(head, run.source.others) | {"review_plan": plan, "leak_estimate": None})
     return swept
 
 
@@ -527,6 +544,10 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
     if report.renamed:
         what = "file name" if not run.source.has_columns else "ID"
         common.say(f"{report.renamed} documents have a pseudonym for their {what}; --ids keep leaves it as it is")
+    if report.headers:
+        common.say(f"{report.headers} headers were removed, in {report.with_headers} documents")
+    if run.headers is not None:
+        common.say(f"to review: '{run.headers.out}' holds the headers as they were, with names; it is not to be released")
     _tell_unread(report.unread)
     _tell_alone(report.notes[NO_THREAD])
     if report.n_left_over:
@@ -543,7 +564,7 @@ def _tell_end(run: Run, report_path: Path, swept: Swept | None) -> None:
         if n:
             place = "the name of the file" if name == "(file name)" else f"'{safe_name(name, i)}', which stays unchanged"
             common.say(f"to review: in {n} records a value that was replaced stands in {place} too")
-    common.say(f"wrote '{run.writer.out}' and '{report_path}'")
+    common.say(f"wrote '{run.writer.out}', '{report_path}' and '{page_path(report_path)}' for your files, not to be released")
 
 
 def _show_leaks(swept: Swept, *, show: bool) -> None:

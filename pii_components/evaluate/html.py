@@ -9,33 +9,15 @@ errors are given.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jinja2 import ChainableUndefined, Environment, PackageLoader, Undefined
-
 from .. import __version__
 from ..labels import is_name
+from ..release.audit import DASH, number, template
 from .gold import CRAPII_LABELS, Entity, GoldDocument
 
 Reports = Mapping[str, Mapping[str, Any]]
-DASH = "–"
 BANNER = (
     "This page shows words of the essays, and names that a detector missed. Keep it as safe as the essays; do not publish it."
 )
-
-
-def number(value: Any) -> str:
-    """Up to four digits after the point, as in the metrics files; a dash for None and for what is not there."""
-    if value is None or isinstance(value, Undefined):
-        return DASH
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", "\u202f") if abs(value) >= 10_000 else str(value)
-    return f"{value:.4g}" if value and abs(value) < 0.001 else f"{value:.4f}".rstrip("0").rstrip(".")
-
-
-def share(value: float) -> str:
-    """A part of a whole as a width, never outside of it."""
-    return f"{max(0.0, min(1.0, value)) * 100:.2f}%"
 
 
 def interval_of(scores: Mapping[str, Any], name: str) -> Sequence[float] | None:
@@ -162,13 +144,8 @@ def build_page(
     reports (Reports): Plain data by name of the file. windows (Sequence[Window] | None): Errors with words of the essays, if they were asked
     for; then the page begins with a warning. title (str): Its heading. RETURNS (str): HTML.
     """
-    env = Environment(
-        loader=PackageLoader("pii_components", "resources/report"), autoescape=True, undefined=ChainableUndefined,
-        trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.do"],
-    )  # fmt: skip
-    env.filters |= {"number": number, "share": share}
     helpers = {f.__name__: f for f in (bar, estimate, flat, group_rows, lowest_first, title_of)}
-    page = env.get_template("page.html").render(
+    page = template("page.html").render(
         helpers, reports=reports, comparisons=list(comparisons(reports)), windows=windows, title=title,
         version=__version__, banner=BANNER, plainly=lambda rows: [[path, DASH if value is None else str(value)] for path, value in rows],
     )  # fmt: skip

@@ -357,14 +357,21 @@ class Docx:
                 piece.put(re.sub(r"\w+", other, text))
 
     def _remove_lines(self, edits: Sequence[Edit]) -> None:
-        """Take out paragraphs that were removed with their end, where a document can be without them."""
-        removed = [(start, end) for start, end, new in edits if not new and "\n" in self.text[start:end]]
-        for begin, after, paragraph in self._lines if removed else ():
-            parent = paragraph.getparent()
-            if parent is None or not any(start <= begin and after <= end for start, end in removed):
-                continue
-            others = sum(sibling.tag == paragraph.tag for sibling in parent) > 1
-            if others and not any(True for _ in paragraph.iter(f"{_W}sectPr", *_SHOWS)):
+        """Take out paragraphs that were removed with their end, and rows and tables of such, where a document can be without them."""
+        last = len(self.text)
+        removed = [(start, end) for start, end, new in edits if not new and ("\n" in self.text[start:end] or end == last)]
+        gone = {
+            paragraph: paragraph.getparent()
+            for begin, after, paragraph in (self._lines if removed else ())
+            if any(start <= begin and min(after, last) <= end for start, end in removed)
+            and not any(True for _ in paragraph.iter(f"{_W}sectPr", *_SHOWS))
+        }
+        tables = [e for tree in self._trees.values() for e in tree.iter(f"{_W}tbl", f"{_W}tr")] if gone else []
+        for element in tables:
+            if all(paragraph in gone for paragraph in element.iter(f"{_W}p")):
+                element.getparent().remove(element)
+        for paragraph, parent in gone.items():
+            if sum(sibling.tag == paragraph.tag for sibling in parent) > 1:
                 parent.remove(paragraph)
 
     def save(self) -> bytes:

@@ -42,7 +42,7 @@ DOCUMENT_SUFFIXES = (".txt", ".docx", ".pdf")
 TABLE_SUFFIXES = (".csv", ".tsv")
 JSON_SUFFIXES = (".jsonl", ".ndjson", ".json")
 # What a run says of itself lies in the folder that it wrote.
-REPORT_NAME = "report.json"
+REPORT_NAME, PAGE_NAME = "report.json", "report.html"
 # Forms that hold no zero bytes, saved or renamed as .txt: PDF and RTF.
 _OTHER_FORMS = ("%PDF-", "{\\rtf")
 
@@ -311,6 +311,8 @@ def _look_into(source: FolderSource, nothing: str) -> FolderSource:
 def is_hidden(name: str) -> bool:
     """Whether a file is one that programs leave beside those of a user: .DS_Store, ~$essay.docx, Thumbs.db, all in .git, our report."""
     parts = Path(name).parts
+    if name.lower() == PAGE_NAME:  # further down it is a student's
+        return True
     return any(part.startswith((".", "~$")) for part in parts) or parts[-1].lower() in ("thumbs.db", "desktop.ini", REPORT_NAME)
 
 

@@ -28,9 +28,10 @@ from ..errors import Errors, PiiError
 from ..labels import LABELS, PRIORITY, role_of
 from ..offsets import Replacement, apply_replacements
 from ..profiles import KEEP, PSEUDONYM, REMOVE, TAG, Profile, shipped_profiles
+from ..surrogates.headers import HEADER
 from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, Chance, check_key, load_key
 from ..surrogates.owners import detail_owners
-from ..surrogates.plan import HEADER, plan
+from ..surrogates.plan import plan
 from ..surrogates.values import Item
 from ..vault.vault import Entry, Hidden, Release, Vault
 from .settings import label_of, presidio_needed

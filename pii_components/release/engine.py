@@ -24,6 +24,7 @@ from ..files.record import Record, Skip
 from ..labels import NAME_STUDENT
 from ..offsets import OffsetMap
 from ..profiles import Profile
+from ..surrogates.headers import HEADER
 from ..vault.vault import Hidden, Release, hide, pack_tokens
 from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
@@ -103,6 +104,7 @@ class Result:
     fields_with_found (tuple[str, ...]): Other fields in which a value that was replaced stands.
     notes (tuple[str, ...]): What the component says about a surrogate: that there was none, and so on.
     left_over (bool): Whether such a value stands once more in the text, where nothing was found.
+    headers (tuple[tuple[int, int], ...]): Start and end of what was removed as a header, in the old text.
     hidden (tuple[Hidden, ...]): What was replaced, for the vault. labels (tuple[tuple[int, int, str], ...]): Start, end, label in
     the new text of all that is labelled there: by the record where it has labels, else what was found.
     """
@@ -115,6 +117,7 @@ class Result:
     fields_with_found: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left_over: bool = False
+    headers: tuple[tuple[int, int], ...] = ()
     hidden: tuple[Hidden, ...] = field(default=(), repr=False)
     labels: tuple[tuple[int, int, str], ...] = ()
 
@@ -328,6 +331,7 @@ class Engine:
             fields_with_found=tuple(
                 name for name, content in record.others if any(len(v) > 3 and v in content for v in values)
             ),
+            headers=tuple(edit[:2] for edit, row in zip(offsets.edits, made, strict=True) if row["label"] == HEADER),
             left_over=stands_elsewhere(record.text, values, spans),
             hidden=hide(record.text, text, offsets, labels_at),
             labels=moved([(s.start_char, s.end_char, s.label) for s in spans] if gold is None else gold, offsets),
@@ -398,6 +402,7 @@ def load_engine(
     profile: str | Profile = "",
     key: bytes | None = None,
     scope: str = "",
+    headers: str = "",
     debug: bool = False,
     extend: "Callable[[Language], object] | None" = None,
 ) -> Engine:
@@ -405,8 +410,8 @@ def load_engine(
 
     model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
     left out. profile (str | Profile): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
-    "document", "corpus" or "thread". debug (bool): Whether errors inside the pipeline are raised. extend (Callable | None): Adds components, after
-    the first document has been through the others.
+    "document", "corpus" or "thread". headers (str): "keep" or "remove"; empty for what the profile says. debug (bool): Whether errors
+    inside the pipeline are raised. extend (Callable | None): Adds components, after the first document has been through the others.
     RAISES (PiiError): E516 to E518; what the profile raises.
     """
     import spacy
@@ -431,6 +436,8 @@ def load_engine(
         component: Any = nlp.get_pipe(pipes[-1])
         if profile:
             component.profile = profile
+        if headers:
+            component.profile = with_changes(component.profile, header=headers)
         if scope:
             component.scope = scope
         if key is not None:

@@ -274,7 +274,7 @@ class ReviewFile:
             report = json.loads(self.place("report").read_bytes())
         except (OSError, ValueError):
             return None
-        if report.get("review") != file_digest(self.path):
+        if report.get("review", {}).get("sha256") != file_digest(self.path):
             return None
         for p in report.get("sweep", {}).get("places", ()):
             places.setdefault(p["record"], []).append([p["start_char"], p["end_char"], p["risk"]])
@@ -337,13 +337,14 @@ def decisions_path(run: Path) -> Path:
     return run.with_name(run.name + ".decisions.jsonl")
 
 
-def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int]]:
-    """RETURNS (list[tuple[int, int]]): Number of each document that was reviewed, and how many protected spans its release had left in clear.
-    RAISES (PiiError): E501, E576, E577."""
+def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int, int]]:
+    """RETURNS (list[tuple[int, int, int]]): Number of each document that was reviewed, how many protected spans its release had left in clear,
+    and how many there are. RAISES (PiiError): E501, E576, E577."""
     file, said = ReviewFile(run), Decisions.load(decisions or decisions_path(run), new=decisions is None)
     try:
         rows = (row for row in file.rows() if said.is_reviewed(row["n"]) and said.hashes[row["n"]] == row["hash"])
-        return [(row["n"], file.missed(row, file.items(row, said.decided(row["n"])))) for row in rows]
+        seen = ((row, file.items(row, said.decided(row["n"]))) for row in rows)
+        return [(row["n"], file.missed(row, items), sum(i["action"] != KEEP for i in items)) for row, items in seen]
     finally:
         file.close()
 

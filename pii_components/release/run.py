@@ -27,6 +27,7 @@ from ..files.formats.base import GoldSpan, Tally
 from ..files.labelled import open_corpus_writer, read_corpus, write_corpus
 from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import FolderSource, open_source
+from ..files.tables import safe_cell
 from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_file, writing
 from ..labels import DETAIL_LABELS, is_name
 from ..vault.vault import Vault, edits_of
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from ..ruler.roster import Roster
 
 CHECKPOINT_SECONDS = 1.0
+# A decision with less than this score is called unsure.
+UNSURE = 0.5
 # A batch ends at this many characters too: a few books in it would fill the memory.
 _BATCH_CHARS = 400_000
 # A surname that stands in small letters in more documents than this is a word there: ETS's "That shows up a lot!"
@@ -89,10 +92,13 @@ class Report:
     """`report.json`: what a run did, in numbers. No text of anybody.
 
     documents, changed, empty, words (int): Documents written; those that differ from their original; those without text; words.
-    spans (Counter): Number per "label|role|action". skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
+    spans (Counter): Number per "label|role|action". sources (Counter): Number per "label|action|source".
+    risk (Counter): Documents per "least|n" and "in_clear|n", n tenths being the least score of all, and of what stays in clear; per "unsure|n", the
+    number of scores below `UNSURE`, 10 being ten or more. skipped (list[tuple[int, str, int, str]]): Number, code, line and ID or file of a
     record; no ID of which holds a name. renamed (int): Documents that have a pseudonym for their ID or file.
     left_over (list[int]): Records in which a value that was replaced stands once more where nothing was found.
     unread (Counter): Per kind of what documents hold and nobody read: how many. unread_in (list[int]): Records.
+    headers, with_headers (int): Headers that were removed, and the documents that had them.
     in_fields (Counter): Per field that passes through unchanged: records in which it holds a value that was replaced in the text.
     """
 
@@ -104,8 +110,12 @@ class Report:
     n_skipped: int = 0
     n_left_over: int = 0
     spans: Counter[str] = field(default_factory=Counter)
+    sources: Counter[str] = field(default_factory=Counter)
+    risk: Counter[str] = field(default_factory=Counter)
     skipped: list[tuple[int, str, int, str]] = field(default_factory=list)
     renamed: int = 0
+    headers: int = 0
+    with_headers: int = 0
     left_over: list[int] = field(default_factory=list)
     notes: Counter[str] = field(default_factory=Counter)
     in_fields: Counter[str] = field(default_factory=Counter)
@@ -117,9 +127,19 @@ class Report:
         self.documents += 1
         self.changed += result.text != record.text
         self.renamed += record.given is not None
+        self.headers += len(result.headers)
+        self.with_headers += bool(result.headers)
         self.empty += not record.text.strip()
         self.words += result.words
         self.spans.update(f"{span.label}|{span.role}|{span.action}" for span in result.spans)
+        self.sources.update(f"{span.label}|{span.action}|{span.source}" for span in result.spans)
+        for name, scores in (
+            ("least", [span.score for span in result.spans]),
+            ("in_clear", [span.score for span in result.spans if span.action == KEEP]),
+        ):
+            if scores:
+                self.risk[f"{name}|{min(9, int(min(scores) * 10 + 1e-9))}"] += 1
+        self.risk[f"unsure|{min(10, sum(span.score < UNSURE for span in result.spans))}"] += 1
         self.notes.update(result.notes)
         self.in_fields.update(result.fields_with_found)
         self.unread.update(record.unread)
@@ -146,7 +166,7 @@ class Report:
     def load(cls, data: Mapping[str, Any]) -> "Report":
         """The counts that a state holds."""
         report = cls(**data)
-        for name in ("spans", "notes", "in_fields", "unread"):
+        for name in ("spans", "sources", "risk", "notes", "in_fields", "unread"):
             setattr(report, name, Counter(getattr(report, name)))
         report.skipped = [(int(number), str(code), int(line), str(ident)) for number, code, line, ident in report.skipped]
         return report
@@ -165,8 +185,17 @@ class Report:
             "seconds": round(self.seconds, 2),
             "words_per_second": round(self.words / self.seconds) if self.seconds else None,
             "spans": [{"label": label, "role": role, "action": action, "count": n} for label, role, action, n in rows],
+            "sources": [
+                dict(zip(("label", "action", "source"), key.split("|", 2), strict=True)) | {"count": n}
+                for key, n in sorted(self.sources.items())
+            ],
+            "risk": {
+                name: [self.risk[f"{name}|{i}"] for i in range(size)]
+                for name, size in (("least", 10), ("in_clear", 10), ("unsure", 11))
+            },
             "notes": dict(sorted(self.notes.items())),
             "ids_replaced": self.renamed,
+            "headers_removed": {"count": self.headers, "documents": self.with_headers},
             "skipped": {
                 "count": self.n_skipped,
                 "records": [
@@ -193,7 +222,7 @@ class RunState:
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
     items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    labels, sweep, map, review (int): Bytes of the rows of --labels-out, --sweep, --map and --review-out that are safe.
+    labels, sweep, map, headers, review (int): Bytes of the rows of --labels-out, --sweep, --map, --headers-out and --review-out that are safe.
     """
 
     settings: dict[str, str]
@@ -205,6 +234,7 @@ class RunState:
     labels: int = 0
     sweep: int = 0
     map: int = 0
+    headers: int = 0
     review: int = 0
 
     def save(self, path: Path) -> None:
@@ -490,13 +520,21 @@ def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
 class MapOut(Beside):
     """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
 
+    HEAD = b"in,out\n"
+
     def __init__(self, out: Path) -> None:
         super().__init__(out)
         self._rows = CsvRows(",", "\n")
 
-    def add(self, before: str, after: str) -> None:
+    def add(self, *cells: str) -> None:
         """Add a document."""
-        self.write(self._rows.line([before, after]).encode("utf-8", "surrogateescape"))
+        self.write(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
+
+
+class HeadersOut(MapOut):
+    """`--headers-out`: a table of the headers that were removed, with what each document was called. It holds originals."""
+
+    HEAD = b"document,header\n"
 
 
 @dataclass(slots=True)
@@ -508,6 +546,7 @@ class Run:
     an item before all else. safe_id (Callable): What a document is called beside OUTPUT: in the report, the state, the labels.
     vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
     sweep (SweepLog | None): Remembers which surnames were hidden. map (MapOut | None): Gets names of documents, before and after.
+    headers (HeadersOut | None): Gets the headers that were removed.
     review (ReviewOut | None): Gets what was found, for people to look at.
     """
 
@@ -526,6 +565,7 @@ class Run:
     labels: LabelsOut | None = None
     sweep: SweepLog | None = None
     map: MapOut | None = None
+    headers: HeadersOut | None = None
     review: ReviewOut | None = None
     _since: float = 0.0
     _halfway: bool = False
@@ -545,7 +585,9 @@ class Run:
         if self.sweep is not None:
             self.sweep.start(self.state.sweep if resume else None)
         if self.map is not None:
-            self.map.start(self.state.map if resume else None, b"in,out\n")
+            self.map.start(self.state.map if resume else None, self.map.HEAD)
+        if self.headers is not None:
+            self.headers.start(self.state.headers if resume else None, self.headers.HEAD)
         if self.review is not None:
             self.review.start(self.state.review if resume else None, self.review.head)
         self._since = last_save = time.monotonic()
@@ -578,7 +620,7 @@ class Run:
         if self.report.refused:
             self.discard()
             return
-        for beside in (self.labels, self.map, self.review):
+        for beside in (self.labels, self.map, self.headers, self.review):
             if beside is not None:
                 beside.finish()
         self.writer.finish()
@@ -597,7 +639,7 @@ class Run:
         with suppress(OSError):
             self.writer.discard()
             state_path(self.writer.out).unlink(missing_ok=True)
-            for rows in (self.labels, self.sweep, self.map, self.review):
+            for rows in (self.labels, self.sweep, self.map, self.headers, self.review):
                 if rows is not None:
                     rows.clear()
             if self.vault is not None and not self.vault.documents:
@@ -644,6 +686,9 @@ class Run:
             self.labels.add(record.id if record.given is not None else self.safe_id(record.id), result.text, result.labels)
         if self.sweep is not None:
             self.sweep.add(record, result)
+        if self.headers is not None:
+            for start, end in result.headers:
+                self.headers.add(*map(safe_cell, (self._name_of(record), record.text[start:end].strip())))
         if self.review is not None:
             self.review.add(record, result)
         return result
@@ -673,6 +718,7 @@ class Run:
         self.state.labels = self.labels.sync() if self.labels is not None else 0
         self.state.sweep = self.sweep.sync() if self.sweep is not None else 0
         self.state.map = self.map.sync() if self.map is not None else 0
+        self.state.headers = self.headers.sync() if self.headers is not None else 0
         self.state.review = self.review.sync() if self.review is not None else 0
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
@@ -683,7 +729,7 @@ class Run:
             with suppress(PiiError):  # the reason for leaving matters more
                 self._checkpoint()
         self.writer.stop()
-        for rows in (self.labels, self.sweep, self.map, self.review):
+        for rows in (self.labels, self.sweep, self.map, self.headers, self.review):
             if rows is not None:
                 rows.stop()
         if self.vault is not None:

@@ -56,7 +56,7 @@ def test_what_cannot_be_read_is_skipped_and_what_no_user_wrote_is_passed_over(fo
     found = json.loads((folder / "clean/report.json").read_text())
     assert (found["documents"], found["skipped"]["count"], found["hidden_files_passed_over"]) == (1, 3, 5)
     assert [row["code"] for row in found["skipped"]["records"]] == ["E501"] * 3
-    assert sorted(path.name for path in (folder / "clean").iterdir()) == ["a.txt", "report.json"]
+    assert sorted(path.name for path in (folder / "clean").iterdir()) == ["a.txt", "report.html", "report.json"]
 
 
 PROSE_CELL = "My friend Ilse Okoro told me that this course would be good."

@@ -38,7 +38,7 @@ def test_text_file(folder, pii_edu, bom):
     data = (folder / "clean.txt").read_bytes()
     assert data.startswith(bom)
     check(data[len(bom) :].decode())
-    assert sorted(path.name for path in folder.iterdir()) == ["clean.txt", "essay.txt", "report.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["clean.txt", "essay.txt", "report.html", "report.json"]
 
 
 def test_folder(folder, pii_edu):
@@ -49,7 +49,7 @@ def test_folder(folder, pii_edu):
     run = pii_edu("deidentify", "essays", "--out", "clean")
     assert run.exit_code == 1, run.output
     found = sorted(str(path.relative_to(folder / "clean")) for path in (folder / "clean").rglob("*") if path.is_file())
-    assert found == ["a.txt", "report.json", "week 1/b.txt", "week 1/deep/c.TXT"]
+    assert found == ["a.txt", "report.html", "report.json", "week 1/b.txt", "week 1/deep/c.TXT"]
     for name in ("a.txt", "week 1/b.txt", "week 1/deep/c.TXT"):
         check((folder / "clean" / name).read_bytes().decode())
     assert report(folder / "clean/report.json")["skipped"] == {
@@ -292,7 +292,7 @@ def test_strict_stops_at_the_first_skip_and_what_was_done_stays(folder, pii_edu)
     assert again.exit_code == 1, again.output
     assert len((folder / "clean.jsonl").read_text().splitlines()) == 2
     assert report(folder / "report.json")["documents"] == 2
-    assert sorted(path.name for path in folder.iterdir()) == ["clean.jsonl", "essays.jsonl", "report.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["clean.jsonl", "essays.jsonl", "report.html", "report.json"]
 
 
 def test_record_on_which_the_pipeline_fails_is_skipped_alone(folder, pii_edu, monkeypatch):

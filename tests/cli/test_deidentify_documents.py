@@ -5,6 +5,7 @@ import errno
 import io
 import json
 import os
+import re
 import signal
 import stat
 import zipfile
@@ -75,11 +76,13 @@ def test_an_export_of_a_learning_platform(folder, pii_edu, form, out):
     assert set(rows) == set(LMS) and [name for name, new in rows.items() if not new] == [name for name in LMS if name.endswith("html")]
     (folder / "map.csv").unlink()
     names = {str(p.relative_to(folder / out)) for p in (folder / out).rglob("*") if p.is_file()} if out == "clean" else None
-    names = names or {*zipfile.ZipFile(folder / out).namelist(), "report.json"}
-    assert names == {*filter(None, rows.values()), "report.json"}
-    assert sorted(name[-4:] for name in names) == [".txt", ".txt", ".txt", "docx", "json"]
+    names = names or {*zipfile.ZipFile(folder / out).namelist(), "report.json", "report.html"}
+    assert names == {*filter(None, rows.values()), "report.json", "report.html"}
+    assert sorted(name[-4:] for name in names) == [".txt", ".txt", ".txt", "docx", "html", "json"]
+    page = (folder / out / "report.html" if out == "clean" else folder / "report.html").read_text("utf8")
+    assert not re.search(r"(?i)\bina\b|sorel|20418837", page)
     if out == "clean":
-        files = {name: (folder / out / name).read_bytes() for name in names}
+        files = {name: (folder / out / name).read_bytes() for name in names - {"report.html"}}
         parts = [text for name, data in files.items() for text in (xml_of(data).values() if name[-1] == "x" else [data.decode()])]
         seen = " ".join([*names, *parts])
     else:
@@ -181,8 +184,8 @@ def test_a_run_that_was_killed_goes_on(folder, pii_edu, fork, out):
     assert pii_edu(*args, "map.csv", "--out", out, "--resume").exit_code == 0
     assert (folder / "map.csv").read_bytes() == (folder / "whole.csv").read_bytes()
     if out == "clean":
-        (folder / "clean/report.json").unlink()
-        (folder / "whole_clean/report.json").unlink()
+        for name in ("clean/report.json", "whole_clean/report.json", "clean/report.html", "whole_clean/report.html"):
+            (folder / name).unlink()
         names = [path.relative_to(folder / out) for path in (folder / out).rglob("*")]
         assert len(names) == 24 and all((folder / out / n).read_bytes() == (folder / "whole_clean" / n).read_bytes() for n in names)
     else:

@@ -248,7 +248,7 @@ def test_an_interrupted_run_goes_on_with_vault_and_labels(folder, pii_edu, fork,
     gold = list(read_corpus(folder / "gold.jsonl"))
     assert [essay.text for essay in gold] == [row[1] for row in rows_of(folder / "o.csv")]
     left = sorted(p.name for p in folder.iterdir() if p.name != "log")
-    assert left == ["back.csv", "gold.jsonl", "in.csv", "o.csv", "report.json", "v"]
+    assert left == ["back.csv", "gold.jsonl", "in.csv", "o.csv", "report.html", "report.json", "v"]
 
 
 FORMS = {

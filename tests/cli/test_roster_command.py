@@ -32,7 +32,7 @@ def test_names_of_a_class_list_are_hidden_in_all_texts(essays, pii_edu):
     texts = "\n".join(released(essays))
     assert not [name for name in ("LEFMO", "JANE", "met Will", "beefmo", "Hope", "Adeyink", "Tarrow", "20418837") if name in texts]
     assert "hope he will stay" in texts and "I will hope" in texts and texts.count("Buzan") == 2
-    said = (essays / "report.json").read_text("utf8") + run.output
+    said = (essays / "report.json").read_text("utf8") + (essays / "report.html").read_text("utf8") + run.output
     assert not [name for name in ("efmo", "EFMO", "Adeyink", "Tarrow", "20418837") if name in said]
 
 
@@ -74,8 +74,8 @@ def test_text_is_shown_on_the_screen_only(value, terminal, shown, essays, pii_ed
     run = pii_edu("deidentify", "essays.jsonl", "--out", "out.jsonl", "--roster", "class.csv", "--show-leaks", value, "--quiet")
     assert run.exit_code == 0, run.output
     assert ("beefmo replied" in run.output) is shown and ("is no terminal" in run.output) is (value == "screen" and not shown)
-    assert "beefmo" not in (essays / "report.json").read_text("utf8")
-    assert sorted(path.name for path in essays.iterdir()) == ["class.csv", "essays.jsonl", "out.jsonl", "report.json"]
+    assert not any("beefmo" in (essays / f"report.{form}").read_text("utf8") for form in ("json", "html"))
+    assert sorted(path.name for path in essays.iterdir()) == ["class.csv", "essays.jsonl", "out.jsonl", "report.html", "report.json"]
 
 
 @pytest.mark.parametrize(("options", "code"), [

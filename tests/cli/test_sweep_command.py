@@ -39,9 +39,9 @@ def test_report_names_places_and_no_text(essays, pii_edu):
     # in small letters in four texts: a word, "that shows up a lot"
     assert sweep["common_words"] == {"surnames": 1, "in_small_letters": 6}
     assert "in 3 places (1 documents)" in " ".join(run.output.split())
-    shown = (essays / "report.json").read_text("utf8") + run.output
+    shown = (essays / "report.json").read_text("utf8") + (essays / "report.html").read_text("utf8") + run.output
     assert not [name for name in ("Sorel", "sorel", "Übel", "\\u00dcbel") if name in shown]
-    assert sorted(path.name for path in essays.iterdir()) == ["essays.jsonl", "out.jsonl", "report.json"]
+    assert sorted(path.name for path in essays.iterdir()) == ["essays.jsonl", "out.jsonl", "report.html", "report.json"]
 
 
 def test_hide_hides_them_in_plain_sight(essays, pii_edu):
@@ -78,7 +78,7 @@ def test_cited_authors_do_not_count_where_they_are_cited(folder, pii_edu):
     assert run.exit_code == 0, run.output
     sweep = json.loads((folder / "out" / "report.json").read_text("utf8"))["sweep"]
     assert [row["record"] for row in sweep["places"]] == [2]
-    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.txt", "1.txt", "2.txt", "report.json"]
+    assert sorted(path.name for path in (folder / "out").iterdir()) == ["0.txt", "1.txt", "2.txt", "report.html", "report.json"]
 
 
 def test_off(essays, pii_edu):

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 from pii_components.cli.evaluate import read_metrics, report
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity, file_sha256, read_gold
-from pii_components.evaluate.html import BANNER, build_page, error_windows, estimate, flat, kind_of_error, number, share
+from pii_components.evaluate.html import BANNER, build_page, error_windows, estimate, flat, kind_of_error
 from pii_components.evaluate.systems import Run, write_run
+from pii_components.release.audit import number, share
 
 VOID = {"meta", "line", "rect", "br", "hr"}
 

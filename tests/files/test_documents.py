@@ -94,6 +94,29 @@ def test_a_header_that_is_removed_takes_its_paragraphs_along():
     assert [paragraph.text for paragraph in docx.Document(io.BytesIO(out)).paragraphs] == ["The map", "A map helps."]
 
 
+def test_a_header_in_a_table_takes_its_rows_and_the_table_along():
+    made = docx.Document()
+    for rows in ([("Name", "Ina Sorel"), ("Teacher", "Odile Prath")], [("Ina Sorel", "page"), ("River", "long")]):
+        table = made.add_table(rows=0, cols=2)
+        for cells in rows:
+            for cell, text in zip(table.add_row().cells, cells, strict=True):
+                cell.text = text
+        made.add_paragraph("A map helps.")
+    made.add_paragraph("Ina Sorel 2")
+    file = io.BytesIO()
+    made.save(file)
+    record = read_docx(file.getvalue(), 1, "a.docx")
+    assert isinstance(record, Record)
+    text = record.text
+    places = [(0, text.index("A map")), (text.index("Ina Sorel\npage"), text.index("River")), (text.index("Ina Sorel 2"), len(text))]
+    edits = [(start, end, "") for start, end in places]
+    out = write_docx(file.getvalue(), text, apply_replacements(text, [Replacement(*edit) for edit in edits])[0], edits)
+    again = docx.Document(io.BytesIO(out))
+    assert [[[cell.text for cell in row.cells] for row in table.rows] for table in again.tables] == [[["River", "long"]]]
+    assert [paragraph.text for paragraph in again.paragraphs] == ["A map helps."] * 2
+    assert not any(name in part for part in xml_of(out).values() for name in ("Ina", "Sorel", "Odile", "Prath"))
+
+
 def test_edits_must_make_the_new_text():
     data = plain_docx("Ina Sorel")
     for old, new, edits in (("Ina Sorel", "Mia", [(0, 3, "Mia")]), ("Ina", "Mia", [(0, 3, "Mia")])):

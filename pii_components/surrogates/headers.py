@@ -1,0 +1,180 @@
+"""Headers of assignments and posts, and running heads: which lines of a text they are (ETS's procedure, step 1).
+
+    find_headers(text, items)           # [(0, 36), (88, 96)]: start and end in characters, end exclusive
+
+    Ana Lopez                       header      Each line that holds a letter or digit gets a weighted sum of what can be seen of it
+    English 101, 12 May 2019        header      and of the lines before and after: shape, place, labels of the spans. The weights are
+                                                learned (`python -m scripts.headers`), and so is how sure a line must be: prose that
+    The Summer of Ferries           body        is removed is lost, a header that is missed only stays, and its spans are replaced as
+    I am Ana, and I like ferries.   body        all others are.
+    Lopez 2                         header
+
+A title stays. No word is listed or learned but the stop words of spaCy.
+"""
+
+import json
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+from spacy.lang.en.stop_words import STOP_WORDS
+
+from .. import labels
+from .values import Item
+
+MODEL = "resources/surrogates/headers.json"
+HEADER = "HEADER"
+HEADER_REMOVED = "header removed"
+PART = "\u241e"  # stands between the texts of one record (files.record.JOINT): each has a header of its own
+# What a label tells of a line.
+_GROUPS = {
+    labels.NAME_STUDENT: "student", labels.NAME_INSTRUCTOR: "instructor", labels.NAME_CONNECTED: "connected", labels.NAME_CITED: "public",
+    labels.NAME_CHARACTER: "public", labels.DATE: "date", labels.ID_NUM: "number", labels.EMAIL: "contact", labels.URL_PERSONAL: "contact",
+    labels.USERNAME: "contact", labels.EDUCATION: "place", labels.LOCATION: "place",
+}  # fmt: skip
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+_SPACE = re.compile(r"\s*")
+_KEY = re.compile(r"\s*\w[\w .#/-]{0,24}:\s")
+# What is seen of the lines before and after, too; in a fixed order, since floats are summed.
+_SEEN = (
+    "words", "sentence", "comma", "lower", "capitals", "stop words", "covered", "alone", "key", "figures", "none",
+    *dict.fromkeys(_GROUPS.values()),
+)  # fmt: skip
+
+
+class Line(NamedTuple):
+    """A line with a letter or digit. start, end (int): Characters, its line break included. features (dict[str, float]): What is seen."""
+
+    start: int
+    end: int
+    features: dict[str, float]
+
+
+def read_lines(text: str, items: Sequence[Item]) -> list[Line]:
+    """The lines that hold a letter or digit, with their features. items: Sorted, without overlaps."""
+    rows, skeletons, pos, first, blank = list[Line](), list[str](), 0, 0, True
+    for line in text.splitlines(keepends=True):
+        start, pos = pos, pos + len(line)
+        while first < len(items) and items[first].end <= start:
+            first += 1
+        if not any(map(str.isalnum, line)):
+            if rows:
+                rows[-1].features["blank after"] = 1
+            blank = True
+            continue
+        last = first
+        while last < len(items) and items[last].start < pos:
+            last += 1
+        inside, rest = items[first:last], line
+        for item in reversed(inside):
+            rest = rest[: max(0, item.start - start)] + " \0 " + rest[max(0, item.end - start) :]
+        rows.append(Line(start, pos, _look(line, rest, inside) | ({"blank before": 1.0} if blank else {})))
+        skeletons.append(re.sub(r"\d+", "0", " ".join(rest.split())))
+        blank = False
+    if rows:
+        rows[-1].features["blank after"] = 1
+    often, own = Counter(skeletons), [dict(row.features) for row in rows]
+    for n, row in enumerate(rows):
+        seen = row.features
+        seen["near top"] = 1 / (1 + n)
+        seen["from top"] = math.log1p(n) / 4
+        seen[f"line {min(n, 4)}"] = 1.0
+        seen["last"] = float(n == len(rows) - 1)
+        seen["again"] = float(often[skeletons[n]] > 1)
+        for side in (-1, 1):
+            other = own[n + side] if 0 <= n + side < len(rows) else {"none": 1.0}
+            seen |= {f"{side:+} {name}": other[name] for name in _SEEN if name in other}
+    return rows
+
+
+def _look(line: str, rest: str, inside: Sequence[Item]) -> dict[str, float]:
+    """What is seen of a line alone. rest (str): Without the spans in it."""
+    words, all_words, shown = _WORD.findall(rest), _WORD.findall(line), line.strip()
+    folded = [word.lower().replace("’", "'") for word in words]
+    letters = sum(map(str.isalnum, shown))
+    covered = 1 - sum(map(str.isalnum, rest)) / letters
+    capitals = sum(word[0].isupper() for word in all_words) / max(1, len(all_words))
+    seen = {
+        "words": min(len(all_words), 25) / 10,
+        "one word": len(all_words) == 1,
+        "few words": len(all_words) < 5,
+        "many words": len(all_words) > 12,
+        "sentence": shown.endswith((".", "!", "?", '."', ".”")),
+        "comma": shown.endswith((",", ";")),
+        "colon": shown.endswith(":"),
+        "lower": shown[0].islower(),
+        "capitals": capitals,
+        "upper case": shown.isupper(),
+        "stop words": sum(word in STOP_WORDS for word in folded) / max(1, len(all_words)),
+        "no stop word": not any(word in STOP_WORDS for word in folded),
+        "covered": covered,
+        "alone": covered == 1 and bool(inside),
+        "key": bool(_KEY.match(line)),
+        "figures": any(map(str.isdigit, rest)),
+        "only figures": not words and any(map(str.isdigit, rest)),
+        "figures last": rest.rstrip()[-1:].isdigit(),
+        "signs": sum(not ch.isalnum() and not ch.isspace() for ch in shown) / len(shown),
+        "bars": bool(re.search(r"\s[|–—·•-]\s|\t", shown)),
+        "spans": min(len(inside), 4),
+        "span first": rest.split(maxsplit=1)[0] == "\0",
+    }
+    seen |= dict.fromkeys((_GROUPS.get(item.label, "other") for item in inside), 1)
+    return {name: float(value) for name, value in seen.items() if value}
+
+
+@cache
+def shipped_weights() -> dict[str, float]:
+    """RETURNS (dict[str, float]): Feature -> weight, "bias" among them."""
+    return dict(json.loads((resources.files("pii_components") / MODEL).read_text(encoding="utf8")))
+
+
+def weigh(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """RETURNS (float): Above 0 for a line of a header: log-odds, less what a line must be surer."""
+    return weights["bias"] + sum(weights.get(name, 0) * value for name, value in features.items())
+
+
+def find_headers(text: str, items: Sequence[Item], weights: Mapping[str, float] | None = None) -> list[tuple[int, int]]:
+    """Start and end of each header and running head, sorted; no item lies across an edge.
+
+    items: Sorted, without overlaps; those that are kept too. weights (Mapping | None): Those that ship, by default.
+    """
+    weights, found, at = weights or shipped_weights(), list[tuple[int, int]](), 0
+    for part in text.split(PART):
+        inside = [
+            item._replace(start=item.start - at, end=item.end - at) for item in items if at <= item.start < at + len(part)
+        ]
+        lines = read_lines(part, inside)
+        chosen = [weigh(line.features, weights) > 0 for line in lines]
+        if all(chosen):  # a text is more than its header
+            chosen = [False] * len(lines)
+        found += [(at + start, at + end) for start, end in stretches(part, inside, lines, chosen)]
+        at += len(part) + 1
+    return found
+
+
+def stretches(text: str, items: Sequence[Item], lines: Sequence[Line], chosen: Sequence[bool]) -> list[tuple[int, int]]:
+    """The chosen lines as stretches of the text. Lines that follow one another are one; blank ones behind it go with it where it
+    stands apart. A line stays if an item reaches from it into one that stays."""
+    starts, begun, out = [line.start for line in lines], [item.start for item in items], list(chosen)
+    ends = [(bisect_right(starts, item.start) - 1, bisect_right(starts, item.end - 1)) for item in items]
+    wide = [range(max(first, 0), end) for first, end in ends if end - first > 1]
+    for joint in (*wide, *reversed(wide)):
+        if not all(out[n] for n in joint):
+            for n in joint:
+                out[n] = False
+    found = []
+    for n, line in enumerate(lines):
+        if out[n] and not (n and out[n - 1]):
+            last = next(i for i in range(n, len(out)) if not out[i + 1 : i + 2] or not out[i + 1])
+            end = lines[last].end
+            if "blank before" in line.features:
+                end = text.rfind("\n", end, _SPACE.match(text, end).end()) + 1 or end  # type: ignore[union-attr]
+            before = bisect_left(begun, end)
+            end = max(end, items[before - 1].end) if before else end
+            found.append((line.start if n else 0, end))
+    return found

@@ -1,0 +1,68 @@
+"""Headers and running heads: which lines go, and that nothing else does. Everybody is invented."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pii_components.surrogates.headers import PART, find_headers, read_lines, stretches
+from pii_components.surrogates.values import Item
+
+from .conftest import unmark
+
+BLOCK = "{NAME_STUDENT|Ana Lopez}\nProfessor {NAME_INSTRUCTOR|Hartwell}\nENGL 101\n{DATE|12 May 2019}\n\n"
+BODY = (
+    "The Summer of Ferries\n\nI am {NAME_STUDENT|Ana}, and I like ferries more than I like bridges, says {NAME_CITED|Kant}.\n"
+    "They are slow, and nobody on them can do anything about it, which is a rest for everyone who works.\n"
+)
+
+
+def removed(marked: str) -> list[str]:
+    """What goes, without blank lines."""
+    text, spans = unmark(marked)
+    return [line for a, b in find_headers(text, [Item(*span, "keep") for span in spans]) for line in text[a:b].splitlines() if line.strip()]
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        (BLOCK + BODY, ["Ana Lopez", "Professor Hartwell", "ENGL 101", "12 May 2019"]),
+        (BODY + "{NAME_STUDENT|Lopez} 2\n" + BODY + "{NAME_STUDENT|Lopez} 3\n" + BODY, ["Lopez 2", "Lopez 3"]),
+        (BODY, []),
+        (BLOCK + BODY + f"\n{PART}\n\n" + BLOCK + BODY, ["Ana Lopez", "Professor Hartwell", "ENGL 101", "12 May 2019"] * 2),
+    ],
+)
+def test_what_goes(text, gone):
+    assert removed(text) == gone
+
+
+def test_blank_lines_behind_a_header_that_stands_apart_go_with_it():
+    text = "Body.\n\nAna 2\n\nBody.\nAna 3\n\nBody.\n"
+    lines = read_lines(text, [])
+    found = stretches(text, [], lines, ["Ana" in text[line.start : line.end] for line in lines])
+    assert [text[a:b] for a, b in found] == ["Ana 2\n\n", "Ana 3\n"]
+
+
+def test_a_line_stays_if_a_span_reaches_into_one_that_stays():
+    text = "Ana\nLopez\nENGL 1\nBody\n"
+    lines = read_lines(text, [])
+    chosen = [True, True, True, False]
+    for spans, ends in (([(0, 9)], 17), ([(4, 16), (17, 21)], 17), ([(10, 21)], 10), ([(0, 9), (10, 21)], 10), ([(0, 5), (5, 12), (12, 21)], 0)):
+        found = stretches(text, [Item(*span, "NAME_STUDENT", "keep") for span in spans], lines, chosen)
+        assert found == ([(0, ends)] if ends else [])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text("aB1. \n\r\t\u2028\u241e-", max_size=80), st.sets(st.integers(0, 80)), st.randoms())
+def test_no_span_lies_across_an_edge(text, cuts, rng):
+    places = sorted(cut for cut in cuts if cut <= len(text))
+    items = [Item(a, b, "NAME_STUDENT", "keep") for a, b in zip(places[::2], places[1::2], strict=False) if PART not in text[a:b]]
+    lines = read_lines(text, items)
+    found = stretches(text, items, lines, [rng.random() < 0.5 for _ in lines])
+    edges = [edge for pair in found for edge in pair]
+    assert edges == sorted(edges) and all(a < b <= len(text) for a, b in found)
+    assert not [1 for edge in edges for item in items if item.start < edge < item.end]
+    assert all(PART not in text[a:b] for a, b in find_headers(text, items))
+
+
+def test_a_text_is_more_than_its_header():
+    assert find_headers("Ana Lopez\nENGL 101\n", [], {"bias": 1.0}) == []
