@@ -29,7 +29,6 @@ from ..files.writers import GrowingFile
 from ..labels import LABELS, ORGANISATION, ROLES, is_name, role_of
 from ..offsets import Edit, OffsetMap
 from ..profiles import KEEP, Profile
-from ..spans import Candidate, read_spans, uncovered, write_spans
 from .sweep import HIGH, LOW, MEDIUM
 
 if TYPE_CHECKING:
@@ -81,6 +80,8 @@ class Decided(NamedTuple):
 def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
     """Let decisions overrule what was found, before surrogates are made. Unsure means protect: what is found beyond a decided stretch
     stays, and a stretch that ends within a token grows to the whole of it."""
+    from ..spans import Candidate, read_spans, uncovered, write_spans
+
     cands = read_spans(doc)
     roles: dict[tuple[int, int], str] = {}
     for start, end, label, role, _ in decided:

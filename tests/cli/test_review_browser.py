@@ -51,6 +51,8 @@ def page(request, chromium, folder, pii_edu):
         tab.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith((f"http://{host}/secret/", "data:")) else None)
         tab.goto(f"http://{host}/secret/")
         tab.wait_for_selector("#documents button")
+        for _ in range(2):  # the list, and in a wide window the first document
+            tab.evaluate("work.line")
         tab.review = review
         yield tab
         tab.close()
