@@ -38,7 +38,7 @@ from pii_components.labels import ORGANISATION as ORGANISATION_ROLE
 from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
 from pii_components.spans import SPANS_KEY
 from pii_components.surrogates.owners import detail_owners
-from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, names_of, tally
+from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, tally
 from pii_components.training.package import CLEANER, RULES
 from scripts import common
 
@@ -187,7 +187,7 @@ def classifier(
             gold = [_labelled(str(n), doc) for n, doc in enumerate(docs)]
             persons += collect(nlp, gold, weight=authored_weight)
         chances = cross_validate(persons, l2=l2)
-        print(json.dumps({"persons": dict(names_of(persons))}))
+        print(json.dumps({"persons": dict(Counter(p.gold for p in persons))}))
         groups = {"all": persons} | {
             s: [p for p in persons if p.text.startswith(s)] for s in ("essays_", "persuade", "llm", "new")
         }

@@ -469,7 +469,7 @@ def chats(
         filled = list(
             make_chats(found, per_group=per_group, seed=seed, same_chats=same_chats, table=table, called=called, case=case)
         )
-        replace_file(out_path, "".join(json.dumps(chat.as_record(), ensure_ascii=False) + "\n" for chat in filled))
+        replace_file(out_path, "".join(json.dumps(asdict(chat), ensure_ascii=False) + "\n" for chat in filled))
         if not quiet:
             columns_shown = ("gender", "culture", "chats", "students", "teachers", "other names", "details")
             common.console(stderr=True).print(common.table_of(_groups(filled), *columns_shown))

@@ -9,7 +9,7 @@ Take texts that `pii_ner` was not trained on: on its own it is surer than it wil
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -123,11 +123,3 @@ def tally(persons: Sequence[PersonExample], chances: numpy.ndarray, threshold: f
         hidden[p.gold] += p.mentions * bool(hide)
     good = sum(hidden[c] for c in ("STUDENT", "CONNECTED", "INSTRUCTOR"))
     return {c: hidden[c] / every[c] for c in every} | {"precision": good / max(hidden.total(), 1)}
-
-
-def names_of(persons: Iterable[PersonExample]) -> Counter[str]:
-    """RETURNS (Counter[str]): Persons per class."""
-    return Counter(p.gold for p in persons)
-
-
-__all__ = ["PersonExample", "collect", "cross_validate", "fit", "fold_of", "names_of", "tally"]
