@@ -105,8 +105,8 @@ def test_who_is_collected(text, golds):
 
 def test_where_gold_is_not_known_nobody_is_collected():
     text = "We met Kim and Rosa."
-    found = collect(pipeline(), [LabelledText("a", text, (), masked=((7, 10),))], weight=0.3)
-    assert [(p.gold, p.weight) for p in found] == [("NOT_NAME", 0.3)]
+    found = collect(pipeline(), [LabelledText("a", text, (), masked=((7, 10),))])
+    assert [(p.gold, p.weight) for p in found] == [("NOT_NAME", 1.0)]
     assert not collect(pipeline(), [LabelledText("a", text, (), masked=((0, len(text)),))])
 
 
