@@ -421,7 +421,7 @@ def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
         return WholeCorpus(found, copies)
     left = [i for i in range(len(counts)) if i not in copies]
     left_counts = np.reshape([counts[i] for i in left], (len(left), len(COLUMNS) + 1))
-    how = {"contamination": options.contamination, "pool_below": options.pool_below, "seed": options.seed}
+    how: dict[str, Any] = {"contamination": options.contamination, "pool_below": options.pool_below, "seed": options.seed}
     try:
         outlying = find_anomalies(left_counts, **how)
     except PiiError as err:

@@ -9,15 +9,7 @@ from pii_components.context.classifier import CLASSES
 from pii_components.context.features import features
 from pii_components.errors import PiiError
 from pii_components.files.formats.base import LabelledText
-from pii_components.training.classifier import (
-    FOLDS,
-    PersonExample,
-    collect,
-    cross_validate,
-    fit,
-    fold_of,
-    tally,
-)
+from pii_components.training.classifier import FOLDS, PersonExample, collect, cross_validate, fit, fold_of, tally
 from tests.context.marking import TEXTS, labelled, pipeline
 
 pytest.importorskip("scipy")
@@ -108,9 +100,7 @@ def test_where_gold_is_not_known_nobody_is_collected():
     found = collect(pipeline(), [LabelledText("a", text, (), masked=((7, 10),))])
     assert [(p.gold, p.weight) for p in found] == [("NOT_NAME", 1.0)]
     assert not collect(pipeline(), [LabelledText("a", text, (), masked=((0, len(text)),))])
-
-
-def test_other_labels_are_no_names():
+    # Other labels are no names.
     found = collect(pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "EMPLOYER"),))])
     assert [p.gold for p in found] == ["NOT_NAME"]
     assert not collect(pipeline(), [LabelledText("a", "We met at Likert Soap.", ((10, 16, "USERNAME"),))])
@@ -140,9 +130,6 @@ def test_nobody_is_judged_by_their_own_text():
     seen = [i for i in range(40) if fold_of(persons[i].text) != fold_of("odd")]
     assert 20 < len(seen) < 40 and chances[seen, CITED].min() > 0.8
     assert fit(persons, l2=1.0).predict(row[None])[0, CITED] > 0.8
-
-
-def test_cross_validation_says_what_a_fit_is_worth():
     some = people(400)
     chances = cross_validate(some, l2=1.0)
     assert chances.shape == (400, 6) and numpy.allclose(chances.sum(axis=1), 1) and right(chances, some) > 0.95
