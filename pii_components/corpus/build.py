@@ -537,8 +537,8 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
     return doc
 
 
-def _of_split(split: str, templates: list[Template], fragments: Blocks) -> tuple[list[Template], Blocks]:
-    """The essays and the fragments of a split."""
+def of_split(split: str, templates: list[Template], fragments: Blocks) -> tuple[list[Template], Blocks]:
+    """RETURNS (tuple[list[Template], Blocks]): The essays and the fragments of "train", "dev" or "test"."""
     blocks = {kind: [b for n, b in enumerate(found) if split_of(f"{kind}|{n}") == split] for kind, found in fragments.items()}
     return [template for template in templates if split_of(template.id) == split], blocks
 
@@ -586,7 +586,7 @@ def build_corpus(
             clean_carriers=round(base.clean_carriers * of_carriers),
             cut=not uncut,
         )
-        mine, blocks = _of_split(split, templates, fragments)
+        mine, blocks = of_split(split, templates, fragments)
         texts = list(from_essays(mine, blocks, recipe, table, seed, tally, change))
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
             texts += from_carriers(path, split, blocks, recipe, seed, tally)
@@ -606,7 +606,7 @@ def build_corpus(
         rng_for(seed, split).shuffle(docs)
         DocBin(docs=docs).to_disk(out / f"{split}.spacy")
     if uncut:
-        mine, blocks = _of_split("dev", templates, fragments)
+        mine, blocks = of_split("dev", templates, fragments)
         noisy = from_essays(mine, blocks, WORN_RECIPE, table, seed + 1, change=change)
         DocBin(docs=[to_doc(nlp, filled) for filled in noisy]).to_disk(out / f"{WORN}.spacy")
     for name, counts in (("stats", stats), ("distribution", distribution)):
