@@ -188,8 +188,8 @@ def test_a_dry_run_sends_nothing_and_estimates():
 
 def test_prices_and_the_sum_of_a_run(tmp_path):
     prices = Prices.load()
-    assert prices.of("gpt-4o-mini-2024-07-18") == prices.models["gpt-4o-mini"]
-    assert prices.cost("gpt-4o-mini", 1_000_000, 500_000) == pytest.approx(0.15 + 0.30)
+    for name in ("gpt-4o-mini", "gpt-4o-mini-2024-07-18"):
+        assert prices.cost(name, 1_000_000, 500_000) == pytest.approx(0.15 + 0.30)
     usage = Usage("gpt-4o-mini", "api.openai.com", False)
     usage.add(tokens_in=1_000_000, tokens_out=0, characters=4_000_000)
     local = Usage("any", "this machine", True)
