@@ -25,7 +25,7 @@ from ..labels import EMAIL, ID_NUM, NAME_STUDENT, ROLES, USERNAME
 from ..ruler.roster import Roster
 from ..ruler.tokenizer import checked_text
 from ..spans import ROSTER, SPANS_KEY, Candidate, read_spans
-from .engine import (  # fmt: skip
+from .engine import (
     DEFAULT_PIPELINE,
     MAX_CHARS,
     PiiEduNlpEngine,

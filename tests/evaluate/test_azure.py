@@ -7,19 +7,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
+from invented import offsets
 
 from pii_components.errors import PiiError
+from pii_components.evaluate import systems
 from pii_components.evaluate.gold import GoldDocument
-from pii_components.evaluate.systems import (  # fmt: skip
-    KEY,
-    MARGIN,
-    MAX_CHARACTERS,
-    AzureSystem,
-    check_endpoint,
-    make_system,
-    run_system,
-    windows,
-)
+from pii_components.evaluate.systems import MARGIN, MAX_CHARACTERS, AzureSystem, run_system
 
 SECRET = "a-key-of-no-use"
 FINDS = [
@@ -99,39 +92,24 @@ def service(monkeypatch):
 
 
 @pytest.fixture
-def slept():
-    return []
-
-
-@pytest.fixture
-def connect(service, slept):
-    """Makes the baseline; waits are written down, not waited."""
+def connect(service):
+    """Makes the baseline; waits are written down in `connect.slept`, not waited."""
     pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
     pytest.importorskip("azure.ai.textanalytics", reason='needs azure-ai-textanalytics: pip install "en_pii_edu[azure]"')
     from azure.core.pipeline.transport import RequestsTransport
 
     class Patient(RequestsTransport):
         def sleep(self, duration):
-            slept.append(duration)
-
-    made = []
+            make.slept.append(duration)
 
     def make(**settings):
-        system = AzureSystem(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings)
-        made.append(system)
-        return system
+        make.made.append(AzureSystem(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings))
+        return make.made[-1]
 
+    make.slept, make.made = [], []
     yield make
-    for system in made:
+    for system in make.made:
         system.client.close()
-
-
-def offsets(entities):
-    return [(e.document, e.start, e.end, e.label) for e in entities]
-
-
-def filler(n: int) -> str:
-    return ("word " * (n // 5 + 1))[:n]
 
 
 def test_findings_have_crapiis_labels_and_pythons_offsets(connect, service):
@@ -159,7 +137,8 @@ def test_texts_go_five_at_a_time_and_come_back_in_order(connect, service):
 
 @pytest.mark.parametrize("at", [0, MAX_CHARACTERS - 2 * MARGIN, MAX_CHARACTERS - MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS])
 def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, at):
-    text = filler(at) + " Dana Vell " + filler(MAX_CHARACTERS) + " Oskar Tamm"
+    words = "word " * 2000
+    text = words[:at] + " Dana Vell " + words[:MAX_CHARACTERS] + " Oskar Tamm"
     found = list(connect().find([GoldDocument("1", text)]))[0]
     assert [(e.text, e.start) for e in found] == [("Dana Vell", at + 1), ("Oskar Tamm", len(text) - 10)]
     assert sum(service.sizes) >= 2
@@ -167,7 +146,7 @@ def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, a
 
 @pytest.mark.parametrize("length", [0, 1, MAX_CHARACTERS, MAX_CHARACTERS + 1, 20_000])
 def test_the_middles_of_windows_cover_a_text_without_overlap(length):
-    made = list(windows(GoldDocument("1", "x" * length)))
+    made = list(systems.windows(GoldDocument("1", "x" * length)))
     assert [place for window in made for place in range(window.first, window.last)] == list(range(length))
     assert all(len(window.text) <= MAX_CHARACTERS for window in made)
 
@@ -176,12 +155,12 @@ def test_the_middles_of_windows_cover_a_text_without_overlap(length):
     ("refusals", "waits"),
     [([(429, {"Retry-After": "7"})], [7]), ([(429, {"Retry-After": "2"})] * 3, [2] * 3), ([(503, {}), (429, {})], None)],
 )
-def test_a_refusal_for_now_is_tried_again_after_the_time_that_it_names(connect, service, slept, refusals, waits):
+def test_a_refusal_for_now_is_tried_again_after_the_time_that_it_names(connect, service, refusals, waits):
     service.refusals = list(refusals)
     (found,) = connect().find([GoldDocument("1", "By Oskar Tamm")])
     assert offsets(found) == [("1", 3, 13, "NAME_STUDENT")]
     assert not service.refusals
-    assert waits is None or slept == waits
+    assert waits is None or connect.slept == waits
 
 
 @pytest.mark.parametrize(
@@ -217,11 +196,11 @@ def test_neither_texts_nor_the_key_reach_a_log(connect, service, caplog):
 def test_endpoint_and_key_come_from_the_environment(connect, service, monkeypatch, gold):
     connect().client.close()  # skips without the packages
     monkeypatch.setenv("AZURE_AI_ENDPOINT", service.endpoint)
-    monkeypatch.delenv(KEY, raising=False)
-    with pytest.raises(PiiError, match=rf"\[E746\].*: {KEY}\."):
-        make_system("azure")
-    monkeypatch.setenv(KEY, SECRET)
-    system = make_system("azure-four")
+    monkeypatch.delenv(systems.KEY, raising=False)
+    with pytest.raises(PiiError, match=rf"\[E746\].*: {systems.KEY}\."):
+        systems.make_system("azure")
+    monkeypatch.setenv(systems.KEY, SECRET)
+    system = systems.make_system("azure-four")
     run = run_system(system, gold)
     system.client.close()
     assert (run.name, run.protected) == ("azure-four", {"NAME_STUDENT", "EMAIL"})
@@ -231,8 +210,8 @@ def test_endpoint_and_key_come_from_the_environment(connect, service, monkeypatc
 @pytest.mark.parametrize("endpoint", ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"])
 def test_texts_do_not_travel_in_clear(endpoint):
     with pytest.raises(PiiError, match=r"\[E747\]"):
-        check_endpoint(endpoint)
-    check_endpoint("https://name.cognitiveservices.azure.com/")
+        systems.check_endpoint(endpoint)
+    systems.check_endpoint("https://name.cognitiveservices.azure.com/")
 
 
 def test_a_package_that_is_missing_is_a_coded_error(monkeypatch):
