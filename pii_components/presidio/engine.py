@@ -176,7 +176,8 @@ def join(docs: list[Doc]) -> Doc:
     """One Doc for the parts of a text, with `doc.spans["pii"]`, scores, roles and reasons; one alone as it is."""
     if len(docs) == 1:
         return docs[0]
-    whole = Doc.from_docs(docs, ensure_whitespace=False, exclude=["spans", "tensor", "user_data"])
+    left_out = ["spans", "tensor", "user_data"]
+    whole = Doc.from_docs(docs, ensure_whitespace=False, exclude=left_out)  # type: ignore[call-arg]  # its stub lacks it
     starts = accumulate((len(doc) for doc in docs), initial=0)
     found = ((at, cand) for at, doc in zip(starts, docs, strict=False) for cand in read_spans(doc))
     write_spans(whole, [replace(cand, start=cand.start + at, end=cand.end + at) for at, cand in found])
@@ -202,15 +203,9 @@ class PiiEduNlpEngine(SpacyNlpEngine):
     is_available = True
 
     def __init__(
-        self,
-        models: Sequence[Mapping[str, Any]] | None = None,
-        ner_model_configuration: NerModelConfiguration | None = None,
-        *,
-        pipeline: Source | None = None,
-        labels: str = PRESIDIO,
-        return_cited: bool = False,
-        max_chars: int = MAX_CHARS,
-    ) -> None:
+        self, models: Sequence[Mapping[str, Any]] | None = None, ner_model_configuration: NerModelConfiguration | None = None, *,
+        pipeline: Source | None = None, labels: str = PRESIDIO, return_cited: bool = False, max_chars: int = MAX_CHARS,
+    ) -> None:  # fmt: skip
         """
         models: As in Presidio's configuration, `lang_code` and `model_name` of each pipeline; an entry may hold our options as well.
         ner_model_configuration: Its labels to ignore, names for our labels and entities with low scores go before ours.

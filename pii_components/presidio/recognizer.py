@@ -56,20 +56,10 @@ class StudentPiiRecognizer(LocalRecognizer):
     """The recognizer. What Presidio gives a constructor comes by keyword; options of ours are checked."""
 
     def __init__(
-        self,
-        supported_language: str = "en",
-        supported_entities: Sequence[str] | None = None,
-        name: str | None = None,
-        context: Sequence[str] | None = None,
-        *,
-        supported_entity: str | None = None,
-        version: str = __version__,
-        pipeline: Source = DEFAULT_PIPELINE,
-        labels: str = PRESIDIO,
-        return_cited: bool = False,
-        max_chars: int = MAX_CHARS,
-        **unknown: Any,
-    ) -> None:
+        self, supported_language: str = "en", supported_entities: Sequence[str] | None = None, name: str | None = None,
+        context: Sequence[str] | None = None, *, supported_entity: str | None = None, version: str = __version__,
+        pipeline: Source = DEFAULT_PIPELINE, labels: str = PRESIDIO, return_cited: bool = False, max_chars: int = MAX_CHARS, **unknown: Any,
+    ) -> None:  # fmt: skip
         """
         supported_language, name, version: As of Presidio's recognizers. unknown: Refused.
         supported_entities: What may be returned; None for all that the pipeline finds. supported_entity: One of them.
@@ -146,13 +136,8 @@ class RosterRecognizer(LocalRecognizer):
     configuration. labels (str): See `settings.Naming`. RAISES (PiiError): E207 to E210, E801."""
 
     def __init__(
-        self,
-        roster: Roster | str | Path,
-        *,
-        supported_language: str = "en",
-        labels: str = PRESIDIO,
-        name: str = "RosterRecognizer",
-    ) -> None:
+        self, roster: Roster | str | Path, *, supported_language: str = "en", labels: str = PRESIDIO, name: str = "RosterRecognizer"
+    ) -> None:  # fmt: skip
         self.roster = roster if isinstance(roster, Roster) else Roster.from_csv(roster)
         self.name: str
         self.naming = Naming(labels)
@@ -176,10 +161,8 @@ class RosterRecognizer(LocalRecognizer):
         return results
 
 
-def _result(
-    by: LocalRecognizer, entity: str, start: int, end: int, score: float, told: str, about: dict[str, Any]
-) -> RecognizerResult:
-    """told (str): One line for a data steward. about: Metadata of ours. No text of a person is in either."""
+def _result(by: Any, entity: str, start: int, end: int, score: float, told: str, about: dict[str, Any]) -> RecognizerResult:
+    """by: The recognizer. told (str): One line for a data steward. about: Metadata of ours. No text of a person is in either."""
     why = AnalysisExplanation(recognizer=by.name, original_score=score, textual_explanation=told)
     by_whom = {RecognizerResult.RECOGNIZER_NAME_KEY: by.name, RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: by.id}
     return RecognizerResult(entity, start, end, score, why, by_whom | about)
@@ -205,16 +188,10 @@ CONFIG_MODEL_MAP |= dict.fromkeys((StudentPiiRecognizer.__name__, PatternRecogni
 
 
 def build_analyzer(
-    *,
-    pipeline: Source = DEFAULT_PIPELINE,
-    labels: str = PRESIDIO,
-    return_cited: bool = False,
-    max_chars: int = MAX_CHARS,
-    supported_entities: Sequence[str] | None = None,
-    recognizers: str | Path | None = None,
-    roster: Roster | str | Path | None = None,
+    *, pipeline: Source = DEFAULT_PIPELINE, labels: str = PRESIDIO, return_cited: bool = False, max_chars: int = MAX_CHARS,
+    supported_entities: Sequence[str] | None = None, recognizers: str | Path | None = None, roster: Roster | str | Path | None = None,
     default_score_threshold: float = 0.0,
-) -> AnalyzerEngine:
+) -> AnalyzerEngine:  # fmt: skip
     """Make an AnalyzerEngine of our NLP engine, our recognizer and those of Presidio's that find what ours does not look for.
 
     pipeline (str | Path | Language), labels (str), return_cited (bool), max_chars (int), supported_entities (Sequence[str] | None): As for

@@ -67,17 +67,10 @@ class PresidioSource(Configured, Pipe):
     """
 
     def __init__(
-        self,
-        nlp: Language,
-        name: str = "presidio_source",
-        *,
-        recognizers: Sequence[str | dict[str, Any]] | None = None,
-        labels: dict[str, str] | None = None,
-        score_threshold: float | None = None,
-        context: Sequence[str] = (),
-        language: str | None = None,
-        spans_key: str = SPANS_KEY,
-    ) -> None:
+        self, nlp: Language, name: str = "presidio_source", *, recognizers: Sequence[str | dict[str, Any]] | None = None,
+        labels: dict[str, str] | None = None, score_threshold: float | None = None, context: Sequence[str] = (),
+        language: str | None = None, spans_key: str = SPANS_KEY,
+    ) -> None:  # fmt: skip
         self.vocab, self.name = nlp.vocab, name
         asked: dict[str, Any] = {"labels": labels or None, "context": list(context) or None, "language": language}
         if recognizers is not None:

@@ -1,10 +1,8 @@
 """Azure AI Language: a small server on this machine that speaks its API, with its limits, refusals and offsets."""
 
-import json
 import logging
 import re
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+import sys
 
 import pytest
 from invented import offsets
@@ -13,6 +11,7 @@ from pii_components.errors import PiiError
 from pii_components.evaluate import systems
 from pii_components.evaluate.gold import GoldDocument
 from pii_components.evaluate.systems import MARGIN, MAX_CHARACTERS, AzureSystem, run_system
+from tests.llm.server import serving
 
 SECRET = "a-key-of-no-use"
 FINDS = [
@@ -21,74 +20,51 @@ FINDS = [
 ]  # fmt: skip
 
 
-class Service(ThreadingHTTPServer):
+class Service:
     """What the service was asked, and how it shall answer next. refusals: (status, headers) for the next requests."""
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.requests: list[dict] = []
-        self.refusals: list[tuple[int, dict[str, str]]] = []
-        self.fails = ""
-
-    @property
-    def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        self.requests, self.refusals, self.fails = [], [], ""
 
     @property
     def sizes(self) -> list[int]:
         return [len(request["analysisInput"]["documents"]) for request in self.requests]
 
-
-class Handler(BaseHTTPRequestHandler):
-    def log_message(self, *_args):
-        pass
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.server.refusals:
-            return self.send(*self.server.refusals.pop(0), {"error": {"code": "Refused", "message": str(body)}})
-        if self.headers["Ocp-Apim-Subscription-Key"] != SECRET:
-            return self.send(401, {}, {"error": {"code": "401", "message": "Access denied."}})
+    def answer(self, body, _):
+        path, headers, *_ = self.asked[-1]
         documents = body["analysisInput"]["documents"]
-        if not self.path.startswith("/language/:analyze-text?") or body["kind"] != "PiiEntityRecognition":
-            return self.send(404, {}, {})
+        if self.refusals:
+            status, more = self.refusals.pop(0)
+            return status, {"error": {"code": "Refused", "message": str(body)}}, more
+        if headers["Ocp-Apim-Subscription-Key"] != SECRET:
+            return 401, {"error": {"code": "401", "message": "Access denied."}}
+        if not path.startswith("/language/:analyze-text?") or body["kind"] != "PiiEntityRecognition":
+            return 404, {}
         if len(documents) > 5:
-            return self.send(400, {}, {"error": {"code": "InvalidDocumentBatch", "message": "At most 5 documents."}})
-        self.server.requests.append(body)
+            return 400, {"error": {"code": "InvalidDocumentBatch", "message": "At most 5 documents."}}
+        self.requests.append(body)
         good, bad = [], []
-        for document in documents:
-            text = document["text"]
-            if len(text) > 5120 or not text.strip() or (self.server.fails and self.server.fails in text):
-                bad.append({"id": document["id"], "error": {"code": "InvalidArgument", "message": text}})
+        for ident, text in ((document["id"], document["text"]) for document in documents):
+            if len(text) > 5120 or not text.strip() or (self.fails and self.fails in text):
+                bad.append({"id": ident, "error": {"code": "InvalidArgument", "message": text}})
                 continue
             found = [
                 {"text": m[0], "category": kind, "offset": m.start(), "length": len(m[0]), "confidenceScore": 0.9}
                 for kind, pattern in FINDS
                 for m in re.finditer(pattern, text)
             ]
-            good.append({"id": document["id"], "redactedText": "*", "entities": found, "warnings": []})
+            good.append({"id": ident, "redactedText": "*", "entities": found, "warnings": []})
         results = {"documents": good, "errors": bad, "modelVersion": "2023-09-01"}
-        return self.send(200, {}, {"kind": "PiiEntityRecognitionResults", "results": results})
-
-    def send(self, status, headers, data):
-        payload = json.dumps(data).encode()
-        self.send_response(status)
-        for name, value in ({"Content-Type": "application/json", "Content-Length": str(len(payload))} | headers).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(payload)
+        return 200, {"kind": "PiiEntityRecognitionResults", "results": results}, {"Content-Type": "application/json"}
 
 
 @pytest.fixture
 def service(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Service()
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    made = Service()
+    with serving(made.answer) as (endpoint, fake):
+        made.endpoint, made.asked = endpoint.removesuffix("/v1"), fake.asked
+        yield made
 
 
 @pytest.fixture
@@ -215,8 +191,6 @@ def test_texts_do_not_travel_in_clear(endpoint):
 
 
 def test_a_package_that_is_missing_is_a_coded_error(monkeypatch):
-    import sys
-
     pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
     monkeypatch.setitem(sys.modules, "azure.ai.textanalytics", None)
     with pytest.raises(PiiError, match=r"\[E005\] azure-ai-textanalytics.*\[azure\]"):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -81,9 +82,9 @@ def test_what_fails_every_call_ends_the_run_at_once(status):
 
 
 def test_calls_in_a_minute():
+    start = time.monotonic()
     _, fake, _ = asking(echo, ["a", "b", "c"], per_minute=600, concurrency=3)
-    times = sorted(asked[3] for asked in fake.asked)
-    assert times[2] - times[0] > 0.15
+    assert max(asked[3] for asked in fake.asked) - start > 0.19
 
 
 def test_inside_of_a_running_loop():
@@ -165,10 +166,10 @@ def test_prices_and_the_sum_of_a_run(tmp_path):
     assert total([unknown], prices, words=10)["usd"] is None
     with pytest.raises(PiiError, match="E920"):
         prices.cost("mystery", 1, 1)
-    bad = tmp_path / "p.toml"
-    bad.write_text("[models]\nx = { in = -1, out = 2 }\n")
-    with pytest.raises(PiiError, match="E900"):
-        Prices.load(bad)
+    for price in ("{ in = -1, out = 2 }", "{ in = 1 }", "2", '"free"'):
+        (tmp_path / "p.toml").write_text(f"[models]\nx = {price}\n")
+        with pytest.raises(PiiError, match="E900"):
+            Prices.load(tmp_path / "p.toml")
     assert [estimate(n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 

@@ -249,26 +249,11 @@ def test_surrogates_are_not_made():
 
 OTHER = "Nobody is named here."
 ROWS = ["name,email,score,essay", f'Ina Sorel,ina.sorel@example.edu,17,"{SERVE_TEXT}"', f'Odile Prath,odile.prath@example.edu,18,"{OTHER}"']
-RECORD = {"course": "C1", "student": {"name": "Ina Sorel", "email": "ina.sorel@example.edu", "score": 17}, "replies": ["Odile Prath", "Ina Sorel"]}
 
 
 @pytest.fixture(scope="module")
 def analyzer():
     return build_analyzer(pipeline=ruler_pipeline())
-
-
-def names(results, text):
-    return sorted(text[r.start : r.end] for r in results if r.entity_type == "PERSON")
-
-
-@pytest.mark.parametrize("batch_size", [1, 3, 500])
-def test_list_is_analysed_as_its_texts_one_by_one(analyzer, batch_size):
-    texts = [SERVE_TEXT, OTHER, "", 12, None, True, SERVE_TEXT]
-    found = BatchAnalyzerEngine(analyzer).analyze_iterator(texts, "en", batch_size=batch_size)
-    assert found == [analyzer.analyze(str(text), "en") for text in texts]
-    assert [names(results, str(text)) for results, text in zip(found, texts)] == [
-        ["Ina Sorel", "Odile Prath"], [], [], [], [], [], ["Ina Sorel", "Odile Prath"]
-    ]  # fmt: skip
 
 
 def test_dict_of_lists_and_dicts_becomes_one_without_the_people(analyzer):
@@ -299,16 +284,3 @@ def test_csv_by_presidio_structured(analyzer, tmp_path):
     assert list(made["score"]) == [17, 18] and made["essay"][1] == OTHER and "Buzan (2006)" in made["essay"][0]
     out = made.to_csv(index=False)
     assert not any(name in out for name in ("Ina", "Sorel", "sorel@"))
-
-
-def test_json_by_presidio_structured(analyzer, tmp_path):
-    structured = pytest.importorskip("presidio_structured")
-    (tmp_path / "class.json").write_text(json.dumps(RECORD), "utf8")
-    record = structured.data.JsonReader().read(tmp_path / "class.json")
-    analysis = structured.JsonAnalysisBuilder(analyzer).generate_analysis(record)
-    assert analysis.entity_mapping == {"student.name": "PERSON", "student.email": "EMAIL_ADDRESS"}
-    engine = structured.StructuredEngine(structured.data.JsonDataProcessor())
-    made = engine.anonymize(record, analysis, {"DEFAULT": OperatorConfig("replace", {"new_value": "<HIDDEN>"})})
-    assert made["course"] == "C1" and made["student"] == {"name": "<HIDDEN>", "email": "<HIDDEN>", "score": 17}
-    # It passes over lists of texts, here as with any recognizer: those are for BatchAnalyzerEngine, as above (docs/serve.md).
-    assert made["replies"] == ["Odile Prath", "Ina Sorel"]

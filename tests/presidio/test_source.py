@@ -23,7 +23,6 @@ from pii_components.presidio.engine import known_recognizers, make_recognizer
 from pii_components.presidio.source import PresidioSource
 from pii_components.spans import Candidate, merge_found, resolve_overlaps, write_spans
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.numbers import scheme_of
 
 from .common import CASES, KEY, TOKENIZER, small_pipeline
 
@@ -161,35 +160,15 @@ def test_merging_uncovers_nothing_whatever_the_order(known, new, rng):
     assert merge_found(doc, result, []) == result
 
 
-@pytest.mark.parametrize(
-    ("recognizer", "value"),
-    [("UsSsnRecognizer", "536-22-8741"), ("IbanRecognizer", "DE89 3704 0044 0532 0130 00"), ("CreditCardRecognizer", "4111-1111-1111-1111"),
-     ("UsPassportRecognizer", "912803456")],
-)  # fmt: skip
-def test_surrogates_keep_shape_and_check_digits(recognizer, value):
-    nlp = pipeline(recognizers=[recognizer], context=["ssn", "passport", "credit"])
-    doc = nlp(f"It is {value}, I said.")
-    hips = HipsSurrogate()
+def test_a_surrogate_is_valid_too():
+    """Whatever the key, it is found again (surrogates/test_check_digits.py has the other kinds of numbers)."""
+    nlp, hips, value = pipeline(recognizers=["IbanRecognizer"]), HipsSurrogate(), "DE89 3704 0044 0532 0130 00"
     news = set()
-    for n in range(40):
+    for n in range(20):
         hips.set_key(KEY + bytes([n]))
-        text = hips(doc)._.deidentified
-        new = text.removeprefix("It is ").removesuffix(", I said.")
-        assert [type_of(ch) for ch in new] == [type_of(ch) for ch in value]
-        code = re.sub(r"\W", "", new)
-        if recognizer == "CreditCardRecognizer":
-            assert scheme_of(code) == "luhn"
-        if recognizer == "IbanRecognizer":
-            assert int("".join(str(int(ch, 36)) for ch in code[4:] + code[:4])) % 97 == 1
-            again = nlp(text)
-            assert [s.text for s in again.spans["pii"]] == [new]
-        news.add(new)
-    assert value not in news
-    assert len(news) > 30
-
-
-def type_of(ch: str) -> str:
-    return "9" if ch.isdigit() else "A" if ch.isupper() else "a" if ch.islower() else ch
+        (new,) = nlp(hips(nlp(f"It is {value}, I said."))._.deidentified).spans["pii"]
+        news.add(new.text)
+    assert len(news) > 15 and value not in news and {len(new) for new in news} == {len(value)}
 
 
 def test_saved_and_loaded(tmp_path, source):
