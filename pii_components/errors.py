@@ -297,9 +297,8 @@ class Errors(metaclass=_Codes):
     E781 = "Encoder '{name}' cannot be compared: {reason}."
     E782 = "'{name}' is no encoder of the registry; use one of: {allowed}."
     E783 = "Encoder '{name}' could not be {done} ({type}); run it alone with --only {name} --debug to see why."
-    E784 = "Entry {number} of the registry of encoders is not of the form ({problem}); see resources/encoders/encoders.toml."
     E785 = "{path} is not there; make it with: weasel run fill-slots"
-    E786 = "No encoder could be trained; see the reasons above, or: pii-edu evaluate encoders --list"
+    E786 = "No encoder could be trained; see the reasons above, or: python -m scripts.encoders --list"
     E789 = "Encoder '{name}' is not there: its folder needs {files}; {how}"
     # 8 Presidio
     E801 = "Option '{name}' is {value}; use {allowed}."

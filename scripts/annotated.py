@@ -32,13 +32,12 @@ from pii_components.evaluate.metrics import rate, resample
 from pii_components.evaluate.report import plain
 from pii_components.evaluate.systems import load_pipeline
 from pii_components.evaluate.tables import lines_of
-from pii_components.files.formats.base import LabelledText
 from pii_components.labels import CHARACTER, CITED, INDIRECT_LABELS, LABELS, ROLES, STUDENT, is_name, role_of
 from pii_components.labels import ORGANISATION as ORGANISATION_ROLE
-from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
+from pii_components.ner.loss import ANNOTATED
 from pii_components.spans import SPANS_KEY
 from pii_components.surrogates.owners import detail_owners
-from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, names_of, tally
+from pii_components.training.classifier import PersonExample, collect, cross_validate, fit, tally
 from pii_components.training.package import CLEANER, RULES
 from scripts import common
 
@@ -48,10 +47,8 @@ TextsOpt = Annotated[list[Path] | None, typer.Option("--texts", help="JSON Lines
 LOOKS = Path("metrics/looks.jsonl")
 KEPT_ROLES = (CITED, CHARACTER)
 DIRECT = tuple(label for label in LABELS if label not in INDIRECT_LABELS)
-_RUN, _QUOTED = (
-    8,
-    0.3,
-)  # words of a run, and the share of runs up to which a text only quotes what another quotes, the question set
+# Words of a run, and the share of runs up to which a text only quotes what another quotes, the question set.
+_RUN, _QUOTED = 8, 0.3
 PARTS = {"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,), "sealed": (SEALED,)}
 
 
@@ -162,8 +159,6 @@ def classifier(
             help="The reader of pii_context; if given twice, of the first half and of the second. That of en_pii_edu if missing."
         ),
     ] = None,
-    authored: Annotated[Path | None, typer.Option(help="A .spacy file of filled essays that neither was trained on.")] = None,
-    authored_weight: Annotated[float, typer.Option(min=0.0, help="Of each person there.")] = 0.3,
     settings: Annotated[Path, typer.Option(help="Settings of the components.")] = Path("configs/pipeline.json"),
     l2: Annotated[float, typer.Option(min=0.0, help="Penalty of the fit.")] = 100.0,
     out: Annotated[Path, typer.Option(help="New file for the classifier.")] = Path("training/classifier.npz"),
@@ -182,29 +177,15 @@ def classifier(
                 nlp.add_pipe(name, config=made.get(name, {}))
             cast(PiiContext, nlp.get_pipe("pii_context")).reader = around
             persons += collect(nlp, [one.labelled for one in read_annotated(folder, texts or (), parts=(part,))])
-        if authored is not None:
-            docs = list(DocBin().from_disk(authored).get_docs(nlp.vocab))
-            gold = [_labelled(str(n), doc) for n, doc in enumerate(docs)]
-            persons += collect(nlp, gold, weight=authored_weight)
         chances = cross_validate(persons, l2=l2)
-        print(json.dumps({"persons": dict(names_of(persons))}))
-        groups = {"all": persons} | {
-            s: [p for p in persons if p.text.startswith(s)] for s in ("essays_", "persuade", "llm", "new")
-        }
-        for name, some in groups.items():
-            mine = chances[[i for i, p in enumerate(persons) if name == "all" or p.text.startswith(name)]]
+        print(json.dumps({"persons": dict(Counter(p.gold for p in persons))}))
+        for source in ("", "essays_", "persuade", "llm", "new"):
+            mine = [i for i, p in enumerate(persons) if p.text.startswith(source)]
             for at in (0.05, 0.1, 0.2, 0.3, 0.5):
-                print(name, at, json.dumps({k: round(v, 3) for k, v in sorted(tally(some, mine, at).items())}))
+                shares = tally([persons[i] for i in mine], chances[mine], at)
+                print(source or "all", at, json.dumps({k: round(v, 3) for k, v in sorted(shares.items())}))
         out.parent.mkdir(parents=True, exist_ok=True)
         out.write_bytes(fit(persons, l2=l2).to_bytes())
-
-
-def _labelled(ident: str, doc: Doc) -> LabelledText:
-    spans = tuple((s.start_char, s.end_char, s.label_) for s in doc.spans[SPANS_KEY])
-    masked = tuple((s.start_char, s.end_char) for s in doc.spans.get(UNLABELLED_KEY, ()))
-    return LabelledText(
-        f"authored:{ident}", doc.text, spans, tuple(m for m in masked if all(m[1] <= a or m[0] >= b for a, b, _ in spans))
-    )
 
 
 @app.command()
@@ -244,7 +225,7 @@ def print_owners(
     part: Annotated[str, typer.Option(help="open, or one half of it: first, second.")] = "open",
 ) -> None:
     """Print whose details the rules say they are, by label and true owner; names and details are those of the annotation."""
-    gold = read_annotated(folder, texts or (), parts={"open": (FIRST, SECOND), "first": (FIRST,), "second": (SECOND,)}[part])
+    gold = read_annotated(folder, texts or (), parts=PARTS[part])
     print("\n".join(owner_table(gold)))
 
 
@@ -259,11 +240,11 @@ def owner_table(gold: Sequence[AnnotatedText]) -> list[str]:
                 for key in (label, "all"):
                     counts[key, true, kinds.get(owner.role, "another person")] += 1
     heads = ("student", "another person", "organisation", "nothing tells")
-    lines = ["| label | true owner | details | " + " | ".join(heads) + " |", "| --- " * (len(heads) + 3) + "|"]
+    rows = []
     for label, true in sorted({key[:2] for key in counts}):
         row = [counts[label, true, head] for head in heads]
-        lines.append(f"| {label} | {true} | " + " | ".join(map(str, (sum(row), *row))) + " |")
-    return lines
+        rows.append([label, true, *map(str, (sum(row), *row))])
+    return lines_of(["label", "true owner", "details", *heads], rows)
 
 
 def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
@@ -285,11 +266,15 @@ def measure(nlp: Any, gold: Sequence[AnnotatedText]) -> dict[str, Any]:
     return {source: _summary([counts[i] for i in rows]) for source, rows in by_source.items()}
 
 
+def _is_kept(label: str) -> bool:
+    return is_name(label) and role_of(label) in KEPT_ROLES
+
+
 def _count(one: AnnotatedText, doc: Doc, proposed: set[int]) -> Counter[str]:
     text, found = one.labelled.text, [(s.start_char, s.end_char, s.label_) for s in doc.spans.get(SPANS_KEY, ())]
-    hidden = {i for a, b, label in found if not (is_name(label) and role_of(label) in KEPT_ROLES) for i in range(a, b)}
+    hidden = {i for a, b, label in found if not _is_kept(label) for i in range(a, b)}
     counts: Counter[str] = Counter()
-    private = [(a, b) for a, b, label in one.labelled.spans if not (is_name(label) and role_of(label) in KEPT_ROLES)]
+    private = [(a, b) for a, b, label in one.labelled.spans if not _is_kept(label)]
     for (a, b, label), owner in zip(one.labelled.spans, one.owners, strict=True):
         letters = [i for i in range(a, b) if text[i].isalnum()]
         kind = role_of(label) if is_name(label) else label
@@ -298,11 +283,9 @@ def _count(one: AnnotatedText, doc: Doc, proposed: set[int]) -> Counter[str]:
             counts[f"{kind} hidden"] += all(i in hidden for i in letters)
             counts[f"{kind} proposed"] += all(i in proposed for i in letters)
     for a, b, label in found:
-        if is_name(label) and role_of(label) not in KEPT_ROLES:
+        if is_name(label) and not _is_kept(label):
             counts["names found"] += 1
             counts["names right"] += any(a < y and b > x for x, y in private)
-            student = [(x, y) for x, y, gold in one.labelled.spans if is_name(gold) and role_of(gold) not in KEPT_ROLES]
-            counts["names of people"] += any(a < y and b > x for x, y in student)
         elif not is_name(label):
             counts[f"{label} found"] += 1
             counts[f"{label} right"] += any(a < y and b > x for x, y, gold in one.labelled.spans if gold == label)
@@ -322,34 +305,25 @@ def _summary(rows: Sequence[Counter[str]]) -> dict[str, Any]:
     def share(upper: Sequence[str], lower: Sequence[str]) -> Any:
         return rate(column(*upper), column(*lower), weights)
 
-    people = [role for role in ("STUDENT", "CONNECTED", "INSTRUCTOR")]
+    def of(kinds: Sequence[str], what: str) -> Any:
+        return share([f"{kind} {what}" for kind in kinds], [f"{kind} all" for kind in kinds])
+
     names: dict[str, Any] = {"documents": len(rows)}
-    for kind in (*people, *KEPT_ROLES):
-        names |= {
-            f"{kind}_support": int(column(f"{kind} all").sum()),
-            f"{kind}_hidden": share([f"{kind} hidden"], [f"{kind} all"]),
-        }
-        names |= {f"{kind}_proposed": share([f"{kind} proposed"], [f"{kind} all"])}
+    for kind in ("STUDENT", "CONNECTED", "INSTRUCTOR", *KEPT_ROLES):
+        names[f"{kind}_support"] = int(column(f"{kind} all").sum())
+        names |= {f"{kind}_{what}": of([kind], what) for what in ("hidden", "proposed")}
     two = ("STUDENT", "CONNECTED")
-    names["protected"] = share([f"{k} hidden" for k in two], [f"{k} all" for k in two])
-    names["proposed"] = share([f"{k} proposed" for k in two], [f"{k} all" for k in two])
-    names["kept_hidden"] = share([f"{k} hidden" for k in KEPT_ROLES], [f"{k} all" for k in KEPT_ROLES])
+    names |= {"protected": of(two, "hidden"), "proposed": of(two, "proposed"), "kept_hidden": of(KEPT_ROLES, "hidden")}
     names["precision"] = share(["names right"], ["names found"])
     names["found"] = int(column("names found").sum())
     missed = column(*(f"{k} all" for k in two)) - column(*(f"{k} hidden" for k in two))
     names["documents_left_open"] = int((missed > 0).sum())
     labels: dict[str, Any] = {}
     for label in LABELS:
-        if not is_name(label) and (column(f"{label} gold").sum() or column(f"{label} found").sum()):
+        support, found = (int(column(f"{label} {what}").sum()) for what in ("gold", "found"))
+        if not is_name(label) and (support or found):
             p, r = share([f"{label} right"], [f"{label} found"]), share([f"{label} met"], [f"{label} gold"])
-            labels[label] = plain(
-                {
-                    "support": int(column(f"{label} gold").sum()),
-                    "found": int(column(f"{label} found").sum()),
-                    "precision": p,
-                    "recall": r,
-                }
-            )
+            labels[label] = plain({"support": support, "found": found, "precision": p, "recall": r})
             a, b = labels[label].get("precision") or 0, labels[label].get("recall") or 0
             labels[label]["f1"] = round(2 * a * b / (a + b), 4) if a + b else 0.0
     return {"names": plain(names), "labels": labels}
@@ -369,17 +343,13 @@ def table(reports: Sequence[dict[str, Any]]) -> list[str]:
         for source, made in report["sources"].items():
             row = made["names"]
 
-            def cell(key: str, support: int | None = None, row: dict[str, Any] = row) -> str:
-                if row.get(key) is None:
-                    return "–"
-                low_high = row.get(f"{key}_95")
-                shown = f"{row[key]:.3f}" + (" ({:.3f} to {:.3f})".format(*low_high) if low_high else "")
-                return shown + (f" of {support}" if support is not None else "")
-
-            cells = [f"{report['pipeline']}, {source}", str(row["documents"])]
-            cells += [cell(f"{role}_hidden", row[f"{role}_support"]) for role in ("STUDENT", "CONNECTED")]
-            cells += [cell("protected"), cell("kept_hidden"), cell("precision"), f"{row['documents_left_open']}"]
-            lines.append(cells)
+            shown = []
+            for key in ("STUDENT_hidden", "CONNECTED_hidden", "protected", "kept_hidden", "precision"):
+                support, low_high = row.get(key.replace("_hidden", "_support")), row.get(f"{key}_95")
+                interval = " ({:.3f} to {:.3f})".format(*low_high) if low_high else ""
+                of = f" of {support}" if support is not None and key.endswith("_hidden") else ""
+                shown.append("–" if row.get(key) is None else f"{row[key]:.3f}{interval}{of}")
+            lines.append([f"{report['pipeline']}, {source}", str(row["documents"]), *shown, str(row["documents_left_open"])])
     return lines_of(heads.split("|"), lines)
 
 
@@ -387,12 +357,8 @@ def show(report: dict[str, Any], to: Any) -> None:
     """Print totals."""
     keys = "documents STUDENT_support STUDENT_hidden CONNECTED_support CONNECTED_hidden proposed protected kept_hidden precision documents_left_open"
     common.show(to, f"names, {report['part']}", {s: r["names"] for s, r in report["sources"].items()}, keys)
-    common.show(
-        to,
-        "details and indirect identifiers, all sources",
-        report["sources"]["all"]["labels"],
-        "support found precision recall f1",
-    )
+    labels = report["sources"]["all"]["labels"]
+    common.show(to, "details and indirect identifiers, all sources", labels, "support found precision recall f1")
 
 
 if __name__ == "__main__":

@@ -2,98 +2,53 @@
 
     python -m scripts.bench_surrogates --essays 1600 --passes 16 --out metrics/surrogate_speed.json
 
-Three corpora of invented essays, each of about 400 words. "crapii" has CRAPII's labels in CRAPII's shares, two or so to an essay;
-"dense" the same labels, a dozen to an essay, as in headers and posts to a forum; "all labels" every label with a generator equally
-often, thirteen to an essay. Two things are timed, in processor time of one process without threads: `plan` (linking, surrogates, the new
-text and its offsets), and Faker making one value of the same kind for each span, which knows no person, no key and no original.
+Two corpora of invented people with known spans: "linked", a dozen names, addresses and handles to an essay, in every form (linked_corpus), and
+"authored", whole essays with every label (robustness). Two things are timed, in processor time of one process without threads: `plan`
+(linking, surrogates, the new text and its offsets), and Faker making one value of the same kind for each span, which knows no person, no key
+and no original.
 
 The essays are gone through several times, each time as if for the first: what is kept of earlier names, words and values is forgotten before.
 The fastest pass counts, as `timeit` advises, since others may use the machine too. Needs the extra `train` (Faker).
 """
 
-import random
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pii_components.corpus.people import Person, invent_detail, invent_person
-from pii_components.corpus.templates import Slot, read_templates
-from pii_components.labels import LABELS
-from pii_components.names.table import name_table
+from pii_components.files.formats.base import GoldSpan
+from pii_components.labels import LABELS, is_name
 from pii_components.offsets import apply_replacements
 from pii_components.profiles import Profile
 from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.plan import NO_SURROGATE, plan
 from pii_components.surrogates.values import Item
 from scripts import common
+from scripts.linked_corpus import linked_essays
+from scripts.robustness import authored_essays
 
 ASSETS = Path(__file__).parents[1] / "assets"
 PROFILE = Profile("all", actions=dict.fromkeys(LABELS, "surrogate"))
 KEY = Chance(b"a key for measuring speed only, 01")
-WORDS = 400
-# Spans of each label: of CRAPII's 22,688 essays for the first four (PII of students), of its published part for the rest.
-CRAPII = {
-    "NAME_STUDENT": 4394, "URL_PERSONAL": 354, "EMAIL": 112, "PHONE_NUM": 15, "ID_NUM": 260, "USERNAME": 20, "STREET_ADDRESS": 7,
+# What of Faker stands beside a label; a name beside every other.
+FAKER = {
+    "EMAIL": "email", "USERNAME": "user_name", "URL_PERSONAL": "uri", "ID_NUM": "bothify", "PHONE_NUM": "phone_number",
+    "STREET_ADDRESS": "address", "AGE": "random_int", "DATE": "date", "LOCATION": "city", "EDUCATION": "company", "EMPLOYER": "company",
 }  # fmt: skip
-# Of each label, what `invent_detail` makes and what of Faker stands beside it.
-DETAILS = {
-    "EMAIL": ("email", "email"), "USERNAME": ("username", "user_name"), "URL_PERSONAL": ("url", "uri"), "ID_NUM": ("id", "bothify"),
-    "PHONE_NUM": ("phone", "phone_number"), "STREET_ADDRESS": ("address", "address"), "AGE": ("age", "random_int"),
-    "DATE": ("birthday", "date"), "LOCATION": ("town", "city"), "EDUCATION": ("school", "company"), "EMPLOYER": ("employer", "company"),
-}  # fmt: skip
-FORMS = (
-    "full", "full", "full", "first", "first", "last", "initial_last", "first_initial", "last_first", "middle", "nick", "under",
-)  # fmt: skip
-Essay = tuple[str, list[tuple[int, int, str]]]
-
-
-def value_of(label: str, person: Person, rng: random.Random) -> str:
-    """A form of a person's name, or a detail, the same each time."""
-    if label == "NAME_STUDENT":
-        return person.render(Slot("student", rng.choice(FORMS)), rng)
-    what = DETAILS[label][0]
-    if what not in person.details:
-        person.details[what] = invent_detail(what, person.first, person.last, rng)
-    return person.details[what]
-
-
-def make_essay(rng: random.Random, labels: Sequence[str], sentences: Sequence[str]) -> Essay:
-    """Text and spans."""
-    people: list[Person] = []
-    for _ in range(1 + len(labels) // 6):
-        taken = frozenset(w for p in people for w in (p.first, p.last))
-        people.append(invent_person(rng, name_table(), gender=rng.choice("fmx"), avoid=taken))
-    parts: list[tuple[str, str]] = []  # sentence or value, label
-    while sum(part.count(" ") + 1 for part, _ in parts) < WORDS:
-        parts.append((rng.choice(sentences), ""))
-    for label in labels:
-        person = people[0] if rng.random() < 0.6 else rng.choice(people)
-        parts.insert(rng.randrange(len(parts)), (value_of(label, person, rng), label))
-    text, spans = "", []
-    for part, label in parts:
-        spans += [(len(text), len(text) + len(part), label)] if label else []
-        text += part + " "
-    return text, spans
+Essay = tuple[str, Sequence[GoldSpan]]
 
 
 def corpora(n: int, seed: int) -> dict[str, list[Essay]]:
-    """Name of the mix -> essays."""
-    parts = [part.strip() for template in read_templates(ASSETS) for part in template.parts if isinstance(part, str)]
-    sentences = [part for part in parts if 5 < len(part.split()) < 40]
-    rng = random.Random(seed)
-    kinds, shares = list(CRAPII), list(CRAPII.values())
-    everything = ["NAME_STUDENT", "NAME_STUDENT", *DETAILS]
-    return {
-        "crapii": [make_essay(rng, rng.choices(kinds, shares, k=rng.choice((1, 1, 1, 2, 2, 3))), sentences) for _ in range(n)],
-        "dense": [make_essay(rng, rng.choices(kinds, shares, k=12), sentences) for _ in range(n // 4)],
-        "all labels": [make_essay(rng, rng.sample(everything, len(everything)), sentences) for _ in range(n // 4)],
-    }
+    """Name of the corpus -> n essays; the authored ones are those that training has not seen, in turn and again."""
+    linked: list[Essay] = [(e.text, [m[:3] for m in e.mentions]) for e in linked_essays(n, seed=seed)]
+    authored: list[Essay] = [(e.text, e.spans) for e in authored_essays(ASSETS)]
+    return {"linked": linked, "authored": list(islice(cycle(authored), n))}
 
 
 def with_plan(essays: Sequence[Essay]) -> int:
@@ -114,7 +69,7 @@ def makers() -> dict[str, Callable[[], Any]]:
 
     fake = Faker("en_US")
     fake.seed_instance(0)
-    return {"NAME_STUDENT": fake.name} | {label: getattr(fake, name) for label, (_, name) in DETAILS.items()}
+    return {label: fake.name if is_name(label) else getattr(fake, FAKER.get(label, "name")) for label in LABELS}
 
 
 def with_faker(essays: Sequence[Essay]) -> int:
@@ -149,7 +104,7 @@ def rates(essays: Sequence[Essay], passes: int) -> dict[str, dict[str, Any]]:
 
 def main(
     *,
-    essays: Annotated[int, typer.Option(help="Of the first corpus.")] = 1_600,
+    essays: Annotated[int, typer.Option(help="Of each corpus.")] = 1_600,
     passes: Annotated[int, typer.Option(help="How often each is gone through.")] = 16,
     out: common.OutOpt = Path("metrics/surrogate_speed.json"),
 ) -> None:

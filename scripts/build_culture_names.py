@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pii_components.corpus.people import CULTURES, GENDERS, SURNAMES, write_lists
+from pii_components.corpus.people import CULTURES, GENDERS, SURNAMES
 from pii_components.names.letters import fold
 from scripts.build_name_table import DATA, JUNK, RUDE, SMALL, common_words, display, place_names, read_source
 
@@ -72,7 +72,8 @@ def main(out: Annotated[Path, typer.Option(help="File.")] = Path("pii_components
                 [ranked_names(given, c, unfit, probs, gender=gender) for c in text.split()], PER_LIST
             )
         lists[culture, SURNAMES] = merge([ranked_names(last, c, unfit, probs) for c in text.split()], PER_LIST)
-    write_lists(out, lists)
+    rows = (f"{culture}\t{kind}\t{' '.join(names)}\n" for (culture, kind), names in lists.items())
+    out.write_text("".join(rows), encoding="utf8", newline="\n")
     for (culture, kind), names in lists.items():
         print(f"{culture} {kind}: {len(names)} names")
 

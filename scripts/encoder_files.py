@@ -13,7 +13,7 @@ import tempfile
 import tomllib
 import zipfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from importlib.util import find_spec
@@ -29,11 +29,6 @@ from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.tables import split_list
 
 CNN, SPACY, WORDPIECE, SENTENCEPIECE, TRANSFORMERS, NONE = "cnn", "spacy", "wordpiece", "sentencepiece", "transformers", "none"
-KINDS = (CNN, SPACY, WORDPIECE, SENTENCEPIECE, TRANSFORMERS, NONE)
-_SHAPE = {
-    "vocab_size", "hidden_width", "intermediate_width", "num_attention_heads", "num_hidden_layers", "padding_idx",
-    "max_position_embeddings", "model_max_length",
-}  # fmt: skip
 # What each kind imports beside what the package needs anyway.
 _NEEDS = {WORDPIECE: "safetensors", SENTENCEPIECE: "safetensors", TRANSFORMERS: "spacy_transformers"}
 # Pure wheels of any Python.
@@ -92,35 +87,12 @@ class Encoder:
     reason: str = ""
 
 
-def parse_encoders(rows: Sequence[Mapping[str, Any]]) -> tuple[Encoder, ...]:
-    """Encoders of a registry, in its order. RAISES (PiiError): E784, with the number of the entry."""
-    known, seen, encoders = {f.name for f in fields(Encoder)}, set[str](), []
-    for number, row in enumerate(rows, 1):
-        kind, shape = row.get("kind"), row.get("shape", {})
-        checks = [
-            (isinstance(row.get("name"), str) and row["name"] not in seen, "it needs a name of its own"),
-            (kind in KINDS, f"kind is one of {', '.join(KINDS)}"),
-            (set(row) <= known, f"unknown: {', '.join(sorted(set(row) - known))}"),
-            (row.get("learn_rate", 1e-4) > 0, "learn_rate is above 0"),
-            (set(shape) <= _SHAPE, f"shape may hold {', '.join(sorted(_SHAPE))}"),
-            (kind not in (WORDPIECE, SENTENCEPIECE) or "vocab_size" in shape, "it needs a shape"),
-            (kind != SPACY or row.get("width", 0) > 0, "it needs a width"),
-            (kind != NONE or bool(row.get("reason")), "it needs a reason"),
-        ]
-        for fits, problem in checks:
-            if not fits:
-                raise PiiError(Errors.E784, number=number, problem=problem)
-        seen.add(row["name"])
-        values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
-        encoders.append(Encoder(**values))
-    return tuple(encoders)
-
-
 @cache
 def load_encoders() -> tuple[Encoder, ...]:
-    """Those of the registry that ships."""
+    """Those of the registry that ships, in its order."""
     text = (resources.files("pii_components") / "resources" / "encoders" / "encoders.toml").read_text(encoding="utf8")
-    return parse_encoders(tomllib.loads(text)["encoder"])
+    rows = tomllib.loads(text)["encoder"]
+    return tuple(Encoder(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}) for row in rows)
 
 
 def choose_encoders(names: Sequence[str]) -> tuple[Encoder, ...]:

@@ -3,16 +3,15 @@
     python -m scripts.encoders --corpus corpus --encoders assets/encoders --out metrics/compare_encoders.json
 
 The same corpus, head and schedule for all (scripts/encoders.cfg). The defaults are a small trial for two processors; --train-words 0
---test-words 0 is the whole corpus. Interrupted, the same command goes on at the last epoch. Exit code 1: an encoder failed.
+--test-words 0 is the whole corpus. Interrupted, the same command goes on at the phase it was in. Exit code 1: an encoder failed.
 """
 
 import json
-import os
-import pickle
 import random
-import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from math import inf
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Annotated, Any, NamedTuple
@@ -35,6 +34,7 @@ from pii_components.evaluate.metrics import N_RESAMPLES, SEED, resample, score
 from pii_components.evaluate.report import as_hidden, count_tables, plain, run_as_hidden
 from pii_components.evaluate.systems import Run, entity_of
 from pii_components.evaluate.tables import split_list
+from pii_components.files.writers import replace_file
 from pii_components.labels import INDIRECT_LABELS, LABELS
 from pii_components.ner.loss import ANNOTATED, UNLABELLED_KEY
 from pii_components.profiles import Profile
@@ -89,8 +89,9 @@ def main(
     seconds: Annotated[float, typer.Option(min=0, help="Processor time for each encoder; 0 for no limit.")] = 600.0,
     profile: common.ProfileOpt = "crapii",
     gpu_id: Annotated[int, typer.Option(help="Number of the GPU; -1 for the processor.")] = -1,
-    work: Annotated[Path, typer.Option(help="Folder for configs, checkpoints and numbers so far.")] = Path("training/encoders"),
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the best pipeline of each phase in --work.")] = False,
+    work: Annotated[Path, typer.Option(help="Folder for configs, the best pipelines and numbers so far.")] = Path(
+        "training/encoders"
+    ),
     out: common.OutOpt = None,
     seed: common.SeedOpt = 46,
     resamples: common.ResamplesOpt = N_RESAMPLES,
@@ -114,7 +115,7 @@ def main(
             resamples=resamples,
         )  # fmt: skip
         found = compare(
-            chosen, root, corpus, settings, work=work, train_words=train_words, test_words=test_words, keep=keep, debug=debug,
+            chosen, root, corpus, settings, work=work, train_words=train_words, test_words=test_words, debug=debug,
             progress=lambda said: None if quiet else screen.print(said, markup=False),
         )  # fmt: skip
         common.publish("encoders", found, out, None if quiet else print_encoders)
@@ -309,7 +310,7 @@ def as_gold(number: int, doc: Doc) -> GoldDocument:
 
 def compare(
     encoders: Sequence[Encoder], root: Path, corpus: Path, settings: Settings, *, work: Path, train_words: int, test_words: int,
-    keep: bool = False, debug: bool = False, progress: Say = lambda said: None,
+    debug: bool = False, progress: Say = lambda said: None,
 ) -> dict[str, Any]:  # fmt: skip
     """Train and score encoders one after the other; one that cannot be loaded is named with the reason, the others go on.
 
@@ -317,30 +318,19 @@ def compare(
     """
     results: dict[str, Any] = {}
     skipped: dict[str, dict[str, str]] = {}
-
-    def skip(encoder: Encoder, error: PiiError) -> None:
-        skipped[encoder.name] = {"code": error.code, "reason": str(error).partition("] ")[2]}
-        progress(str(error))
-
-    ready: list[tuple[Encoder, Path]] = []
+    data = prepare(corpus, work / "data", train_words=train_words, test_words=test_words, seed=settings.seed)
     for encoder in encoders:
         try:
-            ready.append((encoder, find_folder(encoder, root)))
-        except PiiError as err:
-            skip(encoder, err)
-    if not ready:
-        raise PiiError(Errors.E786)
-    data = prepare(corpus, work / "data", train_words=train_words, test_words=test_words, seed=settings.seed)
-    for encoder, folder in ready:
-        try:
-            found = compare_encoder(encoder, folder, data, settings, work=work, keep=keep, progress=progress)
+            found = compare_encoder(encoder, find_folder(encoder, root), data, settings, work=work, progress=progress)
+            results[encoder.name] = {"about": about(encoder)} | found
         except Exception as err:
-            if debug:
+            if debug and not isinstance(err, PiiError):
                 raise
             # What a package raises may quote a path or a text: its type is told.
-            skip(encoder, PiiError(Errors.E783, name=encoder.name, done="loaded or trained", type=type(err).__name__))
-            continue
-        results[encoder.name] = {"about": about(encoder)} | found
+            told = PiiError(Errors.E783, name=encoder.name, done="loaded or trained", type=type(err).__name__)
+            told = err if isinstance(err, PiiError) else told
+            skipped[encoder.name] = {"code": told.code, "reason": str(told).partition("] ")[2]}
+            progress(str(told))
     if not results:
         raise PiiError(Errors.E786)
     return common.head() | {
@@ -352,71 +342,45 @@ def compare(
     }
 
 
+def compare_encoder(
+    encoder: Encoder, folder: Path, data: Data, settings: Settings, *, work: Path, progress: Say
+) -> dict[str, Any]:
+    """`rows` per phase and epoch, `test` per phase at the best epoch, `stopped`, `seconds`; phases that are done are not done again."""
+    place = work / encoder.name
+    notes = place / "rows.json"
+    made_with = json.dumps([about(encoder), data.about, asdict(settings)], sort_keys=True)
+    known: dict[str, Any] = {"rows": [], "test": {}, "stopped": "", "seconds": 0.0}
+    if notes.is_file() and (before := json.loads(notes.read_text("utf8")))["made_with"] == made_with:
+        known = before
+    start = process_time() - known["seconds"]
+    for name in (TUNED,) if encoder.kind == CNN else (FROZEN, TUNED):
+        if known["stopped"] or name in known["test"]:
+            continue
+        phase = _Phase(encoder, folder, data, settings, place / name, name)
+        rows = [] if known["rows"] else [{"phase": BEFORE, "epoch": 0, "steps": 0} | phase.scores(phase.dev)]
+        try:
+            for row in phase.train(start + settings.seconds if settings.seconds else inf):
+                rows.append(row)
+                f5 = row["position"].get("f5", 0)
+                progress(f"{encoder.name}, {name}, epoch {row['epoch']}: loss {row['loss']:.4f}, F5 {f5:.3f}")
+        except TimeIsUp:
+            known["stopped"] = f"after {settings.seconds:.0f} seconds of processor time"
+        known["rows"] += rows
+        known["test"] |= phase.best_on_test()
+        known["seconds"] = round(process_time() - start, 1)
+        replace_file(notes, json.dumps(known | {"made_with": made_with}, indent=1) + "\n")
+    return {name: value for name, value in known.items() if name != "made_with"}
+
+
 class TimeIsUp(Exception):
     """The encoder's time has been used up."""
-
-
-@dataclass(slots=True)
-class _Clock:
-    """Time that an encoder has used, in this process and before it."""
-
-    limit: float
-    used: float = 0.0
-    since: float = field(default_factory=process_time)
-
-    @property
-    def seconds(self) -> float:
-        return self.used + process_time() - self.since
-
-    def check(self) -> None:
-        if self.limit and self.seconds > self.limit:
-            raise TimeIsUp
-
-
-def compare_encoder(
-    encoder: Encoder, folder: Path, data: Data, settings: Settings, *, work: Path, keep: bool, progress: Say
-) -> dict[str, Any]:
-    """`rows` per phase and epoch, `test` per phase at the best epoch, `stopped`, `seconds`; an interrupted run is taken up."""
-    place = work / encoder.name
-    place.mkdir(parents=True, exist_ok=True)
-    # The limit of time is left out: a higher one lets a training go on where it was stopped.
-    given = asdict(settings) | {"seconds": 0}
-    entry = [encoder.name, encoder.kind, encoder.learn_rate, encoder.packages]
-    made_with = json.dumps([entry, data.about, given], sort_keys=True)
-    known: dict[str, Any] = {"made_with": made_with, "rows": [], "test": {}, "done": [], "stopped": "", "seconds": 0.0}
-    try:
-        before = json.loads((place / "rows.json").read_text(encoding="utf8"))
-        known |= before if before["made_with"] == made_with else {}
-    except (OSError, ValueError, TypeError, KeyError):
-        pass
-    known["stopped"] = ""
-    clock = _Clock(settings.seconds, known["seconds"])
-
-    def note() -> None:
-        known["seconds"] = round(clock.seconds, 1)
-        _replace(place / "rows.json", (json.dumps(known, indent=1) + "\n").encode())
-
-    try:
-        for phase in (FROZEN, TUNED):
-            if phase not in known["done"] and not (phase == FROZEN and encoder.kind == CNN):
-                _Phase(encoder, folder, data, settings, place / phase, phase, known, clock, note, progress).run(keep=keep)
-                known["done"].append(phase)
-                note()
-    except TimeIsUp:
-        known["stopped"] = f"after {settings.seconds:.0f} seconds of processor time"
-        note()
-    return {name: value for name, value in known.items() if name not in ("made_with", "done")}
 
 
 class _Phase:
     """One phase of one encoder: the pipeline, its data, the loop over epochs."""
 
-    def __init__(
-        self, encoder: Encoder, folder: Path, data: Data, settings: Settings, place: Path, phase: str, known: dict[str, Any],
-        clock: _Clock, note: Callable[[], None], progress: Say,
-    ) -> None:  # fmt: skip
+    def __init__(self, encoder: Encoder, folder: Path, data: Data, settings: Settings, place: Path, phase: str) -> None:
         self.name, self.settings, self.place, self.phase = encoder.name, settings, place, phase
-        self.known, self.clock, self.note, self.progress = known, clock, note, progress
         steps = max(1, data.about["train"]["tokens"] // settings.batch_words) * settings.epochs
         steps = min(steps, settings.max_steps) if settings.max_steps else steps
         make: dict[str, Any] = {"corpus": data.folder, "epochs": settings.epochs, "max_steps": settings.max_steps, "steps": steps,
@@ -430,91 +394,57 @@ class _Phase:
         self.batcher = training["batcher"]
         fix_random_seed(settings.seed)
         self.nlp: Language = init_nlp(config)
-        self.train, self.dev, self.test = (read_docs(data.folder / f"{part}.spacy", self.nlp) for part in PARTS)
+        self.dataset, self.dev, self.test = (read_docs(data.folder / f"{part}.spacy", self.nlp) for part in PARTS)
         self.upstream = next((name for name in self.nlp.pipe_names if name != NER), "")
-        self.frozen_inside = phase == FROZEN and hasattr(self.nlp.get_pipe(self.upstream), "frozen")
-        if self.frozen_inside:
+        self.frozen = [self.upstream] if phase == FROZEN else []
+        if self.frozen and hasattr(self.nlp.get_pipe(self.upstream), "frozen"):
             self.nlp.get_pipe(self.upstream).frozen = True  # type: ignore[attr-defined]  # a curated transformer
+            self.frozen = []
+        self.best: dict[str, Any] = {}
 
-    def run(self, *, keep: bool) -> None:
-        """Train, score, note; the best epoch on dev is scored on test."""
-        best = self.place / "model-best"
-        rows, steps = self._take_up(best)
-        stopped: TimeIsUp | None = None
-        for epoch in range(len(rows) + 1, self.settings.epochs + 1):
-            if self.settings.max_steps and steps >= self.settings.max_steps:
+    def train(self, until: float) -> Iterator[dict[str, Any]]:
+        """YIELDS (dict[str, Any]): The scores of each epoch on dev; the best pipeline lies in `model-best`.
+
+        until (float): Processor time at which it ends. RAISES: TimeIsUp.
+        """
+        steps, most = 0, self.settings.max_steps or inf
+        for epoch in range(1, self.settings.epochs + 1):
+            if steps >= most:
                 break
-            try:
-                loss, steps = self.epoch(epoch, steps)
-                row = {"phase": self.phase, "epoch": epoch, "steps": steps, "train_loss": round(loss, 5)} | self.scores(
-                    self.dev
-                )
-            except TimeIsUp as err:
-                # What there is by now is scored all the same.
-                stopped, self.clock.limit = err, 0.0
-                break
-            rows.append(row)
-            if max(rows, key=_rank) is row:
-                self.nlp.to_disk(best)
-            save(self.checkpoint(epoch), self.nlp, self.optimizers)
-            self._add(row)
-            self.checkpoint(epoch - 1).unlink(missing_ok=True)
-        if rows:
-            chosen = max(rows, key=_rank)
-            if chosen is not rows[-1]:
-                self.nlp.from_disk(best)
-            self.known["test"][self.phase] = {"epoch": chosen["epoch"]} | self.scores(self.test)
-        if stopped is not None:
-            raise stopped
-        self.checkpoint(rows[-1]["epoch"] if rows else 0).unlink(missing_ok=True)
-        if not keep:
-            shutil.rmtree(best, ignore_errors=True)
+            fix_random_seed(self.settings.seed + epoch)
+            docs = list(self.dataset)
+            random.Random(f"{self.settings.seed}|{epoch}").shuffle(docs)
+            batches = self.batcher(Example(self.nlp.make_doc(doc.text), doc) for doc in docs)
+            losses = []
+            for batch in islice(batches, None if most == inf else int(most) - steps):
+                if process_time() > until:
+                    raise TimeIsUp
+                losses.append(self.update(batch))
+            steps += len(losses)
+            row = {"phase": self.phase, "epoch": epoch, "steps": steps, "train_loss": round(float(numpy.mean(losses)), 5)}
+            row |= self.scores(self.dev)
+            if not self.best or _rank(row) > _rank(self.best):
+                self.best = row
+                self.nlp.to_disk(self.place / "model-best")
+            yield row
 
-    def _take_up(self, best: Path) -> tuple[list[dict[str, Any]], int]:
-        """Rows and steps of an interrupted run, whose last checkpoint is restored; else none, and the pipeline is scored as it comes."""
-        rows = [row for row in self.known["rows"] if row["phase"] == self.phase]
-        if rows and self.checkpoint(rows[-1]["epoch"]).is_file() and best.is_dir():
-            restore(self.checkpoint(rows[-1]["epoch"]), self.nlp, self.optimizers)
-            for optimizer in self.optimizers.values():
-                for _ in range(rows[-1]["steps"]):
-                    optimizer.step_schedules()
-            return rows, rows[-1]["steps"]
-        self.known["rows"] = [row for row in self.known["rows"] if row["phase"] != self.phase]
-        if not any(row["phase"] == BEFORE for row in self.known["rows"]):
-            self._add({"phase": BEFORE, "epoch": 0, "steps": 0} | self.scores(self.dev))
-        return [], 0
+    def update(self, batch: Iterable[Example]) -> float:
+        """One step. RETURNS (float): The loss."""
+        lost: dict[str, float] = {}
+        self.nlp.update(batch, drop=0.1, sgd=False, losses=lost, exclude=self.frozen, annotates=self.frozen)  # type: ignore[arg-type]
+        for name, pipe in self.nlp.pipeline:
+            if name not in self.frozen and hasattr(pipe, "finish_update"):
+                pipe.finish_update(self.optimizers[NER if name == NER and self.upstream else ""])
+        for optimizer in self.optimizers.values():
+            optimizer.step_schedules()
+        return lost[NER]
 
-    def checkpoint(self, epoch: int) -> Path:
-        """Where an epoch's checkpoint lies; it is the one to go on from if the epoch's numbers were noted."""
-        return self.place / f"epoch-{epoch}.pickle"
-
-    def _add(self, row: dict[str, Any]) -> None:
-        self.known["rows"].append(row)
-        self.note()
-        f5 = row["position"].get("f5", 0)
-        self.progress(f"{self.name}, {row['phase']}, epoch {row['epoch']}: loss {row['loss']:.4f}, F5 {f5:.3f}")
-
-    def epoch(self, epoch: int, steps: int) -> tuple[float, int]:
-        """One pass over train: mean loss of its steps, and steps so far."""
-        fix_random_seed(self.settings.seed + epoch)
-        docs = list(self.train)
-        random.Random(f"{self.settings.seed}|{epoch}").shuffle(docs)
-        frozen = [self.upstream] if self.phase == FROZEN and not self.frozen_inside else []
-        losses: list[float] = []
-        for batch in self.batcher(Example(self.nlp.make_doc(doc.text), doc) for doc in docs):
-            self.clock.check()
-            if self.settings.max_steps and steps >= self.settings.max_steps:
-                break
-            lost: dict[str, float] = {}
-            self.nlp.update(batch, drop=0.1, sgd=False, losses=lost, exclude=frozen, annotates=frozen)  # type: ignore[arg-type]
-            for name, pipe in self.nlp.pipeline:
-                if name not in frozen and hasattr(pipe, "finish_update"):
-                    pipe.finish_update(self.optimizers[NER if name == NER and self.upstream else ""])
-            for optimizer in self.optimizers.values():
-                optimizer.step_schedules()
-            losses.append(lost[NER])
-            steps += 1
-        return float(numpy.mean(losses)) if losses else 0.0, steps
+    def best_on_test(self) -> dict[str, Any]:
+        """The scores on test of the epoch that dev chose; nothing if the time was up before the first one ended."""
+        if not self.best:
+            return {}
+        self.nlp.from_disk(self.place / "model-best")
+        return {self.phase: {"epoch": self.best["epoch"]} | self.scores(self.test)}
 
     def scores(self, references: Sequence[Doc]) -> dict[str, Any]:
         """Loss, scores with intervals and words per second on labelled documents."""
@@ -525,35 +455,30 @@ class _Phase:
         entities = []
         start, cpu_start = perf_counter(), process_time()
         for at in range(0, len(references), _BATCH):
-            self.clock.check()
-            batch = references[at : at + _BATCH]
-            docs = [self.nlp.make_doc(doc.text) for doc in batch]
+            docs = [self.nlp.make_doc(doc.text) for doc in references[at : at + _BATCH]]
             if self.upstream:
                 pipe: Any = self.nlp.get_pipe(self.upstream)
                 pipe.set_annotations(docs, pipe.predict(docs))
             probabilities = ner.predict(docs)
             ner.set_annotations(docs, probabilities)
             found += probabilities
-            for document, doc, reference in zip(gold[at : at + _BATCH], docs, batch, strict=True):
+            for document, doc, reference in zip(gold[at:], docs, references[at:], strict=False):
                 entities += [entity_of(document, s.start_char, s.end_char, s.label_) for s in doc.spans[SPANS_KEY]]
                 doc.user_data.clear()  # the encoder's output is a megabyte per essay
                 examples.append(Example(doc, reference))
         words = sum(document.n_words for document in gold)
         times = (perf_counter() - start, process_time() - cpu_start)
+        # By position, text and token over CRAPII's labels: a name counts if the profile hides it.
+        profile = Profile.load(self.settings.profile)
+        hidden = as_hidden(gold, profile.protects)
         run = Run(self.name, {}, tuple(entities), frozenset(), *times, words)
+        tables = count_tables(run_as_hidden(run, profile.protects), hidden, CRAPII_LABELS)
+        weights = resample(len(hidden), n_resamples=self.settings.resamples, seed=SEED)
         return {
             "loss": round(ner.get_loss(examples, found)[0], 5),
-            **score_run(run, gold, profile=Profile.load(self.settings.profile), resamples=self.settings.resamples),
+            **{name: plain(score(tables[name].per_document, weights)) for name in ("position", "bag", "tokens")},
             "words_per_cpu_second": round(words / max(times[1], 1e-9)),
         }
-
-
-def score_run(run: Run, gold: Sequence[GoldDocument], *, profile: Profile, resamples: int) -> dict[str, Any]:
-    """Scores by position, text and token over CRAPII's labels: a name counts if the profile hides it."""
-    hidden = as_hidden(gold, profile.protects)
-    tables = count_tables(run_as_hidden(run, profile.protects), hidden, CRAPII_LABELS)
-    weights = resample(len(hidden), n_resamples=resamples, seed=SEED)
-    return {name: plain(score(tables[name].per_document, weights)) for name in ("position", "bag", "tokens")}
 
 
 def _rank(row: dict[str, Any]) -> tuple[float, float]:
@@ -563,51 +488,6 @@ def _rank(row: dict[str, Any]) -> tuple[float, float]:
 def _training(config: Config) -> dict[str, Any]:
     training = config.interpolate()["training"]
     return registry.resolve({name: training[name] for name in ("batcher", "optimizer")})
-
-
-# --- checkpoints: weights and the optimizers' moments, so that an interrupted run goes on as if it had not been
-
-
-def _parts(nlp: Language) -> list[int]:
-    """thinc's numbers of all layers and shims, in order: the numbers differ between processes, the order does not."""
-    nodes = (node for _, pipe in nlp.pipeline if hasattr(pipe, "model") for node in pipe.model.walk())
-    return list(dict.fromkeys(part.id for node in nodes for part in (node, *node.shims)))
-
-
-def _models(nlp: Language) -> dict[str, Any]:
-    return {name: pipe.model for name, pipe in nlp.pipeline if hasattr(pipe, "model")}
-
-
-def save(path: Path, nlp: Language, optimizers: Mapping[str, Optimizer]) -> None:
-    """Write a checkpoint, all or nothing."""
-    at = {ident: place for place, ident in enumerate(_parts(nlp))}
-
-    def moments(values: Mapping[tuple[int, str], Any]) -> dict[tuple[int, str], Any]:
-        arrays = ((key, value.get() if hasattr(value, "get") else value) for key, value in values.items())
-        return {(at[part], parameter): value for (part, parameter), value in arrays if part in at}
-
-    kinds = ("mom1", "mom2", "nr_update")
-    states = {name: {kind: moments(getattr(optimizer, kind)) for kind in kinds} for name, optimizer in optimizers.items()}
-    _replace(path, pickle.dumps({"models": {name: m.to_bytes() for name, m in _models(nlp).items()}, "optimizers": states}))
-
-
-def restore(path: Path, nlp: Language, optimizers: Mapping[str, Optimizer]) -> None:
-    """Read a checkpoint of ours into the pipeline and the optimizers."""
-    state = pickle.loads(path.read_bytes())
-    models, parts = _models(nlp), _parts(nlp)
-    for name, model in models.items():
-        model.from_bytes(state["models"][name])
-    ops = models[NER].ops
-    for name, optimizer in optimizers.items():
-        for kind, moments in state["optimizers"][name].items():
-            for (place, parameter), value in moments.items():
-                getattr(optimizer, kind)[parts[place], parameter] = value if kind == "nr_update" else ops.asarray(value)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)
 
 
 if __name__ == "__main__":

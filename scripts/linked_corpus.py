@@ -11,7 +11,7 @@ import random
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -23,7 +23,7 @@ from rich.console import Console
 from pii_components.cli.common import DONE, DONE_WITH_SKIPS, guard
 from pii_components.errors import Errors, PiiError
 from pii_components.evaluate.report import FORMAT, versions
-from pii_components.labels import EMAIL, NAME_CONNECTED, NAME_STUDENT, URL_PERSONAL, USERNAME
+from pii_components.labels import NAME_CONNECTED, NAME_STUDENT
 from pii_components.names.letters import fold, norm
 from pii_components.names.link import FAMILY_FIRST, nicknames, nicknames_of
 from pii_components.names.table import REGIONS, NameTable, name_table
@@ -126,27 +126,31 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """One form: how it is written, the label of its span (empty for a name), and who has it.
+    """One form (linked_corpus.toml): how it is written, the label of its span (empty for a name), and who has it.
 
     lone (bool): People with one name only, too. plain (bool): Only people without particles and double surnames.
-    options (Callable | None): Names of the surrogate, names of the original -> all that it may become, if that is more than one thing.
     """
 
-    write: Callable[[Names], str]
+    text: str
     label: str = ""
     lone: bool = False
     plain: bool = True
-    options: Callable[[Names, Names], list[str]] | None = None
+
+    def write(self, names: Names) -> str:
+        """RETURNS (str): As this person has it; empty if they have no nickname, or no surname to misspell."""
+        given, family, full, g, f = names.given, names.family, names.full, names.g, names.f
+        first, second = (f, g) if names.kinds == "fg" else (g, f)
+        return self.text.format(
+            given=given, family=family, full=full, g=g, f=f, upper=full.upper(), lower=full.lower(), FAMILY=family.upper(),
+            G=g[:1].upper(), F=f[:1].upper(), first=first[:1].upper(), second=second[:1].upper(), Last=f.capitalize(),
+            spaced=" ".join(ch for ch in given.upper() if ch.isalpha()), nick=nick(names), slip=_slipped(names),
+        )  # fmt: skip
 
 
 def nick(names: Names) -> str:
     """A nickname; empty if the given name has none."""
     found = [n for n in nicknames_of(names.given) if len(n) > 2 and n.isascii()]
     return found[0].capitalize() if found else ""
-
-
-def _nick_options(new: Names, old: Names) -> list[str]:
-    return [new.given, *(n.capitalize() for n in nicknames_of(new.given) if n[0] != nick(old)[0].lower())]
 
 
 def slip(word: str) -> str:
@@ -160,49 +164,16 @@ def _slipped(names: Names) -> str:
     return f"{names.given} {wrong}" if wrong else ""
 
 
-def _initials(names: Names, joint: str) -> str:
-    return joint.join(word[0].upper() for word in ((names.f, names.g) if names.kinds == "fg" else (names.g, names.f)))
-
-
-FORMS: dict[str, Form] = {
-    "full": Form(lambda n: n.full, lone=True, plain=False),
-    "first": Form(lambda n: n.given, lone=True, plain=False),
-    "last": Form(lambda n: n.family, plain=False),
-    "possessive": Form(lambda n: f"{n.given}'s", lone=True, plain=False),
-    "full possessive": Form(lambda n: f"{n.full}’s", lone=True, plain=False),
-    "upper": Form(lambda n: n.full.upper(), lone=True, plain=False),
-    "lower": Form(lambda n: n.full.lower(), lone=True, plain=False),
-    "last, first": Form(lambda n: f"{n.family}, {n.given}", plain=False),
-    "LAST, First": Form(lambda n: f"{n.family.upper()}, {n.given}"),
-    "initial and last": Form(lambda n: f"{n.g[0].upper()}. {n.family}", plain=False),
-    "first and initial": Form(lambda n: f"{n.given} {n.f[0].upper()}."),
-    "last and initial": Form(lambda n: f"{n.family}, {n.g[0].upper()}."),
-    "initials": Form(lambda n: _initials(n, "")),
-    "initials with dots": Form(lambda n: _initials(n, ".") + "."),
-    "letter-spaced": Form(lambda n: " ".join(ch for ch in n.given.upper() if ch.isalpha())),
-    "nickname": Form(nick, options=_nick_options),
-    "slip of the pen": Form(_slipped, options=lambda new, old: [f"{new.given} {new.family}"]),
-    "file name": Form(lambda n: f"{n.given}_{n.family}"),
-    "file name, last first": Form(lambda n: f"{n.family}_{n.given}"),
-    "first.last@": Form(lambda n: f"{n.g}.{n.f}±@§", EMAIL),
-    "flast#@": Form(lambda n: f"{n.g[0]}{n.f}##@§", EMAIL),
-    "firstlast@": Form(lambda n: f"{n.g}{n.f}±@§", EMAIL),
-    "last.first@": Form(lambda n: f"{n.f}.{n.g}±@§", EMAIL),
-    "first@": Form(lambda n: f"{n.g}±@§", EMAIL, lone=True),
-    "@flast": Form(lambda n: f"@{n.g[0]}{n.f}±", USERNAME),
-    "first_last#": Form(lambda n: f"{n.g}_{n.f}##", USERNAME),
-    "Last#": Form(lambda n: f"{n.f.capitalize()}###", USERNAME, lone=True),
-    "linkedin": Form(lambda n: f"https://www.linkedin.com/in/{n.g}-{n.f}-¤", URL_PERSONAL),
-    "github": Form(lambda n: f"https://github.com/{n.g[0]}{n.f}±", URL_PERSONAL),
-    "home page": Form(lambda n: f"http://www.{n.g}{n.f}±¦", URL_PERSONAL),
-    "subdomain": Form(lambda n: f"http://{n.g}{n.f}±.§/", URL_PERSONAL),
-    "tilde": Form(lambda n: f"https://www.§/~{n.f}±", URL_PERSONAL, lone=True),
-}
+FORMS = {name: Form(**row) for name, row in TEXTS["forms"].items()}
 
 
 def expected(form: Form, new: Names, old: Names) -> re.Pattern[str]:
-    """What a form must look like once its person has other names."""
-    texts = form.options(new, old) if form.options else [form.write(new)]
+    """What a form must look like once its person has other names; a nickname may become several, and a slip is put right."""
+    texts = [form.write(new)]
+    if form.text == "{nick}":
+        texts = [new.given, *(n.capitalize() for n in nicknames_of(new.given) if n[0] != nick(old)[0].lower())]
+    elif form.text == "{slip}":
+        texts = [f"{new.given} {new.family}"]
     shown = ("".join(_OPEN.get(ch, re.escape(ch)) for ch in text) for text in texts)
     return re.compile("|".join(f"(?:{text})" for text in shown))
 

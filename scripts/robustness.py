@@ -21,7 +21,7 @@ from rich.console import Console
 
 from pii_components.cli.common import guard
 from pii_components.corpus import perturb
-from pii_components.corpus.build import RECIPES, from_essays, rng_for, split_of
+from pii_components.corpus.build import RECIPES, from_essays, of_split, rng_for
 from pii_components.corpus.perturb import LENGTH, Perturbation
 from pii_components.corpus.templates import Template, read_fragments, read_templates
 from pii_components.errors import Errors, PiiError
@@ -93,11 +93,10 @@ def print_robustness(report: Mapping[str, Any], to: Console) -> None:
 
 def authored_parts(assets: Path) -> tuple[list[Template], dict[str, list[Any]]]:
     """Templates and fragments of the test split. RAISES (PiiError): E603, if there are no templates."""
-    templates = [template for template in read_templates(assets) if split_of(template.id) == "test"]
+    templates, blocks = of_split("test", read_templates(assets), read_fragments(assets))
     if not templates:
         raise PiiError(Errors.E603, path=assets.name)
-    found = read_fragments(assets).items()
-    return templates, {kind: [b for n, b in enumerate(some) if split_of(f"{kind}|{n}") == "test"] for kind, some in found}
+    return templates, blocks
 
 
 def authored_essays(assets: Path) -> list[LabelledText]:

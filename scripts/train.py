@@ -166,18 +166,5 @@ def ship(
         put(packaged, out)
 
 
-@app.command()
-def sample(
-    assets: Annotated[Path, typer.Option(help="Folder with essays/.")] = Path("assets"),
-    out: Annotated[Path, typer.Option(help="Folder for essays.csv and gold.jsonl.")] = Path("assets/samples"),
-    number: Annotated[int, typer.Option(help="Essays.")] = 20,
-) -> None:
-    """Write a CSV of filled essays and what is planted in them."""
-    from pii_components.corpus.build import write_sample
-
-    with guard(debug=True):
-        write_sample(assets, out, number=number)
-
-
 if __name__ == "__main__":
     app()

@@ -100,15 +100,11 @@ class CleanRun:
         return open_source(self.path, text_field=columns["text"], id_field=columns["id"], encoding=columns["encoding"])
 
     def _check_places(self, *, resume: bool, overwrite: bool) -> None:
-        out, origin = self.out.resolve(), self.path.resolve()
-        places = (out, self.partial.resolve(), state_path(out), self.report_path.resolve())
-        if origin in places or (origin.is_dir() and origin in out.parents):
-            raise PiiError(Errors.E509)
+        check_places(self.path, self.out, self.report_path, self.partial, state_path(self.out))
         if resume and overwrite:
             raise PiiError(Errors.E540)
-        for place in () if resume or overwrite else (self.out, self.report_path, self.partial):
-            if place.exists():
-                raise PiiError(Errors.E510, what=f"'{place}'")
+        if not resume and not overwrite:
+            common.check_free(self.out, self.report_path, self.partial)
 
     def _read(self, old: RunState | None) -> None:
         """First stage: every record by itself."""
@@ -214,6 +210,13 @@ class CleanRun:
             },
             "removed": removed,
         }
+
+
+def check_places(source: Path, *places: Path) -> None:
+    """Refuse to write over what is read, or into it. RAISES (PiiError): E509."""
+    origin = source.resolve()
+    if any(origin == place.resolve() or origin in place.resolve().parents for place in places):
+        raise PiiError(Errors.E509)
 
 
 def _version(package: str) -> str | None:

@@ -12,7 +12,7 @@ import typer
 from typer import Argument, Option
 
 from .. import __version__
-from ..corpus.chats import CALLS, CASES, FilledChat, count_placeholders, load_table, make_chats, read_chats
+from ..corpus.chats import FilledChat, count_placeholders, load_table, make_chats, read_chats
 from ..corpus.clean import TrigramHasher, duplicates_of
 from ..corpus.people import GROUPS
 from ..corpus.split import PartCounts, check_ids, count_parts, group_documents, paper_split, stratified_folds
@@ -25,6 +25,7 @@ from ..files.sources import open_source
 from ..files.writers import as_line, check_column, replace_file, value_of
 from . import common
 from .clean import EPILOG as CLEAN_EPILOG
+from .clean import check_places as check_apart
 from .clean import clean
 from .deidentify import write_json
 
@@ -316,7 +317,10 @@ def split(
             raise PiiError(Errors.E650, name="similarity", value=similarity, allowed="a number from 0, below 1; 0 for none")
         folder = Path(parts_folder) if parts_folder else None
         report_path = out.with_name(out.stem + ".split.json")
-        _check_places(source, out, report_path, folder, overwrite=overwrite)
+        places = [out, report_path, *([folder] if folder else [])]
+        check_apart(source, *places)
+        if not overwrite:
+            common.check_free(*places)
         options: dict[str, Any] = {"text_field": text_field, "id_field": id_field, "encoding": encoding}
         corpus = Input(source, form, student, options | {"text_source": Path(text_source) if text_source else None})
         by_fold = method == "folds"
@@ -362,20 +366,6 @@ def split(
             _tell_split(counts, corpus.skips)
             common.say(f"wrote '{out}' and '{report_path}'")
     raise typer.Exit(common.DONE_WITH_SKIPS if corpus.skips else common.DONE)
-
-
-def _check_places(path: Path, out: Path, report: Path, folder: Path | None, *, overwrite: bool) -> None:
-    origin = path.resolve()
-    places = [place.resolve() for place in (out, report, *([folder] if folder else []))]
-    if origin in places or any(origin in place.parents for place in places):
-        raise PiiError(Errors.E509)
-    if overwrite:
-        return
-    for place in (out, report):
-        if place.exists():
-            raise PiiError(Errors.E510, what=f"'{place}'")
-    if folder is not None:
-        common.check_free(folder)
 
 
 def _write_parts(corpus: Input, folder: Path, part_of: list[str], names: list[str]) -> None:
@@ -442,10 +432,8 @@ def chats(
     in assets/chats, on TSCC, and on any corpus with placeholders.
     """
     with common.guard(debug):
-        choices = (called, "form for --called", CALLS), (case, "--case", CASES), (part or PARTS[0], "--part", PARTS)
-        for value, what, allowed in choices:
-            if value not in allowed:
-                raise PiiError(Errors.E685, value=value, what=what, allowed=", ".join(allowed))
+        if part and part not in PARTS:
+            raise PiiError(Errors.E685, value=part, what="--part", allowed=", ".join(PARTS))
         out_path = Path(out)
         if not list_only and not out:
             raise PiiError(Errors.E512, what="the chats", reason="no --out is given")
@@ -469,7 +457,7 @@ def chats(
         filled = list(
             make_chats(found, per_group=per_group, seed=seed, same_chats=same_chats, table=table, called=called, case=case)
         )
-        replace_file(out_path, "".join(json.dumps(chat.as_record(), ensure_ascii=False) + "\n" for chat in filled))
+        replace_file(out_path, "".join(json.dumps(asdict(chat), ensure_ascii=False) + "\n" for chat in filled))
         if not quiet:
             columns_shown = ("gender", "culture", "chats", "students", "teachers", "other names", "details")
             common.console(stderr=True).print(common.table_of(_groups(filled), *columns_shown))

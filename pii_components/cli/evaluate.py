@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -62,10 +62,9 @@ def run(
 ) -> None:  # fmt: skip
     """Run a pipeline on GOLD and score it: every number of the papers, with 95 % intervals."""
     with guard(debug):
-        how = Output(out, names, resamples, seed, quiet)
-        job = Job(gold, profile, how, form, text_source, splits, strict=strict)
-        done = job.run_systems(pipeline, save)
-        job.finish(done, f"evaluate run {Path(gold).name} --pipeline {Path(pipeline).name}")
+        job = Job(gold, profile, out, form, text_source, splits, strict=strict)
+        command = f"evaluate run {Path(gold).name} --pipeline {Path(pipeline).name}"
+        job.finish(job.run_systems(pipeline, save), command, names, resamples, seed, quiet=quiet)
 
 
 def score(
@@ -81,24 +80,22 @@ def score(
         from ..evaluate.tables import split_list
 
         renames = parse_renames(rename or ())
-        how = Output(out, names, resamples, seed, quiet)
-        job = Job(gold, profile, how, form, text_source, "", strict=strict)
+        job = Job(gold, profile, out, form, text_source, "", strict=strict)
         files = [Path(predictions), *([Path(against)] if against else [])]
         stems = [file.stem for file in files]
         if len(set(stems)) < len(stems):
             stems = [f"{file.parent.name}/{file.name}" for file in files]
+        how: dict[str, Any] = {"protects": job.profile.protects, "gold_file": Path(gold), "rename": renames}
         done = [
-            read_predictions(
-                file, job.documents, name=name, protects=job.profile.protects, gold_file=Path(gold), rename=renames,
-                allow_overlaps=allow_overlaps,
-            )
+            read_predictions(file, job.documents, name=name, allow_overlaps=allow_overlaps, **how)
             for file, name in zip(files, stems, strict=True)
-        ]  # fmt: skip
+        ]
         # Predictions are checked against the whole corpus, and scored on these parts of it.
         job.documents = choose_splits(job.documents, split_list(splits))
         kept = {doc.id for doc in job.documents}
         done = [replace(one, entities=tuple(e for e in one.entities if e.document in kept)) for one in done]
-        job.finish(done, f"evaluate score {Path(gold).name} {' --against '.join(file.name for file in files)}")
+        command = f"evaluate score {Path(gold).name} {' --against '.join(file.name for file in files)}"
+        job.finish(done, command, names, resamples, seed, quiet=quiet)
 
 
 def compare(
@@ -108,20 +105,10 @@ def compare(
 ) -> None:  # fmt: skip
     """Run several systems on GOLD, one after the other, and print one table; the first is compared with each other one in pairs."""
     with guard(debug):
-        how = Output(out, names, resamples, seed, quiet)
-        job = Job(gold, profile, how, form, text_source, splits, strict=strict)
+        job = Job(gold, profile, out, form, text_source, splits, strict=strict)
         done = job.run_systems(systems, save)
-        job.finish(done, f"compare {Path(gold).name} --systems {','.join(one.name for one in done)}")
-
-
-class Output(NamedTuple):
-    """Where results go and how they are scored, from the command line."""
-
-    out: str
-    names: str
-    resamples: int
-    seed: int
-    quiet: bool
+        command = f"compare {Path(gold).name} --systems {','.join(one.name for one in done)}"
+        job.finish(done, command, names, resamples, seed, quiet=quiet)
 
 
 class Job:
@@ -130,17 +117,7 @@ class Job:
     RAISES (PiiError): E501, E512 for an output that cannot be written, E7xx, E724 for labels that are not ours.
     """
 
-    def __init__(
-        self,
-        gold: str,
-        profile: str,
-        how: Output,
-        form: str = "",
-        text_source: str = "",
-        splits: str = "",
-        *,
-        strict: bool = False,
-    ) -> None:
+    def __init__(self, gold: str, profile: str, out: str, form: str, text_source: str, splits: str, *, strict: bool) -> None:
         from ..evaluate.gold import choose_splits, file_sha256, read_gold
         from ..evaluate.report import check_gold, check_place
         from ..evaluate.systems import check_labels
@@ -148,9 +125,9 @@ class Job:
         from ..files.formats.base import Tally
         from ..profiles import Profile
 
-        self.path, self.how = Path(gold), how
-        if how.out:
-            check_place(Path(how.out))
+        self.path, self.out = Path(gold), out
+        if out:
+            check_place(Path(out))
         self.profile = Profile.load(profile)
         tally = Tally()
         documents = read_gold(self.path, form=form, text_source=Path(text_source) if text_source else None, tally=tally)
@@ -160,8 +137,9 @@ class Job:
         self.sha256 = file_sha256(self.path)
 
     def run_systems(self, systems: str, save: str) -> list["Run"]:
-        """RETURNS (list[Run]): What each system finds. They are loaded one after the other: memory is what runs out first."""
-        from ..evaluate.systems import PipelineSystem, make_system, parse_systems, run_system
+        """RETURNS (list[Run]): What each system finds. They are loaded one after the other: memory is what runs out first.
+        save (str): Folder for their predictions, if any."""
+        from ..evaluate.systems import PipelineSystem, make_system, parse_systems, run_system, write_run
         from ..evaluate.tables import progress_bar
 
         specs = parse_systems(systems)
@@ -175,39 +153,33 @@ class Job:
             with progress_bar(system.name, len(self.documents)) as advance:
                 done.append(run_system(system, self.documents, progress=advance))
             del system
-        self.save(done, save)
+        for run in done if save else ():
+            write_run(run, Path(save) / f"{run.name}.jsonl", data_sha256=self.sha256)
         return done
 
-    def save(self, runs: Sequence["Run"], folder: str) -> None:
-        """Write predictions, if a folder is given."""
-        from ..evaluate.systems import write_run
-
-        for one in runs if folder else ():
-            write_run(one, Path(folder) / f"{one.name}.jsonl", data_sha256=self.sha256)
-
-    def finish(self, runs: Sequence["Run"], command: str) -> None:
+    def finish(self, runs: Sequence["Run"], command: str, names: str, resamples: int, seed: int, *, quiet: bool) -> None:
         """Score, print, write."""
         from ..evaluate.metrics import SEED, name_source
         from ..evaluate.report import describe_data, score_report, write_report
         from ..evaluate.tables import print_score
 
-        source = name_source(self.how.names)
+        source = name_source(names)
         report: dict[str, Any] = {
             "command": f"pii-edu {command} --profile {self.profile.name}",
             "data": describe_data(self.documents, file=self.path.name, sha256=self.sha256),
             "masked": self.masked,
             "profile": self.profile.name,
         }
-        options: dict[str, Any] = {"names": source, "resamples": self.how.resamples, "seed": self.how.seed or SEED}
+        options: dict[str, Any] = {"names": source, "resamples": resamples, "seed": seed or SEED}
         report |= score_report(runs, self.documents, profile=self.profile, **options)
-        if not self.how.quiet:
+        if not quiet:
             print_score(report, to=console())
             if self.masked["count"]:
                 shown = f"{self.masked['count']} gold labels cannot be used; the places where they stand are passed over"
                 console(stderr=True).print(shown, markup=False)
-        if self.how.out:
-            write_report(report, Path(self.how.out))
-            console(stderr=True).print(f"wrote '{self.how.out}'", markup=False)
+        if self.out:
+            write_report(report, Path(self.out))
+            console(stderr=True).print(f"wrote '{self.out}'", markup=False)
 
 
 FILES, MERGED = "files", "metrics.json"
@@ -240,11 +212,10 @@ def report(
             for place in (out, merged):
                 if path.resolve() == place.resolve():
                     raise PiiError(Errors.E776, file=f"'{place}'")
-        if with_text and (gold is None or stored is None):
-            raise PiiError(Errors.E777)
-        reports = read_metrics(metrics)
-        windows = None
-        if with_text and gold is not None and stored is not None:
+        reports, windows = read_metrics(metrics), None
+        if with_text:
+            if gold is None or stored is None:
+                raise PiiError(Errors.E777)
             documents = read_gold(gold)
             windows = error_windows(documents, read_run(stored, documents, data_sha256=file_sha256(gold)).entities)
         page = build_page(reports, windows=windows, title=title)
@@ -291,11 +262,9 @@ def table(
 
 
 evaluate_app = typer.Typer(
-    help="Measure detection, and reproduce the published tables.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
+    help="Measure detection, and reproduce the published tables.", no_args_is_help=True,
+    pretty_exceptions_enable=False, rich_markup_mode=None,
+)  # fmt: skip
 evaluate_app.command("run", epilog=EPILOG)(run)
 evaluate_app.command("score", epilog=EPILOG)(score)
 evaluate_app.command("report")(report)

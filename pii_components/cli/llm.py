@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -53,33 +53,26 @@ def estimate(
         engine = load_engine(model, debug=debug, extend=lambda nlp: add_components(nlp, llm, dry=True))
         opened = open_source(Path(source), **common.texts(text_fields), encoding=encoding)
         skips, words, documents = common.Skips(common.say), 0, 0
-        batch: list[str] = []
-        try:
+
+        def texts() -> Iterator[str]:
+            nonlocal words, documents
             for item in opened:
                 if not isinstance(item, Skip) and len(item.text) > engine.nlp.max_length:
                     item = Skip.of(Errors.E528, number=item.number, length=len(item.text), limit=engine.nlp.max_length)
                 if isinstance(item, Skip):
                     skips(item)
                     continue
-                batch.append(item.text)
                 documents, words = documents + 1, words + len(item.text.split())
-                if len(batch) == batch_size:
-                    _read(engine.nlp, batch)
+                yield item.text
+
+        try:
+            for _ in engine.nlp.pipe(texts(), batch_size=batch_size, disable=surrogate_pipes(engine.nlp)):
+                pass
         finally:
             opened.close()
-        _read(engine.nlp, batch)
-        print(
-            json.dumps(
-                {"documents": documents, "words": words, "dry_run": True} | report(engine.nlp, table, words=words), indent=2
-            )
-        )
+        told = {"documents": documents, "words": words, "dry_run": True} | report(engine.nlp, table, words=words)
+        print(json.dumps(told, indent=2))
     raise typer.Exit(common.DONE_WITH_SKIPS if skips else common.DONE)
-
-
-def _read(nlp: Any, texts: list[str]) -> None:
-    for _ in nlp.pipe(texts, disable=surrogate_pipes(nlp)):
-        pass
-    texts.clear()
 
 
 @llm_app.command(epilog=EPILOG)
@@ -110,12 +103,10 @@ def export(
 
         if task not in TASKS:
             raise PiiError(Errors.E519, value=task, what="task", allowed=", ".join(TASKS))
-        if reasoning and (task != VERIFIER or not llm):
-            raise (
-                PiiError(Errors.E942)
-                if task == VERIFIER
-                else PiiError(Errors.E473, option="--reasoning", needed="--task verifier")
-            )
+        if reasoning and task != VERIFIER:
+            raise PiiError(Errors.E473, option="--reasoning", needed="--task verifier")
+        if reasoning and not llm:
+            raise PiiError(Errors.E942)
         target = Path(out)
         check_places(Path(corpus), target, overwrite=overwrite)
         skips = common.Skips(common.say)

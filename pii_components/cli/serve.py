@@ -59,15 +59,9 @@ def serve(
         from ..presidio.serve.settings import ServeSettings, listen
 
         settings = ServeSettings(
-            host=host,
-            port=port,
-            service=service,
-            max_bytes=max_bytes,
-            time_limit=time_limit,
-            max_waiting=max_waiting,
-            batch_size=batch_size,
-            allowed_hosts=tuple(name.lower() for name in allow_host or ()),
-        )
+            host=host, port=port, service=service, max_bytes=max_bytes, time_limit=time_limit, max_waiting=max_waiting,
+            batch_size=batch_size, allowed_hosts=tuple(name.lower() for name in allow_host or ()),
+        )  # fmt: skip
         if vault and not settings.anonymizer:
             raise PiiError(Errors.E473, option="--vault", needed="--service both or anonymizer")
         if vault_key_file and not vault:
@@ -91,13 +85,7 @@ def serve(
                 known = place if place.exists() else None
                 book = open_for_run(place, vault_key(known, key_file=vault_key_file, shared=key, names=names))
             services = build_services(
-                settings,
-                model=model,
-                configuration=files,
-                return_cited=return_cited,
-                key=key.secret,
-                profile=profile,
-                vault=book,
-            )
+                settings, model=model, configuration=files, return_cited=return_cited, key=key.secret, profile=profile, vault=book
+            )  # fmt: skip
             with services as engines:
                 answer(create_app(engines, settings), settings, sock, say=say, quiet=quiet)

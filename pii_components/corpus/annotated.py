@@ -62,12 +62,9 @@ def read_annotated(
     """
     found: list[AnnotatedText] = []
     known: dict[str, str] = {}
-    for path in texts:
-        known |= {
-            _digest(text): text
-            for row in _rows(path)
-            for text in [next((row[k] for k in _TEXTS if isinstance(row.get(k), str)), "")]
-        }
+    for row in (row for path in texts for row in _rows(path)):
+        text = next((row[k] for k in _TEXTS if isinstance(row.get(k), str)), "")
+        known[_digest(text)] = text
     for path in sorted(folder.glob("*.jsonl")):
         for row in _rows(path):
             text = row.get("text", known.get(row["sha256"]))
@@ -111,21 +108,13 @@ def fill_marks(text: LabelledText, seed: int) -> LabelledText:
 
 
 def _name(people: dict[Any, Person], key: tuple[str, str, int], before: str, rng: random.Random, table: NameTable) -> str:
-    new = key not in people
-    if new:
+    called = 0.3 if key in people else 0.0  # later on, people are called by less
+    if key not in people:
         people[key] = invent_person(rng, table)
     full, first = _FORMS[key[1]]
-    draw = rng.random() + (0.0 if new else 0.3)  # later on, people are called by less
-    what = (
-        "last"
-        if _TITLE.search(before)
-        else "full"
-        if draw < full
-        else "first"
-        if draw < full + first + 0.3 and first
-        else "last"
-    )
-    return people[key].render(Slot("student", what), rng)
+    draw = rng.random() + called
+    what = "full" if draw < full else "first" if draw < full + first + 0.3 and first else "last"
+    return people[key].render(Slot("student", "last" if _TITLE.search(before) else what), rng)
 
 
 def _digest(text: str) -> str:

@@ -5,7 +5,6 @@ has put them. A template, a carrier or a fragment is in one of train, dev and te
 another filling of itself.
 """
 
-import csv
 import gzip
 import hashlib
 import json
@@ -161,9 +160,9 @@ class Filler:
         self.tally = tally if tally is not None else Tally()
         self.people: dict[str, Person] = {}
         # A student who writes a name in lower case does so each time; CRAPII's 4,393 of 4,394 Title Case names teach none of this.
-        self.style = rng.choices(("", "upper", "lower"), (0.86, 0.08, 0.06))[0]
+        style = rng.choices(("", "upper", "lower"), (0.86, 0.08, 0.06))[0]
         # To train on, the case must not tell the student: there it is one of the habits, which everybody in the text shares.
-        self.style = "" if worn or habit else self.style
+        self.style = "" if worn or habit else style
         self.noise = TextNoise(rng, noise=worn, habit=habit)
         if habit:
             self.tally["habit", self.noise.habit or "none"] += 1
@@ -217,9 +216,8 @@ class Filler:
         person = self.person(slot.who)
         value = person.render(slot, self.rng)
         if slot.what in ("email", "username", "url"):
-            self.tally[
-                "linked to the name", f"{slot.what}: {'yes' if is_linked(value, person.first, person.last) else 'no'}"
-            ] += 1
+            linked = "yes" if is_linked(value, person.first, person.last) else "no"
+            self.tally["linked to the name", f"{slot.what}: {linked}"] += 1
         return value
 
 
@@ -507,15 +505,15 @@ def from_crapii(path: Path, split: str) -> Iterator[Filled]:
             yield Filled(text.text, tuple(text.spans), tuple(text.masked), CRAPII_ANNOTATED)
 
 
-def crapii_split(document: str) -> str:
-    """RETURNS (str): "train" for an essay of the paper's base train by its number in CRAPII, "dev" for its verifier train, else "test"."""
-    return _crapii_splits().get(document, "test")  # of another document nobody knows that it is not of the test part
-
-
 @cache
 def _crapii_splits() -> dict[str, str]:
     parts = paper_split(CRAPII_DOCUMENTS)
     return {str(n): split for part, split in (("base_train", "train"), ("verifier_train", "dev")) for n in parts[part]}
+
+
+def crapii_split(document: str) -> str:
+    """RETURNS (str): "train" for an essay of the paper's base train by its number in CRAPII, "dev" for its verifier train, else "test"."""
+    return _crapii_splits().get(document, "test")  # of another document nobody knows that it is not of the test part
 
 
 def to_doc(nlp: Language, filled: Filled) -> Doc:
@@ -539,8 +537,8 @@ def to_doc(nlp: Language, filled: Filled) -> Doc:
     return doc
 
 
-def _of_split(split: str, templates: list[Template], fragments: Blocks) -> tuple[list[Template], Blocks]:
-    """The essays and the fragments of a split."""
+def of_split(split: str, templates: list[Template], fragments: Blocks) -> tuple[list[Template], Blocks]:
+    """RETURNS (tuple[list[Template], Blocks]): The essays and the fragments of "train", "dev" or "test"."""
     blocks = {kind: [b for n, b in enumerate(found) if split_of(f"{kind}|{n}") == split] for kind, found in fragments.items()}
     return [template for template in templates if split_of(template.id) == split], blocks
 
@@ -588,7 +586,7 @@ def build_corpus(
             clean_carriers=round(base.clean_carriers * of_carriers),
             cut=not uncut,
         )
-        mine, blocks = _of_split(split, templates, fragments)
+        mine, blocks = of_split(split, templates, fragments)
         texts = list(from_essays(mine, blocks, recipe, table, seed, tally, change))
         for path in sorted((assets / "persuade").glob("*.jsonl*")):
             texts += from_carriers(path, split, blocks, recipe, seed, tally)
@@ -608,42 +606,9 @@ def build_corpus(
         rng_for(seed, split).shuffle(docs)
         DocBin(docs=docs).to_disk(out / f"{split}.spacy")
     if uncut:
-        mine, blocks = _of_split("dev", templates, fragments)
+        mine, blocks = of_split("dev", templates, fragments)
         noisy = from_essays(mine, blocks, WORN_RECIPE, table, seed + 1, change=change)
         DocBin(docs=[to_doc(nlp, filled) for filled in noisy]).to_disk(out / f"{WORN}.spacy")
     for name, counts in (("stats", stats), ("distribution", distribution)):
         (out / f"{name}.json").write_text(json.dumps(counts, indent=1) + "\n", "utf8")
     return stats, distribution
-
-
-# Twenty essays with invented people, to try the command line on: assets/samples.
-
-
-def _diverse(templates: list[Template], number: int) -> list[Template]:
-    """Essays that together hold as many kinds of slots as possible, sorted by id."""
-    labels = {template.id: {slot.label for slot in template.slots} for template in templates}
-    seen: set[str] = set()
-    left = list(templates)
-    chosen: list[Template] = []
-    while left and len(chosen) < number:
-        best = max(left, key=lambda t: (len(labels[t.id] - seen), len(labels[t.id]), t.id))
-        seen |= labels[best.id]
-        chosen.append(best)
-        left.remove(best)
-    return sorted(chosen, key=lambda t: t.id)
-
-
-def write_sample(assets: Path, out: Path, *, number: int = 20, seed: int = 46) -> None:
-    """Write `essays.csv` and `gold.jsonl`: `number` of the essays of `assets` that are not in the training part, filled."""
-    out.mkdir(parents=True, exist_ok=True)
-    unseen = [t for t in read_templates(assets) if split_of(t.id) != "train"]
-    with (
-        (out / "essays.csv").open("w", encoding="utf8", newline="") as essays,
-        (out / "gold.jsonl").open("w", encoding="utf8") as gold,
-    ):
-        writer = csv.writer(essays, lineterminator="\n")
-        writer.writerow(("id", "course", "text"))
-        for n, t in enumerate(_diverse(unseen, number)):
-            filled = Filler(name_table(), rng_for(seed, "sample", t.id), genders=t.genders).fill(t.parts)
-            writer.writerow((t.id, f"C{n % 3 + 1}", filled.text))
-            gold.write(json.dumps({"id": t.id, "spans": filled.spans}) + "\n")

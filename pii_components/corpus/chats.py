@@ -16,7 +16,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -383,10 +383,6 @@ class FilledChat:
     genre: str
     placeholders: tuple[str, ...]
     people: dict[str, dict[str, str]]
-
-    def as_record(self) -> dict[str, Any]:
-        """RETURNS (dict[str, Any]): A line of JSON Lines, as `files.formats` reads it."""
-        return asdict(self)
 
 
 def make_chats(

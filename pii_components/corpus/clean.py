@@ -88,12 +88,10 @@ def find_anomalies(counts: Any, *, contamination: float = 0.03, pool_below: floa
     order = np.lexsort(columns.T)
     support = 1 - contamination if pool_below else None
     envelope = covariance.EllipticEnvelope(contamination=contamination, support_fraction=support, random_state=seed)
-    result = np.empty(documents, dtype=bool)
     with warnings.catch_warnings():
         # "Not full rank" and "determinant has increased": the fit falls back to a pseudo-inverse, which serves here.
         warnings.simplefilter("ignore")
-        result[order] = envelope.fit_predict(columns[order]) == -1
-    return result
+        return (envelope.fit_predict(columns[order]) == -1)[np.argsort(order)]
 
 
 # Near-duplicates among essays: one-hot word trigrams, cosine above .9 (CRAPII paper, section 2.1).
@@ -197,11 +195,11 @@ def duplicates_of(rows: Iterable[Any], *, threshold: float = 0.9, highest: bool 
             pairs.append((first, second, round(float(cosine[at]), 6)))
         start = stop
     pairs.sort()
-    top = [0.0] * n if highest else []
+    top = dict.fromkeys(range(n), 0.0)
     for (_, places), value in zip(distinct, best, strict=True):
-        for i in places if highest else ():
-            top[i] = 1.0 if len(places) > 1 else round(float(value), 6)
-    return Duplicates(n, threshold, tuple(pairs), connected(n, ((i, j) for i, j, _ in pairs)), tuple(top))
+        top |= dict.fromkeys(places, 1.0 if len(places) > 1 else round(float(value), 6))
+    groups = connected(n, ((i, j) for i, j, _ in pairs))
+    return Duplicates(n, threshold, tuple(pairs), groups, tuple(top.values()) if highest else ())
 
 
 def _matrix(rows: list[Any], sizes: Any, sparse: Any) -> Any:
@@ -298,22 +296,19 @@ class CleaningOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        rules = (
-            *(
-                (name, getattr(self, name) >= 0, "a number from 0; 0 leaves the step out")
-                for name in ("max_bytes", "max_pages", "min_words")
-            ),
+        known = not self.language or self.language in language_codes()
+        rules = [
+            (n, getattr(self, n) >= 0, "a number from 0; 0 leaves the step out")
+            for n in ("max_bytes", "max_pages", "min_words")
+        ]
+        rules += [
             ("similarity", 0 <= self.similarity < 1, "a number from 0, below 1; 0 leaves the step out"),
             ("contamination", 0 <= self.contamination <= 0.5, "a number from 0 to .5; 0 leaves the step out"),
             ("pool_below", 0 <= self.pool_below <= 1, "a number from 0 to 1"),
             ("keep", self.keep in KEEP, " or ".join(KEEP)),
             ("per_student", self.per_student in PER_STUDENT, ", ".join(PER_STUDENT)),
-            (
-                "language",
-                not self.language or self.language in language_codes(),
-                "a code of CLD2, such as en, es, zh, or nothing",
-            ),
-        )
+            ("language", known, "a code of CLD2, such as en, es, zh, or nothing"),
+        ]
         for name, fits, allowed in rules:
             if not fits:
                 raise PiiError(Errors.E650, name=name, value=getattr(self, name), allowed=allowed)
@@ -426,10 +421,9 @@ def check_corpus(texts: Iterable[str], options: CleaningOptions) -> WholeCorpus:
         return WholeCorpus(found, copies)
     left = [i for i in range(len(counts)) if i not in copies]
     left_counts = np.reshape([counts[i] for i in left], (len(left), len(COLUMNS) + 1))
+    how: dict[str, Any] = {"contamination": options.contamination, "pool_below": options.pool_below, "seed": options.seed}
     try:
-        outlying = find_anomalies(
-            left_counts, contamination=options.contamination, pool_below=options.pool_below, seed=options.seed
-        )
+        outlying = find_anomalies(left_counts, **how)
     except PiiError as err:
         if err.code != "E664":
             raise

@@ -265,14 +265,13 @@ class TextNoise:
             self.habit = rng.choices(list(habits), list(habits.values()))[0]
             if self.habit == "any":
                 self.habit = rng.choice([kind for kind in NAME_NOISE if kind != NATIVE])
-        self.marks = self._pick_marks() if self.habit == MARKS else ("", "")
+        self.marks = self._pick_marks() if self.habit == MARKS else ["", ""]
         # Friends who write to each other share a script; in a course they do not.
         self.script = pick_script(rng) if self.habit == NATIVE and rng.random() < 0.6 else ""
         self.natives: dict[str, NativePerson] = {}
 
-    def _pick_marks(self) -> tuple[str, str]:
-        before, after = self.rng.choice(read_tables("noise")["marks"])
-        return before, after
+    def _pick_marks(self) -> list[str]:
+        return list(self.rng.choice(read_tables("noise")["marks"]))
 
     def mention(self, value: str, slot: Slot) -> Noisy:
         """RETURNS (Noisy): What fills a slot, with the habit of the text, with noise of its own, or as it is."""

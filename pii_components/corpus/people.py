@@ -7,11 +7,10 @@ CRAPII has none of this: its names are Title Case, ASCII and two words long, its
 import random
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from ..errors import Errors, PiiError
@@ -60,12 +59,6 @@ def surnames(culture: str) -> tuple[str, ...]:
     """RETURNS (tuple[str, ...]): Surnames of a culture, sorted. RAISES (PiiError): E685, if there is no such culture."""
     check_group("F", culture)
     return _lists()[culture, SURNAMES]
-
-
-def write_lists(path: Path, lists: Mapping[tuple[str, str], Sequence[str]]) -> None:
-    """Write the resource. lists (Mapping[tuple[str, str], Sequence[str]]): (culture, "F", "M" or "S") -> names."""
-    rows = (f"{culture}\t{kind}\t{' '.join(names)}\n" for (culture, kind), names in lists.items())
-    path.write_text("".join(rows), encoding="utf8", newline="\n")
 
 
 @cache

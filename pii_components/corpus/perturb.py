@@ -300,11 +300,7 @@ def _inconsistent(rng: random.Random) -> OnValue:
     return change
 
 
-_PEOPLE: dict[str, Callable[..., Any]] = {
-    "in script": _in_script,
-    "exchanged": _exchanged,
-    "inconsistent": _inconsistent,
-}
+_PEOPLE: dict[str, Callable[..., Any]] = {"in script": _in_script, "exchanged": _exchanged, "inconsistent": _inconsistent}
 
 
 # Changes of a whole text: layout, and what is set in.

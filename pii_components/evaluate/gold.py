@@ -9,7 +9,7 @@ Texts are needed to compare by text; they stay in memory and out of `repr`, mess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from itertools import accumulate
 from pathlib import Path
 
@@ -143,6 +143,5 @@ def file_sha256(path: Path) -> str:
         if part is not path:
             digest.update(part.relative_to(path).as_posix().encode() + b"\0")
         with open_binary(part) as file:
-            while chunk := file.read(1 << 20):
-                digest.update(chunk)
+            file_digest(file, lambda: digest)  # type: ignore[arg-type]  # a file that was opened can be read into a buffer
     return digest.hexdigest()

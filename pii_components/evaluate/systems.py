@@ -243,17 +243,7 @@ _CLIENT = {
 # The types that the JEDM paper took from Azure, as Presidio's recognizer writes them.
 AZURE_FOUR = {"PERSON": NAME_STUDENT, "EMAIL": EMAIL, "URL": URL_PERSONAL, "PHONENUMBER": PHONE_NUM}
 # Not mapped, because CRAPII has no such label or because they identify no person; all others are numbers of persons.
-_NO_NUMBERS = [
-    "ORGANIZATION",
-    "AGE",
-    "DATE",
-    "IPADDRESS",
-    "EUGPSCOORDINATES",
-    "SWIFTCODE",
-    "ABAROUTINGNUMBER",
-    "ALL",
-    "DEFAULT",
-]
+_NO_NUMBERS = "ORGANIZATION AGE DATE IPADDRESS EUGPSCOORDINATES SWIFTCODE ABAROUTINGNUMBER ALL DEFAULT"
 
 
 class Window(NamedTuple):
@@ -303,7 +293,7 @@ class AzureSystem(System):
         self.labels = AZURE_FOUR
         if entities == "wide":
             no_secrets = (c for c in self.recognizer.supported_entities if not c.startswith(("AZURE", "SQLSERVER")))
-            numbers = dict.fromkeys((c for c in no_secrets if c not in _NO_NUMBERS), ID_NUM)
+            numbers = dict.fromkeys((c for c in no_secrets if c not in _NO_NUMBERS.split()), ID_NUM)
             self.labels = numbers | AZURE_FOUR | {"ADDRESS": STREET_ADDRESS}
         self.about = {"entities": entities, "remote": True, "presidio": package_version("presidio-analyzer")}
         self.about |= {package: package_version(package), "api_version": self.client._api_version}

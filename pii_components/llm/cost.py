@@ -65,24 +65,20 @@ class Prices:
         """From a TOML file; the one that ships if there is none. RAISES (PiiError): E900."""
         data, name = read_toml("prices.toml", path), Path(path or "prices.toml").name
         models = data.get("models", {})
-        good = isinstance(models, dict) and all(
-            isinstance(p, dict) and {"in", "out"} <= p.keys() and all(isinstance(v, int | float) and v >= 0 for v in p.values())
-            for p in models.values()
-        )
+        try:
+            good = all(min(*price.values(), price["in"], price["out"]) >= 0 for price in models.values())
+        except (AttributeError, KeyError, TypeError):
+            good = False
         if not good:
             raise PiiError(Errors.E900, file=name, reason="models need in and out, numbers of 0 or more")
         return cls(models, str(data.get("date", "")), name)
 
-    def of(self, model: str) -> Mapping[str, float]:
-        """RAISES (PiiError): E920, if the table has no such model."""
+    def cost(self, model: str, tokens_in: int, tokens_out: int) -> float:
+        """RETURNS (float): US dollars. RAISES (PiiError): E920, if the table has no such model."""
         known = max((name for name in self.models if model.startswith(name)), key=len, default=None)
         if known is None:
             raise PiiError(Errors.E920, model=model, file=self.file, known=", ".join(self.models))
-        return self.models[known]
-
-    def cost(self, model: str, tokens_in: int, tokens_out: int) -> float:
-        """RETURNS (float): US dollars. RAISES (PiiError): E920."""
-        price = self.of(model)
+        price = self.models[known]
         return (tokens_in * price["in"] + tokens_out * price["out"]) / 1e6
 
 
@@ -97,13 +93,9 @@ def total(usages: Iterable[Usage], prices: Prices, *, words: int) -> dict[str, A
             cost = None
         sums.append(cost)
         row = {"model": usage.model, "host": usage.host, "left_this_machine": usage.local is not True and usage.calls > 0}
-        row |= {
-            "calls": usage.calls,
-            "characters_sent": usage.characters,
-            "tokens_in": usage.tokens_in,
-            "tokens_out": usage.tokens_out,
-        }
-        rows.append(row | {"tokens_estimated": usage.guessed, "errors": dict(sorted(usage.errors.items())), "usd": cost})
+        row |= {"calls": usage.calls, "characters_sent": usage.characters}
+        row |= {"tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out, "tokens_estimated": usage.guessed}
+        rows.append(row | {"errors": dict(sorted(usage.errors.items())), "usd": cost})
     known = [cost for cost in sums if cost is not None]
     usd = sum(known) if len(known) == len(sums) else None
     tokens = words * TOKENS_A_WORD

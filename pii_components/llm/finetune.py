@@ -52,20 +52,14 @@ def detector_examples(documents: Iterable[LabelledText], task: MarkerTask) -> It
 
 
 def verifier_examples(
-    documents: Iterable[LabelledText],
-    nlp: "Language",
-    task: VerifierTask,
-    counts: "Counter[str]",
-    *,
-    private: Callable[[str], bool],
+    documents: Iterable[LabelledText], nlp: "Language", task: VerifierTask, counts: "Counter[str]", *, private: Callable[[str], bool],
     model: ChatModel | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Each string that a base detector found, T or F by gold: T if any of its mentions touches gold that is private.
 
     nlp (Language): The detector. private (Callable): Whether gold of a label is. model (ChatModel | None): Writes the reasoning where the
     task wants it; give it a temperature above 0. counts (Counter): Gets the numbers of "T", "F", and "defaulted", where six attempts did not
-    reason to the truth and
-    the answer became T.
+    reason to the truth and the answer became T.
     """
     todo = [document for document in documents if document.text.strip()]
     for at in range(0, len(todo), _BATCH):

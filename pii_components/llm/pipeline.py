@@ -10,6 +10,7 @@ pipeline`, which may list components of the pipeline at hand too. Not listed, a 
 
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,9 +30,8 @@ class ForeignModel(ChatModel):
     """A model of spacy-llm or of somebody else: what it fails on becomes an empty reply, document by document; tokens are estimated."""
 
     def __init__(self, model: Any, name: str) -> None:
-        super().__init__(
-            Usage(name, str(getattr(model, "_endpoint", "") or "unknown"), None), getattr(model, "context_length", None)
-        )
+        host = str(getattr(model, "_endpoint", "") or "unknown")
+        super().__init__(Usage(name, host, None), getattr(model, "context_length", None))
         self._model = model
 
     def answer(self, prompts: list[str]) -> list[Reply]:
@@ -90,8 +90,6 @@ def add_components(
     alone (bool): Whether the config's other components are passed over.
     RAISES (PiiError): E005, without spacy-llm; E501, E943, E944; E911, E918, if a text would leave; E517, with the type of what else went wrong.
     """
-    from importlib.util import find_spec
-
     if find_spec("spacy_llm") is None:
         raise PiiError(Errors.E005, package="spacy-llm", what="language models", extra="llm")
     config = read_config(path)
@@ -106,7 +104,9 @@ def add_components(
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="Task supports sharding")  # shards have a length of their own then
-                made = nlp.add_pipe(FACTORY, name, config={**settings, "model": model}, **_place(nlp, name, order, settings))
+                made: Any = nlp.add_pipe(
+                    FACTORY, name, config={**settings, "model": model}, **_place(nlp, name, order, settings)
+                )
         except PiiError:
             raise
         except Exception as err:  # confection shows the config, and with it whatever stands there
@@ -114,11 +114,10 @@ def add_components(
             while cause is not None and not isinstance(cause, PiiError):
                 cause = cause.__cause__ or cause.__context__
             raise cause or PiiError(Errors.E517, model=Path(path).name, reason=type(err).__name__) from None
-        part_made: Any = made
-        if not isinstance(part_made._model, ChatModel):
-            part_made._model = ForeignModel(part_made._model, str(model.get("name", model.get("@llm_models", ""))))
+        if not isinstance(made._model, ChatModel):
+            made._model = ForeignModel(made._model, str(model.get("name", model.get("@llm_models", ""))))
         if dry:
-            part_made._model.rehearse()
+            made._model.rehearse()
     return list(parts)
 
 
@@ -141,12 +140,9 @@ def _place(nlp: "Language", name: str, order: list[str], settings: dict[str, Any
     if name in order:
         before = [other for other in order[: order.index(name)] if other in nlp.pipe_names]
         return {"after": before[-1]} if before else {"first": True}
-    first = (
-        ("hips_surrogate",)
-        if "Verifier" in settings.get("task", {}).get("@llm_tasks", "")
-        else ("pii_ruler", "pii_context", "hips_surrogate")
-    )
-    at = next((other for other in first if other in nlp.pipe_names), None)
+    is_verifier = "Verifier" in settings.get("task", {}).get("@llm_tasks", "")
+    behind = ("hips_surrogate",) if is_verifier else ("pii_ruler", "pii_context", "hips_surrogate")
+    at = next((other for other in behind if other in nlp.pipe_names), None)
     return {"before": at} if at else {}
 
 

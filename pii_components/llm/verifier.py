@@ -67,19 +67,20 @@ class Question(NamedTuple):
 
 
 class VerifierTask:
-    """The task; see `make_verifier_task` for its settings. RAISES (PiiError): E904, E905."""
+    """Registered as `pii_edu.Verifier.v1` of `llm_tasks`.
+
+    reasoning (bool): Whether the model reasons before it answers. labels (list[str] | None): What it is asked about; None for all but cited
+    people and characters. key (str): Group of `doc.spans` that is verified, or "ents" for `doc.ents`; in "pii", names that are not personal
+    become NAME_CITED, and everywhere else, and for details, the span goes. votes (str): With a panel of models, "veto": F if all say so, or
+    "majority". rescue (bool): The other way: what the pipeline hides stays hidden, the model is asked about cited people and characters, and T
+    hides them; then one T protects. control (bool): Whether an invented student is asked about too. window (int): Characters around a mention.
+    contexts (int): Passages at most. RAISES (PiiError): E904, E905.
+    """
 
     def __init__(
-        self,
-        reasoning: bool,
-        labels: Sequence[str] | None,
-        key: str,
-        votes: str,
-        rescue: bool,
-        control: bool,
-        window: int,
-        contexts: int,
-    ) -> None:
+        self, reasoning: bool = False, labels: list[str] | None = None, key: str = SPANS_KEY, votes: str = VETO,
+        rescue: bool = False, control: bool = True, window: int = 200, contexts: int = 3,
+    ) -> None:  # fmt: skip
         if votes not in VOTES:
             raise PiiError(Errors.E904, name="votes", value=votes, allowed=", ".join(VOTES))
         for name, number in (("window", window), ("contexts", contexts)):
@@ -141,9 +142,8 @@ class VerifierTask:
         doc = questions[0].doc
         changed: list[Span] = []
         notes: list[Note] = []
-        for i, (question, reply) in enumerate(
-            zip(questions, replies, strict=False)
-        ):  # a document without questions has no replies
+        # A document without questions has no replies.
+        for i, (question, reply) in enumerate(zip(questions, replies, strict=False)):
             if question.control:
                 continue
             control = replies[i + 1] if self.control else None
@@ -159,9 +159,8 @@ class VerifierTask:
     def _decide(self, reply: str, control: str | None) -> tuple[str, list[str]]:
         """RETURNS (tuple): T or F, and codes of answers that did not count. A vote is paired with the same model's vote on the control."""
         votes = reply.votes if isinstance(reply, Reply) and reply.votes else (reply,)
-        checks: Sequence[str | None] = (
-            control.votes if isinstance(control, Reply) and control.votes else (control,) * len(votes)
-        )
+        paired = isinstance(control, Reply) and control.votes
+        checks: Sequence[str | None] = paired or (control,) * len(votes)
         said, codes = [], []
         for vote, check in zip(votes, checks, strict=True):
             answer = verdict(vote, reasoning=self.reasoning)
@@ -182,11 +181,9 @@ class VerifierTask:
         if self.key != SPANS_KEY:
             doc.spans[self.key] = [s for s in doc.spans[self.key] if (s.start, s.end) not in gone]
             return
-        label, reason = (
-            (NAME_STUDENT, "the language model calls it personal")
-            if self.rescue
-            else (NAME_CITED, "not personal, says the language model")
-        )
+        label, reason = NAME_CITED, "not personal, says the language model"
+        if self.rescue:
+            label, reason = NAME_STUDENT, "the language model calls it personal"
         left = []
         for cand in read_spans(doc):
             if (cand.start, cand.end) not in gone:
@@ -201,25 +198,4 @@ class VerifierTask:
             write_ents(doc, own, lambda others, own: filter_spans([*own, *others]))
 
 
-def make_verifier_task(
-    reasoning: bool = False,
-    labels: list[str] | None = None,
-    key: str = SPANS_KEY,
-    votes: str = VETO,
-    rescue: bool = False,
-    control: bool = True,
-    window: int = 200,
-    contexts: int = 3,
-) -> VerifierTask:
-    """Registered as `pii_edu.Verifier.v1` of `llm_tasks`.
-
-    reasoning (bool): Whether the model reasons before it answers. labels (list[str] | None): What it is asked about; None for all but cited
-    people and characters. key (str): Group of `doc.spans` that is verified, or "ents" for `doc.ents`; in "pii", names that are not personal
-    become
-    NAME_CITED, and everywhere else, and for details, the span goes. votes (str): With a panel of models, "veto": F if all say so, or "majority".
-    rescue
-    (bool): The other way: what the pipeline hides stays hidden, the model is asked about cited people and characters, and T hides them; then one
-    T protects.
-    control (bool): Whether an invented student is asked about too. window (int): Characters around a mention. contexts (int): Passages at most.
-    """
-    return VerifierTask(reasoning, labels, key, votes, rescue, control, window, contexts)
+make_verifier_task = VerifierTask  # as setup.cfg registers it

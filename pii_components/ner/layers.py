@@ -103,7 +103,12 @@ def build_layout_wordpiece_encoder() -> Model[list[Doc], list[Ragged]]:
     RETURNS (Model[list[Doc], list[Ragged]]): Per document piece ids, shape `(n_pieces,)`, with lengths per token and one [CLS] and
         [SEP] around it. A token that shows nothing is one piece `UNSEEN`, which `pii_edu.WithWindows.v1` keeps from the encoder.
     """
-    attrs: dict[str, Any] = {"wordpiece_processor": WordPieces(), "unk_piece": "[UNK]", "bos_piece": "[CLS]", "eos_piece": "[SEP]"}
+    attrs: dict[str, Any] = {
+        "wordpiece_processor": WordPieces(),
+        "unk_piece": "[UNK]",
+        "bos_piece": "[CLS]",
+        "eos_piece": "[SEP]",
+    }
     attrs |= {"lowercase": False, "strip_accents": False}
     return Model("layout_wordpiece_encoder", forward=_layout_wordpiece_forward, attrs=attrs)
 

@@ -99,19 +99,15 @@ class Pipeline:
         self, texts: Iterable[tuple[str, Any]], *, batch_size: int | None = None, n_process: int = 1
     ) -> Iterator[tuple[Doc, Any]]:
         """Docs of a stream by `nlp.pipe`, in order, each with what came with its text. RAISES (PiiError): E808, E809."""
+        cuts = ((cut(checked_text(text), self.max_chars), context) for text, context in texts)
+        stream = ((part, (n == len(parts), context)) for parts, context in cuts for n, part in enumerate(parts, 1))
         options: dict[str, Any] = {"batch_size": batch_size, "n_process": n_process, "disable": list(self.disable)}
-        parts: list[Doc] = []
-        for doc, (last, context) in self.nlp.pipe(self._parts(texts), as_tuples=True, **options):
-            parts.append(doc)
-            if last:
-                yield join(parts), context
-                parts = []
-
-    def _parts(self, texts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, tuple[bool, Any]]]:
-        for text, context in texts:
-            *before, last = cut(checked_text(text), self.max_chars)
-            yield from ((part, (False, None)) for part in before)
-            yield last, (True, context)
+        done: list[Doc] = []
+        for doc, (is_last, context) in self.nlp.pipe(stream, as_tuples=True, **options):
+            done.append(doc)
+            if is_last:
+                yield join(done), context
+                done = []
 
 
 def memory_zone(nlp: Language) -> AbstractContextManager[Any]:
@@ -162,8 +158,7 @@ def name_of(source: Source) -> str:
 
 
 def cut(text: str, most: int) -> list[str]:
-    """Parts of at most so many characters, one at least, cut at line breaks or else at a space in their last half; together they are
-    the text."""
+    """Parts of at most so many characters, one at least, cut at line breaks or else at a space in their last half; together they are the text."""
     parts, start = [], 0
     while len(text) - start > most:
         end = start + most
@@ -181,15 +176,11 @@ def join(docs: list[Doc]) -> Doc:
     """One Doc for the parts of a text, with `doc.spans["pii"]`, scores, roles and reasons; one alone as it is."""
     if len(docs) == 1:
         return docs[0]
-    starts = [0, *accumulate(len(doc) for doc in docs)]
-    moved = [
-        replace(cand, start=cand.start + offset, end=cand.end + offset)
-        for offset, doc in zip(starts, docs, strict=False)
-        for cand in read_spans(doc)
-    ]
-    words = [token.text for doc in docs for token in doc]
-    whole = Doc(docs[0].vocab, words=words, spaces=[bool(token.whitespace_) for doc in docs for token in doc])
-    write_spans(whole, moved)
+    left_out = ["spans", "tensor", "user_data"]
+    whole = Doc.from_docs(docs, ensure_whitespace=False, exclude=left_out)  # type: ignore[call-arg]  # its stub lacks it
+    starts = accumulate((len(doc) for doc in docs), initial=0)
+    found = ((at, cand) for at, doc in zip(starts, docs, strict=False) for cand in read_spans(doc))
+    write_spans(whole, [replace(cand, start=cand.start + at, end=cand.end + at) for at, cand in found])
     whole.spans[SPANS_KEY].attrs[PROTECT_AT] = protect_at(docs[0])
     return whole
 
@@ -212,15 +203,9 @@ class PiiEduNlpEngine(SpacyNlpEngine):
     is_available = True
 
     def __init__(
-        self,
-        models: Sequence[Mapping[str, Any]] | None = None,
-        ner_model_configuration: NerModelConfiguration | None = None,
-        *,
-        pipeline: Source | None = None,
-        labels: str = PRESIDIO,
-        return_cited: bool = False,
-        max_chars: int = MAX_CHARS,
-    ) -> None:
+        self, models: Sequence[Mapping[str, Any]] | None = None, ner_model_configuration: NerModelConfiguration | None = None, *,
+        pipeline: Source | None = None, labels: str = PRESIDIO, return_cited: bool = False, max_chars: int = MAX_CHARS,
+    ) -> None:  # fmt: skip
         """
         models: As in Presidio's configuration, `lang_code` and `model_name` of each pipeline; an entry may hold our options as well.
         ner_model_configuration: Its labels to ignore, names for our labels and entities with low scores go before ours.

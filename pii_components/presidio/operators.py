@@ -7,12 +7,9 @@
 Presidio makes a new operator for each span, calls it from the end of the text to its start and lets it see one span only, or several
 that it has merged. But people, e-mail addresses and dates hang together over a document. So an operator here is a pure function, with
 no counter and no memory, and what a document needs is decided before, by the same function as in `hips_surrogate`, and reaches the
-operators as a `DocumentPlan`. What an operator knows decides what is linked:
-
-    what reaches the operator                    the same value   the people of a text, their e-mails, dates
-    type and text of the span                    same surrogate   each on its own
-    `hips_operators(text, results, ...)`         same surrogate   linked as in `hips_surrogate`
-    `PiiEduAnonymizer`                           same surrogate   the same, and by place: two people with one text are two
+operators as a `DocumentPlan`. What an operator knows decides what is linked. Type and text of a span: equal values get equal surrogates, and
+people, their e-mails and dates stand each on their own. With `hips_operators(text, results, ...)` they are linked as in `hips_surrogate`; with
+`PiiEduAnonymizer` by place too, so that two people with one text are two.
 """
 
 import hmac
@@ -122,12 +119,12 @@ class EntitySpan(NamedTuple):
     new: str = ""
 
 
+@dataclass(frozen=True, slots=True)
 class DocumentPlan:
     """What becomes of each span of a document; made by `plan_document`. text (str): The document. rows: Sorted."""
 
-    def __init__(self, text: str, rows: Sequence[EntitySpan]) -> None:
-        self.text, self.rows = text, rows
-        self.headers = [row for row in rows if row.entity == HEADER]  # that the profile removes
+    text: str = field(repr=False)
+    rows: Sequence[EntitySpan] = field(repr=False)
 
     def at(self, start: int, end: int, entity: str) -> str | None:
         """The new text of a stretch, one span or several of one type that were merged, with what stands between them as it was; None if
@@ -361,12 +358,8 @@ def _original_between(entry: Entry, text: str, start: int, end: int) -> str:
 
 
 def register_operators(
-    anonymizer: AnonymizerEngine | None = None,
-    deanonymizer: DeanonymizeEngine | None = None,
-    *,
-    vault: Vault | None = None,
-    **bound: Any,
-) -> None:
+    anonymizer: AnonymizerEngine | None = None, deanonymizer: DeanonymizeEngine | None = None, *, vault: Vault | None = None, **bound: Any
+) -> None:  # fmt: skip
     """Make `hips`, `pseudonym` and `reidentify` selectable by name, in Python and in the body of a request.
 
     vault, and key, profile, scope, reserved, labels as for `HipsOperator`: What a call does not give. So no request has to bring a secret.
@@ -383,13 +376,9 @@ def register_operators(
 
 
 def hips_operators(
-    text: str,
-    analyzer_results: Sequence[Any],
-    *,
-    operator: str = HIPS,
-    conflict_resolution: ConflictResolutionStrategy = MERGE,
+    text: str, analyzer_results: Sequence[Any], *, operator: str = HIPS, conflict_resolution: ConflictResolutionStrategy = MERGE,
     **settings: Any,
-) -> dict[str, OperatorConfig]:
+) -> dict[str, OperatorConfig]:  # fmt: skip
     """Operators for one text, with all of its people, addresses and dates linked.
 
         engine.anonymize(text, results, hips_operators(text, results, key=key))
@@ -423,15 +412,9 @@ class PiiEduAnonymizer(AnonymizerEngine):
         register_operators(self, **bound)
 
     def anonymize(
-        self,
-        text: str,
-        analyzer_results: Sequence[Any],
-        operators: dict[str, OperatorConfig] | None = None,
-        conflict_resolution: ConflictResolutionStrategy = MERGE,
-        merge_entities_with_spaces: bool = True,
-        *,
-        document_id: str = "",
-    ) -> EngineResult:
+        self, text: str, analyzer_results: Sequence[Any], operators: dict[str, OperatorConfig] | None = None,
+        conflict_resolution: ConflictResolutionStrategy = MERGE, merge_entities_with_spaces: bool = True, *, document_id: str = "",
+    ) -> EngineResult:  # fmt: skip
         """Anonymize a text.
 
         operators (dict[str, OperatorConfig] | None): By type of entity; None for `hips` throughout. Where a dict is given, what it
@@ -456,8 +439,9 @@ class PiiEduAnonymizer(AnonymizerEngine):
             found = found_in(text, analyzer_results, settings.labels, conflict_resolution=conflict_resolution)
             document = plan_document(text, found, settings, how=how)
             wanted |= {entity: OperatorConfig(name, {"document": document}) for entity, name in how.items()}
-            if document.headers and HEADER not in wanted:
-                results += [RecognizerResult(HEADER, row.start, row.end, 1.0) for row in document.headers]
+            headers = [row for row in document.rows if row.entity == HEADER]  # that the profile removes
+            if headers and HEADER not in wanted:
+                results += [RecognizerResult(HEADER, row.start, row.end, 1.0) for row in headers]
                 wanted[HEADER] = OperatorConfig(HIPS, {"document": document})
         results.sort(key=lambda r: (r.start, r.end))
         entities = self._remove_conflicts_and_get_text_manipulation_data(results, conflict_resolution)
@@ -535,12 +519,8 @@ def _ours(
 
 
 def _operate(
-    engine: AnonymizerEngine | DeanonymizeEngine,
-    text: str,
-    entities: list[Any],
-    operators: Mapping[str, OperatorConfig],
-    kind: OperatorType,
-) -> EngineResult:
+    engine: AnonymizerEngine | DeanonymizeEngine, text: str, entities: list[Any], operators: Mapping[str, OperatorConfig], kind: OperatorType
+) -> EngineResult:  # fmt: skip
     """Presidio's loop over spans. It looks an operator up by the type of a span; so that ours learn where a span stands, each span
     of ours has a type of its own while the loop runs."""
     configs = dict(operators)

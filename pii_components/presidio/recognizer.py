@@ -40,13 +40,7 @@ from .settings import PRESIDIO, Naming, presidio_needed, read_config, refuse_unk
 
 presidio_needed("The Presidio recognizer")
 
-from presidio_analyzer import (  # noqa: E402
-    AnalysisExplanation,
-    AnalyzerEngine,
-    LocalRecognizer,
-    PatternRecognizer,
-    RecognizerResult,
-)
+from presidio_analyzer import AnalysisExplanation, AnalyzerEngine, LocalRecognizer, PatternRecognizer, RecognizerResult  # noqa: E402
 from presidio_analyzer.input_validation.yaml_recognizer_models import CONFIG_MODEL_MAP, PredefinedRecognizerConfig  # noqa: E402
 from presidio_analyzer.nlp_engine import NlpArtifacts  # noqa: E402
 from presidio_analyzer.recognizer_registry import RecognizerRegistryProvider  # noqa: E402
@@ -62,20 +56,10 @@ class StudentPiiRecognizer(LocalRecognizer):
     """The recognizer. What Presidio gives a constructor comes by keyword; options of ours are checked."""
 
     def __init__(
-        self,
-        supported_language: str = "en",
-        supported_entities: Sequence[str] | None = None,
-        name: str | None = None,
-        context: Sequence[str] | None = None,
-        *,
-        supported_entity: str | None = None,
-        version: str = __version__,
-        pipeline: Source = DEFAULT_PIPELINE,
-        labels: str = PRESIDIO,
-        return_cited: bool = False,
-        max_chars: int = MAX_CHARS,
-        **unknown: Any,
-    ) -> None:
+        self, supported_language: str = "en", supported_entities: Sequence[str] | None = None, name: str | None = None,
+        context: Sequence[str] | None = None, *, supported_entity: str | None = None, version: str = __version__,
+        pipeline: Source = DEFAULT_PIPELINE, labels: str = PRESIDIO, return_cited: bool = False, max_chars: int = MAX_CHARS, **unknown: Any,
+    ) -> None:  # fmt: skip
         """
         supported_language, name, version: As of Presidio's recognizers. unknown: Refused.
         supported_entities: What may be returned; None for all that the pipeline finds. supported_entity: One of them.
@@ -130,28 +114,14 @@ class StudentPiiRecognizer(LocalRecognizer):
     def _result(self, cand: Candidate, doc: Doc, entity: str) -> RecognizerResult:
         span, score = doc[cand.start : cand.end], score_of(cand.label, cand.score, protect_at(doc))
         roles = dict(sorted(zip(ROLES, cand.roles, strict=False), key=lambda pair: -pair[1]))
-        # One line for a data steward: the label, why, what found it, and how likely each role of a name is.
+        # The label, why, what found it, and how likely each role of a name is.
         known = [f"probability {cand.score:.2f}", *([f"source {cand.source}"] if cand.source else [])]
         if roles:
             known.append("roles " + ", ".join(f"{role} {p:.2f}" for role, p in roles.items()))
         told = cand.label + (f": {cand.reason}" if cand.reason else "") + f" ({'; '.join(known)})"
-        return RecognizerResult(
-            entity,
-            span.start_char,
-            span.end_char,
-            score,
-            AnalysisExplanation(recognizer=self.name, original_score=score, textual_explanation=told),
-            {
-                RecognizerResult.RECOGNIZER_NAME_KEY: self.name,
-                RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: self.id,
-                "pii_label": cand.label,
-                "pii_probability": cand.score,
-                "pii_role": cand.role,
-                "pii_roles": roles,
-                "pii_reason": cand.reason,
-                "pii_source": cand.source,
-            },
-        )
+        about = {"pii_label": cand.label, "pii_probability": cand.score, "pii_role": cand.role, "pii_roles": roles}
+        about |= {"pii_reason": cand.reason, "pii_source": cand.source}
+        return _result(self, entity, span.start_char, span.end_char, score, told, about)
 
     def to_dict(self) -> dict[str, Any]:
         """What `from_dict` makes the same recognizer of, its pipeline by name."""
@@ -166,13 +136,8 @@ class RosterRecognizer(LocalRecognizer):
     configuration. labels (str): See `settings.Naming`. RAISES (PiiError): E207 to E210, E801."""
 
     def __init__(
-        self,
-        roster: Roster | str | Path,
-        *,
-        supported_language: str = "en",
-        labels: str = PRESIDIO,
-        name: str = "RosterRecognizer",
-    ) -> None:
+        self, roster: Roster | str | Path, *, supported_language: str = "en", labels: str = PRESIDIO, name: str = "RosterRecognizer"
+    ) -> None:  # fmt: skip
         self.roster = roster if isinstance(roster, Roster) else Roster.from_csv(roster)
         self.name: str
         self.naming = Naming(labels)
@@ -189,14 +154,18 @@ class RosterRecognizer(LocalRecognizer):
         results = []
         for hit in self.roster.find(checked_text(text)):
             entity = self.naming.entity(hit.label)
-            why = AnalysisExplanation(
-                recognizer=self.name, original_score=hit.score, textual_explanation=f"{hit.label}: {hit.reason}"
-            )
-            known = {RecognizerResult.RECOGNIZER_NAME_KEY: self.name, RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: self.id}
             if entities is None or entity in entities:
                 about = {"pii_label": hit.label, "pii_reason": hit.reason, "pii_source": ROSTER}
-                results.append(RecognizerResult(entity, hit.start, hit.end, hit.score, why, {**known, **about}))
+                told = f"{hit.label}: {hit.reason}"
+                results.append(_result(self, entity, hit.start, hit.end, hit.score, told, about))
         return results
+
+
+def _result(by: Any, entity: str, start: int, end: int, score: float, told: str, about: dict[str, Any]) -> RecognizerResult:
+    """by: The recognizer. told (str): One line for a data steward. about: Metadata of ours. No text of a person is in either."""
+    why = AnalysisExplanation(recognizer=by.name, original_score=score, textual_explanation=told)
+    by_whom = {RecognizerResult.RECOGNIZER_NAME_KEY: by.name, RecognizerResult.RECOGNIZER_IDENTIFIER_KEY: by.id}
+    return RecognizerResult(entity, start, end, score, why, by_whom | about)
 
 
 class StudentPiiRecognizerConfig(PredefinedRecognizerConfig):
@@ -219,16 +188,10 @@ CONFIG_MODEL_MAP |= dict.fromkeys((StudentPiiRecognizer.__name__, PatternRecogni
 
 
 def build_analyzer(
-    *,
-    pipeline: Source = DEFAULT_PIPELINE,
-    labels: str = PRESIDIO,
-    return_cited: bool = False,
-    max_chars: int = MAX_CHARS,
-    supported_entities: Sequence[str] | None = None,
-    recognizers: str | Path | None = None,
-    roster: Roster | str | Path | None = None,
+    *, pipeline: Source = DEFAULT_PIPELINE, labels: str = PRESIDIO, return_cited: bool = False, max_chars: int = MAX_CHARS,
+    supported_entities: Sequence[str] | None = None, recognizers: str | Path | None = None, roster: Roster | str | Path | None = None,
     default_score_threshold: float = 0.0,
-) -> AnalyzerEngine:
+) -> AnalyzerEngine:  # fmt: skip
     """Make an AnalyzerEngine of our NLP engine, our recognizer and those of Presidio's that find what ours does not look for.
 
     pipeline (str | Path | Language), labels (str), return_cited (bool), max_chars (int), supported_entities (Sequence[str] | None): As for
@@ -259,9 +222,5 @@ def build_analyzer(
     registry = RecognizerRegistryProvider(registry_configuration=configuration).create_recognizer_registry()
     if roster is not None:
         registry.add_recognizer(RosterRecognizer(roster, supported_language=language, labels=labels))
-    return AnalyzerEngine(
-        registry=registry,
-        nlp_engine=engine,
-        supported_languages=[language],
-        default_score_threshold=default_score_threshold,
-    )
+    options: dict[str, Any] = {"supported_languages": [language], "default_score_threshold": default_score_threshold}
+    return AnalyzerEngine(registry=registry, nlp_engine=engine, **options)

@@ -1,7 +1,5 @@
-"""What Presidio is told, and what comes with the package for it: names of entities, scores, options, a YAML file. Nothing here imports
-Presidio.
+"""What Presidio is told, and what comes with the package for it: names of entities, scores, options, a YAML file. Presidio is not imported.
 
-    >>> from pii_components.presidio.settings import Naming
     >>> Naming().entity("NAME_STUDENT"), Naming(labels="ours").entity("NAME_STUDENT"), Naming().entity("NAME_CITED")
     ('PERSON', 'NAME_STUDENT', '')
     >>> Naming(return_cited=True).entity("NAME_CITED")
@@ -28,12 +26,10 @@ PRESIDIO, OURS = LABEL_STYLES = ("presidio", "ours")
 # People who are no private matter of the writer's: authors and public figures, and figures in a story.
 _PUBLIC = ("NAME_CITED", "NAME_CHARACTER")
 # Countries whose recognizers Presidio 2.2.366 has; what they find are numbers, and codes of numbers and letters.
-_COUNTRIES = frozenset(
-    ["AU", "CA", "DE", "ES", "FI", "IN", "IT", "KR", "NG", "PH", "PL", "SE", "SG", "TH", "TR", "UK", "US", "ZA"]
-)
+_COUNTRIES = frozenset("AU CA DE ES FI IN IT KR NG PH PL SE SG TH TR UK US ZA".split())  # noqa: SIM905
 _NUMBERS = ("IBAN_CODE", "CREDIT_CARD", "CRYPTO", "MEDICAL_LICENSE", "ABA_ROUTING_NUMBER", "IP_ADDRESS", "MAC_ADDRESS", "UUID")
 LABEL_OF_ENTITY: dict[str, str] = {
-    **{entity: label for label, entity in PRESIDIO_ENTITIES.items()},
+    **{entity: label for label, entity in PRESIDIO_ENTITIES.items()}, **{label: label for label in LABELS},
     "PERSON": "NAME_STUDENT", "DATE_TIME": "DATE", "ORGANIZATION": "EMPLOYER", "URL": "URL_PERSONAL",
     "ZA_MOBILE_NUMBER": "PHONE_NUM", "ZA_TELEPHONE_NUMBER": "PHONE_NUM",
     **dict.fromkeys(_NUMBERS, ID_NUM),
@@ -70,11 +66,8 @@ def read_config(name_or_path: str | Path) -> dict[str, Any]:
 def label_of(entity: str, labels: Mapping[str, str] | None = None) -> str:
     """Our label of an entity of Presidio ("PERSON", "US_SSN", ...). labels: What goes before the table. What nobody knows keeps its
     name: no profile has an action for it, so it becomes a tag, also where a profile keeps OTHER."""
-    if labels and entity in labels:
-        return labels[entity]
-    if entity in LABELS:
-        return entity
-    return LABEL_OF_ENTITY.get(entity) or (ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else entity)
+    known = (labels or {}).get(entity) or LABEL_OF_ENTITY.get(entity)
+    return known or (ID_NUM if entity[:2] in _COUNTRIES and entity[2:3] == "_" else entity)
 
 
 def score_of(label: str, probability: float, protect_at: float) -> float:

@@ -67,22 +67,14 @@ class PresidioSource(Configured, Pipe):
     """
 
     def __init__(
-        self,
-        nlp: Language,
-        name: str = "presidio_source",
-        *,
-        recognizers: Sequence[str | dict[str, Any]] | None = None,
-        labels: dict[str, str] | None = None,
-        score_threshold: float | None = None,
-        context: Sequence[str] = (),
-        language: str | None = None,
-        spans_key: str = SPANS_KEY,
-    ) -> None:
+        self, nlp: Language, name: str = "presidio_source", *, recognizers: Sequence[str | dict[str, Any]] | None = None,
+        labels: dict[str, str] | None = None, score_threshold: float | None = None, context: Sequence[str] = (),
+        language: str | None = None, spans_key: str = SPANS_KEY,
+    ) -> None:  # fmt: skip
         self.vocab, self.name = nlp.vocab, name
-        named = (
-            [dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers] if recognizers is not None else None
-        )
-        asked = {"recognizers": named, "labels": labels or None, "context": list(context) or None, "language": language}
+        asked: dict[str, Any] = {"labels": labels or None, "context": list(context) or None, "language": language}
+        if recognizers is not None:
+            asked["recognizers"] = [dict(entry) if isinstance(entry, Mapping) else entry for entry in recognizers]
         defaults: dict[str, Any] = {"recognizers": [*DEFAULT_RECOGNIZERS], "labels": {}, "context": [], "language": nlp.lang}
         defaults["score_threshold"] = DEFAULT_THRESHOLD
         self.configure(defaults, asked | {"score_threshold": score_threshold, "spans_key": spans_key})
@@ -124,27 +116,19 @@ class PresidioSource(Configured, Pipe):
     def find_spans(self, doc: Doc) -> list[Candidate]:
         """What `doc.spans[spans_key]` should hold, sorted, without overlaps. Changes nothing. RAISES (PiiError): E845, if a recognizer
         fails."""
-        known = read_spans(doc, self.cfg["spans_key"])
-        found = self._found(doc) if len(doc) else []
-        return merge_found(doc, known, found) if found else known
-
-    def _found(self, doc: Doc) -> list[Candidate]:
         from .engine import artifacts_of
 
+        known, language = read_spans(doc, self.cfg["spans_key"]), self.cfg["language"]
+        if not len(doc):
+            return known
+        artifacts = artifacts_of(doc, self.engine.nlp_engine, language, list(doc.ents))
+        options = {"score_threshold": self.cfg["score_threshold"], "context": self.cfg["context"] or None}
         try:
-            results = self.engine.analyze(
-                doc.text,
-                self.cfg["language"],
-                score_threshold=self.cfg["score_threshold"],
-                context=self.cfg["context"] or None,
-                nlp_artifacts=artifacts_of(doc, self.engine.nlp_engine, self.cfg["language"], list(doc.ents)),
-                return_decision_process=True,
-            )
-        except Exception as err:
-            # A message of Presidio may quote the text.
+            results = self.engine.analyze(doc.text, language, nlp_artifacts=artifacts, return_decision_process=True, **options)
+        except Exception as err:  # its message may quote the text
             raise PiiError(Errors.E845, reason=type(err).__name__) from None
-        found = (_candidate(doc, result, self.cfg["labels"]) for result in results)
-        return [cand for cand in found if cand is not None]
+        found = [cand for result in results if (cand := _candidate(doc, result, self.cfg["labels"])) is not None]
+        return merge_found(doc, known, found) if found else known
 
     def set_annotations(self, doc: Doc, candidates: Iterable[Candidate]) -> None:
         """Write to `doc.spans[spans_key]`. candidates (Iterable[Candidate]): From `find_spans`."""

@@ -9,7 +9,7 @@ Take texts that `pii_ner` was not trained on: on its own it is surer than it wil
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -37,10 +37,9 @@ class PersonExample:
     weight: float = 1.0
 
 
-def collect(nlp: Language, texts: Sequence[LabelledText], *, weight: float = 1.0) -> list[PersonExample]:
-    """RETURNS (list[PersonExample]): Everybody whom the components before `pii_context` propose in labelled texts. nlp (Language): With
-    `pii_context`;
-    its classifier, if it has one, parts namesakes. weight (float): Of each in the fit; a person with several roles counts by their shares."""
+def collect(nlp: Language, texts: Sequence[LabelledText]) -> list[PersonExample]:
+    """RETURNS (list[PersonExample]): Everybody whom the components before `pii_context` propose in labelled texts; a person with several roles counts
+    by their shares. nlp (Language): With `pii_context`; its classifier, if it has one, parts namesakes."""
     component = cast(PiiContext, nlp.get_pipe(CONTEXT))
     found: list[PersonExample] = []
     with nlp.select_pipes(disable=[name for name in nlp.pipe_names if name in (CONTEXT, "hips_surrogate", "pii_cleaner")]):
@@ -60,9 +59,7 @@ def collect(nlp: Language, texts: Sequence[LabelledText], *, weight: float = 1.0
             rows = component.rows([doc], [people])[0]
             for person, row in zip(people.persons, rows, strict=True):
                 counts = Counter(classes[i] for i in person if classes[i])
-                for gold_class, n in counts.items():
-                    share = weight * n / counts.total()
-                    found.append(PersonExample(text.id, row, gold_class, n, share))
+                found += [PersonExample(text.id, row, gold_class, n, n / counts.total()) for gold_class, n in counts.items()]
     return found
 
 
@@ -123,11 +120,3 @@ def tally(persons: Sequence[PersonExample], chances: numpy.ndarray, threshold: f
         hidden[p.gold] += p.mentions * bool(hide)
     good = sum(hidden[c] for c in ("STUDENT", "CONNECTED", "INSTRUCTOR"))
     return {c: hidden[c] / every[c] for c in every} | {"precision": good / max(hidden.total(), 1)}
-
-
-def names_of(persons: Iterable[PersonExample]) -> Counter[str]:
-    """RETURNS (Counter[str]): Persons per class."""
-    return Counter(p.gold for p in persons)
-
-
-__all__ = ["PersonExample", "collect", "cross_validate", "fit", "fold_of", "names_of", "tally"]

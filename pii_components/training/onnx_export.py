@@ -252,29 +252,32 @@ def with_onnx_encoder(nlp: Language, *, quantized: bool = True) -> Language:
     model |= {key: settings[key] for key in ("piece_encoder", "with_spans")} | {"pooling": poolings[0]}
     config["components"][ENCODER] = {"factory": "tok2vec", "model": model}
 
-    def copy(name: str, source: Any, target: Any) -> None:
-        if name == ENCODER:
-            _copy_encoder(source.model, target.model, settings, quantized=quantized)
-        elif _listens(source):
-            target.cfg = dict(source.cfg)
-            copy_parameters(source.model, target.model)
-        else:
-            copy_pipe(name, source, target)
+    def copy(source: Model, target: Model) -> None:
+        weights = {name: value.float().cpu().numpy() for name, value in encoder_shim(source)._model.state_dict().items()}
+        heads, epsilon = settings["num_attention_heads"], settings["layer_norm_eps"]
+        encoder_shim(target).from_bytes(encoder_graph(weights, heads=heads, epsilon=epsilon, quantized=quantized))
 
     return renew(nlp, config, copy)
 
 
-def copy_pipe(name: str, source: Any, target: Any) -> None:
-    """Copy a component's weights and settings to one over another vocabulary."""
-    target.from_bytes(source.to_bytes(exclude=["vocab"]), exclude=["vocab"])
+def renew(nlp: Language, config: Config, copy_encoder: Callable[[Model, Model], None] | None = None) -> Language:
+    """RETURNS (Language): A new pipeline of this config with the same weights, over a vocabulary that has seen no text, but labels.
 
-
-def renew(nlp: Language, config: Config, copy: Callable[[str, Any, Any], None] = copy_pipe) -> Language:
-    """RETURNS (Language): A new pipeline of this config with the same weights, over a vocabulary that has seen no text, but labels."""
+    copy_encoder (Callable | None): Fills the model of another kind of encoder from the one that is there; None if the kind stays.
+    """
     fresh = spacy.util.get_lang_class(nlp.lang or "en").from_config(config)
-    for name, pipe in nlp.pipeline:
-        copy(name, pipe, fresh.get_pipe(name))
-        for label in getattr(pipe, "labels", ()):
+    for name, source in nlp.pipeline:
+        target: Any = fresh.get_pipe(name)
+        if copy_encoder and name == ENCODER:
+            copy_encoder(source.model, target.model)  # type: ignore[attr-defined]
+            for key in _PIECE_SETTINGS:
+                target.model.get_ref("piece_encoder").attrs[key] = source.model.get_ref("piece_encoder").attrs[key]  # type: ignore[attr-defined]
+        elif copy_encoder and (_listens(source) or _listens(target)):
+            target.cfg = dict(source.cfg)  # type: ignore[attr-defined]
+            copy_parameters(source.model, target.model)  # type: ignore[attr-defined]
+        elif hasattr(source, "to_bytes"):  # pii_cleaner is a function
+            target.from_bytes(source.to_bytes(exclude=["vocab"]), exclude=["vocab"])
+        for label in getattr(source, "labels", ()):
             fresh.vocab.strings.add(label)
     return fresh
 
@@ -292,11 +295,12 @@ def with_torch_encoder(nlp: Language) -> Language:
     graph = encoder_shim(nlp.get_pipe(ENCODER).model).graph  # type: ignore[attr-defined]
     state, width = encoder_state(graph), settings["hidden_width"]
     attributes = (a for node in _onnx().load_from_string(graph).graph.node for a in node.attribute)
+    heads, inner = next(a.i for a in attributes if a.name == "num_heads"), f"{PREFIX}layers.0.ffn.intermediate.weight"
     model = {"@architectures": _BERT, "vocab_size": state[WORDS].shape[0], "hidden_width": width}
-    model |= {"intermediate_width": state[f"{PREFIX}layers.0.ffn.intermediate.weight"].shape[0]}
     model |= {
+        "intermediate_width": state[inner].shape[0],
         "num_hidden_layers": count_layers(state),
-        "num_attention_heads": next(a.i for a in attributes if a.name == "num_heads"),
+        "num_attention_heads": heads,
     }
     listener = {"@architectures": _LISTENER, "width": width, "upstream": ENCODER, "pooling": settings["pooling"]}
     _replace_listeners(config["components"], listener, kind=_VECTORS)
@@ -304,17 +308,10 @@ def with_torch_encoder(nlp: Language) -> Language:
     model |= {key: settings[key] for key in ("piece_encoder", "with_spans")}
     config["components"][ENCODER] = {"factory": "curated_transformer", "model": model}
 
-    def copy(name: str, source: Any, target: Any) -> None:
-        if name == ENCODER:
-            import torch
+    def copy(source: Model, target: Model) -> None:
+        import torch
 
-            encoder_shim(target.model)._model.load_state_dict({key: torch.from_numpy(value) for key, value in state.items()})
-            _copy_pieces(source.model, target.model)
-        elif _listens(target):
-            target.cfg = dict(source.cfg)
-            copy_parameters(source.model, target.model)
-        elif hasattr(source, "to_bytes"):  # pii_cleaner is a function
-            copy_pipe(name, source, target)
+        encoder_shim(target)._model.load_state_dict({key: torch.from_numpy(value) for key, value in state.items()})
 
     return renew(nlp, config, copy)
 
@@ -352,18 +349,6 @@ def _listens(pipe: Any) -> bool:
 def encoder_shim(model: Model) -> Any:
     """RETURNS (Shim): What runs the encoder of a component `transformer`, PyTorch's or ours."""
     return model.get_ref("transformer").shims[0]
-
-
-def _copy_encoder(source: Model, target: Model, settings: dict[str, Any], *, quantized: bool) -> None:
-    weights = {name: value.float().cpu().numpy() for name, value in encoder_shim(source)._model.state_dict().items()}
-    heads, epsilon = settings["num_attention_heads"], settings["layer_norm_eps"]
-    encoder_shim(target).from_bytes(encoder_graph(weights, heads=heads, epsilon=epsilon, quantized=quantized))
-    _copy_pieces(source, target)
-
-
-def _copy_pieces(source: Model, target: Model) -> None:
-    for name in _PIECE_SETTINGS:
-        target.get_ref("piece_encoder").attrs[name] = source.get_ref("piece_encoder").attrs[name]
 
 
 def copy_parameters(source: Model, target: Model) -> None:

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 
@@ -70,6 +71,8 @@ def refuses(code, call, *args, **options):
     return str(error.value)
 
 
+CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
+
 # The names and the placeholders
 
 
@@ -84,37 +87,14 @@ def test_the_papers_ten_groups_have_names_enough_in_english_letters_and_share_no
         assert not set(given_names("F", culture)) & set(given_names("M", culture))
 
 
-@pytest.mark.parametrize(
-    "words, meaning",
-    [
-        ("STUDENT", ("STUDENT", "called", "NAME_STUDENT")),
-        ("TEACHER", ("TEACHER", "called", "NAME_INSTRUCTOR")),
-        ("AGE", ("STUDENT", "age", "AGE")),
-        ("DATE", ("STUDENT", "date", "DATE")),
-        ("INSTAGRAM ACCOUNT", ("STUDENT", "username", "USERNAME")),
-        ("STUDENT NUMBER", ("STUDENT", "id", "ID_NUM")),
-        ("student’s", None),
-        ("TEACHER INSTAGRAM ACCOUNT", ("TEACHER", "username", "USERNAME")),
-        ("FRIEND 2 SURNAME", ("FRIEND 2", "last", "NAME_CONNECTED")),
-        ("FRIEND 1", ("FRIEND", "called", "NAME_CONNECTED")),
-        ("FRIEND 0", None),
-        ("OTHER TEACHER  FULL NAME", ("OTHER TEACHER", "full", "NAME_INSTRUCTOR")),
-        ("CITY 2", ("STUDENT", "town", "LOCATION", 2)),
-        ("AUNT AGE", ("AUNT", "age", "AGE")),
-        ("PARROT", None),
-        ("STUDENT SHOE", None),
-    ],
-)
+@pytest.mark.parametrize("words, meaning", CASES["placeholders"])
 def test_a_placeholder_is_taken_apart(table, words, meaning):
     assert table.resolve(words) == (meaning and Placeholder(*meaning))
 
 
-def test_only_words_in_capitals_are_placeholders(table):
+def test_only_words_in_capitals_are_placeholders_and_an_unknown_one_is_a_coded_error_without_text(table):
     assert table.pattern.findall("<STUDENT> <STUDENT's MOTHER> <DATE 2>") == ["STUDENT", "STUDENT's MOTHER", "DATE 2"]
     assert table.pattern.findall("i <3 it, List<T>, <h1>, Map<String>, a < B > c") == []
-
-
-def test_an_unknown_placeholder_is_a_coded_error_without_text():
     text = "student: hi\nteacher: ask <JOHN SMITH>"
     message = refuses("E680", fill, text)
     assert "Chat c:" in message and "turn 2" in message and "JOHN" not in message
@@ -172,12 +152,8 @@ def test_forms_of_a_name_and_called_full_is_the_papers_way():
 @pytest.mark.parametrize(
     "turn, change",
     [
-        ("hello <STUDENT>, i'm in <CITY>", str.lower),
-        ("yes I think I'm late <STUDENT>", str.lower),
-        ("HELLO <STUDENT> HELP", str.upper),
-        ("Hello <STUDENT>", str),
-        ("<STUDENT>!", str),
-        ("OK <STUDENT>", str),
+        ("hello <STUDENT>, i'm in <CITY>", str.lower), ("yes I think I'm late <STUDENT>", str.lower), ("HELLO <STUDENT> HELP", str.upper),
+        ("Hello <STUDENT>", str), ("<STUDENT>!", str), ("OK <STUDENT>", str),
     ],
 )
 def test_case_of_the_surroundings_is_taken_but_by_addresses(turn, change):
@@ -216,9 +192,7 @@ def test_a_name_in_the_chats_own_words_is_passed_over():
     refuses("E689", fill, f"student: {' '.join(names)} and <STUDENT>", "F", "Europe")
 
 
-_PIECES = st.sampled_from(
-    ["<STUDENT>", "<TEACHER NICKNAME>", "<FRIEND 2 FULL NAME>", "<AGE>", "<HOME ADDRESS>", "<PERSONAL PAGE>"]
-)
+_PIECES = st.sampled_from(["<STUDENT>", "<TEACHER NICKNAME>", "<FRIEND 2 FULL NAME>", "<AGE>", "<HOME ADDRESS>", "<PERSONAL PAGE>"])
 _TURN = st.lists(st.one_of(_PIECES, st.text("aé \U0001f600<>:'\n", max_size=6)), min_size=1, max_size=6).map("".join)
 
 
@@ -262,11 +236,12 @@ def test_the_same_chats_in_every_group_if_asked_and_a_group_needs_one():
 
 def test_the_same_in_a_fresh_process(authored, table):
     code = (
-        "import hashlib, json, sys; from pathlib import Path; from pii_components.corpus.chats import make_chats, read_chats;"
-        "lines = [json.dumps(c.as_record()) for c in make_chats(read_chats(Path(sys.argv[1])), seed=46)];"
+        "import hashlib, json, sys; from dataclasses import asdict; from pathlib import Path;"
+        "from pii_components.corpus.chats import make_chats, read_chats;"
+        "lines = [json.dumps(asdict(c)) for c in make_chats(read_chats(Path(sys.argv[1])), seed=46)];"
         "print(hashlib.sha256(''.join(lines).encode()).hexdigest())"
     )
-    here = "".join(json.dumps(c.as_record()) for c in make_chats(authored, seed=46, table=table))
+    here = "".join(json.dumps(asdict(c)) for c in make_chats(authored, seed=46, table=table))
     run = subprocess.run([sys.executable, "-c", code, str(ASSETS)], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == hashlib.sha256(here.encode()).hexdigest()
 
@@ -310,17 +285,7 @@ def test_tables_are_one_chat_or_many(tmp_path, name):
     assert many == [Chat("l1", turns[:2]), Chat("l2", turns[2:])]
 
 
-@pytest.mark.parametrize(
-    "rows, options, code",
-    [
-        ([("l1", "parrot", "hi")], {}, "E683"),
-        (ROWS, {"speaker_field": "who"}, "E690"),
-        (ROWS, {"text_field": "said"}, "E691"),
-        (ROWS, {"chat_field": "said"}, "E691"),
-        ([("l1", "student")], {}, "E691"),
-        ([], {}, "E682"),
-    ],
-)
+@pytest.mark.parametrize("rows, options, code", CASES["malformed tables of chats"])
 def test_malformed_tables_are_coded_errors(tmp_path, rows, options, code):
     write_rows(tmp_path / "t.csv", rows)
     refuses(code, read_chats, tmp_path, **options)

@@ -132,13 +132,10 @@ def test_order_of_texts_makes_no_difference(plan, rng):
     assert before.to_remove() == {order[i] for i in after.to_remove()}
 
 
-def test_curve_ends_at_one_and_never_falls():
+def test_curve_ends_at_one_and_never_falls_and_bad_thresholds_are_refused():
     curve = find_duplicates([BASE, BASE, essay(2), essay(3), ""]).curve(10)
     shares = [share for _, share in curve]
     assert shares == sorted(shares) and shares[-1] == 1.0 and shares[-2] == 0.6
-
-
-def test_bad_thresholds():
     for threshold in (0, 1, -0.1, 1.5, float("nan")):
         with pytest.raises(PiiError, match="E650"):
             find_duplicates([BASE], threshold=threshold)

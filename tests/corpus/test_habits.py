@@ -3,27 +3,20 @@
 import random
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
+import spacy
 
 from pii_components.corpus.build import RECIPES, Filler, Tally, from_essays, split_of
-from pii_components.corpus.noise import (
-    MARKS,
-    NATIVE,
-    TextNoise,
-    native_name,
-    native_person,
-    native_sentence,
-)
-from pii_components.corpus.templates import Slot, parse_parts, read_tables
+from pii_components.corpus.noise import MARKS, NATIVE, TextNoise, native_name, native_person, native_sentence
+from pii_components.corpus.templates import Slot, parse_parts, read_fragments, read_tables, read_templates
 from pii_components.labels import ROLES
 from pii_components.names.table import name_table
 from pii_components.ruler.tokenizer import make_student_tokenizer
 
-PEOPLE = (
-    "{{student.full}} asked {{instructor.last}} and {{friend.first}} about {{character.first}}. "
-    "{{cited.last}} (2014) and {{CITED=Jean Piaget}} agree."
-)
+TOKENIZER = make_student_tokenizer(spacy.blank("en"))
+PEOPLE = "{{student.full}} asked {{instructor.last}}, {{friend.first}}. {{character.first}}, {{cited.last}} (2014), {{CITED=Jean Piaget}} agree."
 
 
 def noise_with(habit, start=0):
@@ -62,14 +55,12 @@ def test_markers_stand_outside_of_the_span_and_do_not_change_in_a_text():
 
 
 @pytest.mark.parametrize("pair", [p for p in read_tables("noise")["marks"] if p != ["@", "@"]])  # "@Ana" is a handle
-@pytest.mark.parametrize("name", ["Ana", "Ana Lopez", "ana lopez", "ANA LOPEZ", "O'Neil", "김지우", "उषा वर्मा"])
-def test_a_name_between_markers_is_tokens_of_its_own(pair, name):
-    import spacy
-
-    tokenizer = make_student_tokenizer(spacy.blank("en"))
-    for text, start in ((f"by {pair[0]}{name}{pair[1]} of", 3), (f"{pair[0]}{name}{pair[1]}. So", 0), (f"I, {pair[0]}{name}{pair[1]}, am", 3)):
-        start += len(pair[0])
-        assert tokenizer(text).char_span(start, start + len(name)) is not None, text
+def test_a_name_between_markers_is_tokens_of_its_own(pair):
+    for name in ("Ana", "Ana Lopez", "ana lopez", "ANA LOPEZ", "O'Neil", "김지우", "उषा वर्मा"):
+        marked = f"{pair[0]}{name}{pair[1]}"
+        for text in (f"by {marked} of", f"{marked}. So", f"I, {marked}, am"):
+            start = text.index(marked) + len(pair[0])
+            assert TOKENIZER(text).char_span(start, start + len(name)) is not None, text
 
 
 def test_one_person_has_one_name_in_another_script():
@@ -103,15 +94,12 @@ def test_ordinary_words_are_worn_too():
         noise = noise_with(habit)
         changed = [worn for worn in (noise.prose(prose) for _ in range(40)) if worn != prose]
         assert changed, habit
-    native = [noise_with(NATIVE).prose(prose) for _ in range(1)]
-    assert all(text.isascii() or text != prose for text in native)
+    native = noise_with(NATIVE)
+    changed = [text for text in (native.prose(prose) for _ in range(60)) if text != prose]
+    assert changed and not any(text.isascii() for text in changed)
 
 
 def test_wear_tells_no_role():
-    from pathlib import Path
-
-    from pii_components.corpus.templates import read_fragments, read_templates
-
     assets = Path(__file__).parents[2] / "assets"
     templates = [t for t in read_templates(assets) if split_of(t.id) == "train"][:60]
     tally = Tally()

@@ -1,7 +1,9 @@
 """Every perturbation: offsets exact, determined by the seed, does what it says."""
 
+import json
 import random
 import re
+from pathlib import Path
 
 import pytest
 import spacy
@@ -22,18 +24,11 @@ from pii_components.corpus.perturb import (
     perturbations,
     prose,
     windows_of,
-)
+)  # fmt: skip
 from pii_components.errors import PiiError
 
+CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
 ALL = perturbations()
-PIECES = [
-    ("My name is ", ""), ("Ana López", "NAME_STUDENT"), (", born to Griffin, and I am 20 years old. ", ""), ("Ana", "NAME_STUDENT"),
-    (" does not like the color of 12 houses, because it is bad.\nWrite to ", ""), ("ana.lopez@uni.example.edu", "EMAIL"), (" or call ", ""),
-    ("(555) 010-0123", "PHONE_NUM"), (".  My number is ", ""), ("20231234", "ID_NUM"), (", see ", ""),
-    ("https://www.site.example/ana", "URL_PERSONAL"), (" and ", ""), ("analopez99", "USERNAME"), (". We live at ", ""),
-    ("3 Mill Road, Leeds", "STREET_ADDRESS"), (". \"Their form was first,\" says my friend ", ""), ("Budi Santoso", "NAME_CONNECTED"),
-    (", who read ", ""), ("Griffin van Smith", "NAME_CITED"), (" (2019). The end. Thank you, ", ""), ("Ana López", "NAME_STUDENT"), (".", ""),
-]  # fmt: skip
 
 
 def essay(pieces):
@@ -45,46 +40,11 @@ def essay(pieces):
     return text, tuple(spans)
 
 
-TEXT, SPANS = essay(PIECES)
-# What each is known by; those that are not named here have a test of their own below, or change much of the text.
-SHOWN = {
-    "names_lower": "ana lópez", "names_title": "Griffin Van", "names_upper": "BUDI SANTOSO", "names_mixed": "ana LÓPEZ", "names_swapped": "aNA lÓPEZ",
-    "details_upper": "ANA.LOPEZ@UNI.EXAMPLE.EDU", "text_lower": "my name is ana lópez", "text_upper": "MY NAME IS ANA LÓPEZ",
-    "text_title": "My Name Is Ana", "text_swapped": "mY NAME IS aNA", "accents_removed": "Ana Lopez",
-    "homoglyphs_cyrillic": "Ѕmith|Sаntоsо|Вudi", "homoglyphs_greek": "Ѕαntοsο|Αnα", "homoglyphs_cjk": "口", "zero_width_space": "\u200b",
-    "zero_width_joiner": "\u200d", "soft_hyphen": "\u00ad", "grapheme_joiner": "\u034f", "variation_selector": "\ufe0f",
-    "hangul_filler": "\u3164", "no_break_space": "Ana\u00a0López", "zero_width_gap": "Ana\u200bLópez", "thin_space": "Ana\u2009López",
-    "full_width": "Ａｎａ", "math_letters": "𝐀𝐧𝐚", "combining_decomposed": "o\u0301", "ligatures": "Griﬃn van", "text_ligatures": "Griﬃn",
-    "rtl_override": "A\u202bna", "rtl_marks": "\u200fAna López\u200f", "letter_spaced": "A N A", "letter_spaced_lower": "a n a",
-    "newline_in_name": "Ana\nLópez", "tab_in_name": "Ana\tLópez", "wide_gap": "Ana   López", "broken_word": "-\n", "glued_name": "AnaLópez",
-    "underscore_name": "Ana_López", "dotted_name": "Ana.López", "comma_order": "López, Ana", "initials": "A. López",
-    "glued_words": "AnaLópez3rdYear", "glued_to_id": "AnaLópez_20", "glued_before": "isAna López", "list_number": "1.Ana López",
-    "table_cell": r"\| Ana López \|", "file_name": "Essay_AnaLópez_final.docx", "possessive": "Ana López's", "honorific": "Mr. Ana López",
-    "brackets": r"\(Ana López\)", "quotes": '"Ana López"', "no_space_before": r"is\.Ana López", "run_together": r"old\.Ana|end\.Thank",
-    "header_block": "^Name: Ana López\nStudent ID: ", "signature_block": "Best regards,\nAna López\n$", "page_headers": "\nLópez 2\n",
-    "lines_flattened": "bad. Write", "lines_doubled": "\n\n", "name_leet": "4n4 Lóp3z", "contractions": "doesn't", "abbreviations": "bc",
-    "american_to_british": "colour", "adjectives_swapped": "good|last", "numbers_worded": "twelve houses", "slang": "wack|cuz",
-    "punctuation_added": r"\.\.", "curly_quotes": "“Their", "context_added": "\n.*$", "email_at_dot": "ana dot lopez at uni dot example dot edu",
-    "email_brackets": r"ana\(dot\)lopez\[at\]uni", "email_brackets_spaced": r" \[at\] ", "email_spaced": "lopez @ uni", "email_no_at": "AT uni",
-    "email_full_width": "＠", "email_zero_width": "a\u200bn\u200ba", "email_line_broken": "@\n", "email_full_stop": r"edu\.",
-    "email_angle": "<mailto:ana", "digits_spaced": "5 5 5 0 1 0", "digits_dotted": r"5\.5\.5", "digits_worded": "five five five zero",
-    "digits_full_width": "５５５", "phone_indian": r"\+91 9", "phone_brazilian": r"\(11\) 9", "phone_british": "07700 900",
-    "phone_bare": "5550100123",
-    "id_twelve": r"\b\d{12}\b", "id_grouped": "202-312-34", "url_spaced": r"www \. site", "url_no_scheme": "see site.example",
-    "url_defanged": r"hxxps://www\[\.\]", "url_line_broken": "/\n", "url_as_handle": "@", "handle_at": "@analopez99",
-    "address_lines": "Road\nLeeds", "address_no_commas": "Road Leeds", "role_play": "the character Ana", "hyphen": "Ana-López",
-    "apostrophe": "Ana [ODN]'López", "apostrophe_curly": "Ana [ODN]’López",
-    "people_thanked": "classmate|sister|grandfather", "markers": "@@Ana López##",
-    "tags": "<public>Ana", "placeholder_beside": r"\[NAME\] Ana", "bibliography": r"References\nLópez, J\.",
-}  # fmt: skip
+TEXT, SPANS = essay(CASES["text to perturb"])
 
 
 def run(name, seed=1, text=TEXT, spans=SPANS, found=ALL):
     return found[name](text, spans, random.Random(seed))
-
-
-def test_the_text_has_what_the_tests_need():
-    assert [TEXT[s:e] for s, e, _ in SPANS][:3] == ["Ana López", "Ana", "ana.lopez@uni.example.edu"]
 
 
 def test_every_class_is_there():
@@ -93,9 +53,9 @@ def test_every_class_is_there():
 
 
 @pytest.mark.parametrize("name", list(ALL))
-def test_it_changes_the_text_and_keeps_every_span(name):
+def test_it_changes_the_text_by_its_seed_and_keeps_every_span(name):
     changed = [run(name, seed) for seed in range(8)]
-    assert any(text != TEXT for text, _ in changed)
+    assert any(text != TEXT for text, _ in changed) and changed[5] == run(name, 5)
     for text, spans in changed:
         check_spans(text, spans, name)
         assert len(spans) >= len(SPANS)
@@ -106,12 +66,7 @@ def test_it_changes_the_text_and_keeps_every_span(name):
             assert all(TEXT[s:e] in kept for s, e, _ in SPANS)
 
 
-@pytest.mark.parametrize("name", list(ALL))
-def test_the_seed_determines_it(name):
-    assert run(name, 5) == run(name, 5)
-
-
-@pytest.mark.parametrize("name, pattern", list(SHOWN.items()))
+@pytest.mark.parametrize("name, pattern", CASES["perturbations by what they are known by"].items())
 def test_it_does_what_it_says(name, pattern):
     assert any(re.search(pattern, run(name, seed)[0]) for seed in range(6))
 
@@ -138,9 +93,7 @@ def test_noise_in_prose_leaves_names_and_details(name):
     st.lists(
         st.tuples(
             st.text(alphabet="abc XÄßﬁé'._@-1,\n😊", max_size=12),
-            st.sampled_from(
-                ["", "NAME_STUDENT", "NAME_CITED", "NAME_CONNECTED", "EMAIL", "PHONE_NUM", "URL_PERSONAL", "AGE", "UNLABELLED"]
-            ),
+            st.sampled_from(["", "NAME_STUDENT", "NAME_CITED", "NAME_CONNECTED", "EMAIL", "PHONE_NUM", "URL_PERSONAL", "AGE", "UNLABELLED"]),
         ),
         max_size=7,
     ),
@@ -164,27 +117,21 @@ def test_texts_without_spans_and_empty_ones(name):
         assert isinstance(new, str)
 
 
-def test_glued_names_get_a_number_of_their_own():
+def test_who_and_what_comes_along_has_a_span_of_its_own():
     text, spans = run("glued_to_id")
     added = [text[s:e] for s, e, label in spans if label == "ID_NUM"]
     assert len(added) == 4 and all(re.fullmatch(r"20\d{6}", value) for value in added)
-
-
-def test_three_names_glued_are_three_spans():
     text, spans = run("three_names_glued")
     assert sum(label == "NAME_STUDENT" for *_, label in spans) == 9
     assert spans[0][1] == spans[1][0] and spans[1][1] == spans[2][0]
+    text, spans = run("cited_namesake")
+    assert "López" in [text[s:e] for s, e, label in spans if label == "NAME_CITED"]
 
 
 def test_a_name_in_another_script_is_the_same_throughout():
     text, spans = run("name_hebrew")
     first, again, last = (text[s:e] for s, e, label in spans if label == "NAME_STUDENT")
     assert first == last and first.split()[0] == again
-
-
-def test_a_cited_namesake_has_the_students_surname():
-    text, spans = run("cited_namesake")
-    assert "López" in [text[s:e] for s, e, label in spans if label == "NAME_CITED"]
 
 
 @pytest.mark.parametrize("name, place", [("long_people_early", 0), ("long_people_middle", 0.5), ("long_people_late", 1)])
@@ -195,13 +142,10 @@ def test_long_essays(name, place):
     assert [text[s:e] for s, e, _ in spans] == [TEXT[s:e] for s, e, _ in SPANS]
 
 
-def test_a_long_essay_is_not_lengthened():
+def test_a_long_essay_is_not_lengthened_and_a_name_comes_again_far_below():
     text = "x" * LONG
     assert run("long_people_late", text=text, spans=((0, 4, "NAME_STUDENT"),))[0] == text
-
-
-def test_the_name_comes_again_far_below():
-    text, spans = run("name_again_far_below")
+    spans = run("name_again_far_below")[1]
     assert spans[-1][0] - spans[0][0] > 10_000
 
 
@@ -215,17 +159,11 @@ def test_names_at_the_edges_of_windows(name, target):
     assert run(name, text="Nobody.", spans=(), found=found) == ("Nobody.", ())
 
 
-def test_windows_are_read_from_the_config():
-    nlp = spacy.blank("en")
-    assert windows_of(nlp) is None
-    assert not set(EDGES) & set(ALL)
-
-
-def test_windows_of_a_pipeline_with_a_transformer(tmp_path):
+def test_windows_are_those_of_the_pipelines_transformer(tmp_path):
     from tests.tiny import tiny_pipeline
 
-    nlp = tiny_pipeline(tmp_path)
-    windows = windows_of(nlp)
+    assert windows_of(spacy.blank("en")) is None and not set(EDGES) & set(ALL)
+    windows = windows_of(tiny_pipeline(tmp_path))
     assert windows is not None and (windows.window, windows.overlap) == (32, 8)
     assert windows.pieces("my name is ana", 11) == 4  # [CLS] my name is
 
@@ -244,13 +182,7 @@ def test_perturbations_are_chosen_by_name_or_class():
         choose(ALL, ["names_lwer"])
 
 
-@pytest.mark.parametrize(
-    "number, words",
-    [
-        (0, "zero"), (19, "nineteen"), (42, "forty-two"), (100, "one hundred"), (2019, "two thousand and nineteen"),
-        (1_234_567, "one million two hundred and thirty-four thousand five hundred and sixty-seven"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("number, words", CASES["numbers in words"])
 def test_numbers_in_words(number, words):
     assert number_to_words(number) == words
 

@@ -59,14 +59,8 @@ def test_only_training_texts_are_perturbed(tmp_path):
         (tmp_path / "essays" / f"e{n}.txt").write_text(f"id: e{n}\n---\n{body}\n", "utf8")
     for name, change in (("as_is", None), ("worn", lambda filled, rng: Filled("CHANGED " * 3))):
         build_corpus(tmp_path, tmp_path / name, seed=3, scale=0.2, uncut=True, crapii=False, change=change)
-    blank = spacy.blank("en")
-    texts = {
-        (name, split): [doc.text for doc in DocBin().from_disk(tmp_path / name / f"{split}.spacy").get_docs(blank.vocab)]
-        for name in ("as_is", "worn")
-        for split in ("train", "dev", "test", "dev_worn")
-    }
-    for split in ("train", "dev_worn"):
-        assert set(texts["worn", split]) <= {"CHANGED " * 3} and not any("CHANGED" in t for t in texts["as_is", split])
-        assert texts["worn", split]
-    for split in ("dev", "test"):
-        assert texts["worn", split] == texts["as_is", split] and texts["as_is", split]
+    for split in ("train", "dev", "test", "dev_worn"):
+        files = (tmp_path / name / f"{split}.spacy" for name in ("as_is", "worn"))
+        as_is, worn = ([doc.text for doc in DocBin().from_disk(file).get_docs(spacy.blank("en").vocab)] for file in files)
+        assert as_is and worn and not any("CHANGED" in text for text in as_is)
+        assert set(worn) == {"CHANGED " * 3} if split in ("train", "dev_worn") else worn == as_is

@@ -1,6 +1,8 @@
 """Filling, cutting, roughening: offsets always say what they say."""
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from pii_components.corpus.people import Person, plain
 from pii_components.corpus.templates import NAME_FORMS, Slot, parse_parts
 from pii_components.names.table import name_table
 
+CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
 ANA = Person("Ana María", "B.", "López Núñez")
 ESSAY = (
     "Reflection\n{{student.full}}\n\nMy friend {{friend.first}} likes it.We met Dr. {{instructor.last}}. {{cited.last}} (2014) says so. "
@@ -23,20 +26,10 @@ def table():
     return name_table()
 
 
-@pytest.mark.parametrize(
-    "what, expected",
-    [
-        ("full", "Ana María López Núñez"), ("first", "Ana María"), ("last", "López Núñez"), ("initial_last", "A. López Núñez"),
-        ("first_initial", "Ana María L."), ("middle", "Ana María B. López Núñez"), ("last_first", "López Núñez, Ana María"),
-        ("last_initial", "López Núñez, A."), ("initials", "A.L."), ("under", "Ana_María_López_Núñez"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("what, expected", CASES["forms of a name"])
 def test_forms_of_a_name(what, expected):
     assert ANA.render(Slot("student", what), random.Random(0)) == expected
     assert ANA.render(Slot("student", what, "upper"), random.Random(0)) == expected.upper()
-
-
-def test_every_form_has_a_text():
     assert all(ANA.render(Slot("student", what), random.Random(0)) for what in NAME_FORMS)
 
 
@@ -52,22 +45,13 @@ def test_details_are_linked_to_the_name_and_stay(table):
     assert 24 <= hits < 40  # three of four handles are built from the name
 
 
-def test_people_of_a_text_share_no_name(table):
+def test_people_of_a_text_share_no_name_and_the_same_seed_gives_the_same_text(table):
     for seed in range(20):
         filler = Filler(table, random.Random(seed))
-        names = [
-            part
-            for who in ("student", "friend", "instructor", "friend2")
-            for p in [filler.person(who)]
-            for part in (p.first, p.last)
-            if part
-        ]
+        people = [filler.person(who) for who in ("student", "friend", "instructor", "friend2")]
+        names = [part for p in people for part in (p.first, p.last) if part]
         assert len(set(names)) == len(names)
-
-
-def test_the_same_seed_gives_the_same_text(table):
-    texts = {Filler(table, random.Random(5)).fill(parse_parts(ESSAY)).text for _ in range(2)}
-    assert len(texts) == 1
+    assert len({Filler(table, random.Random(5)).fill(parse_parts(ESSAY)).text for _ in range(2)}) == 1
 
 
 @settings(max_examples=60, deadline=None)
@@ -80,9 +64,7 @@ def test_offsets_survive_everything(seed):
     rough = roughen(filled, rng)
     assert [rough.text[s:e].lower() for s, e, _ in rough.spans] == [v.lower() for v in values]
     whole = rough.insert(Filled("NEW", ((0, 3, "NAME_CITED"),)), 0)
-    assert whole.text[:3] == "NEW" and [whole.text[s:e] for s, e, _ in whole.spans[1:]] == [
-        rough.text[s:e] for s, e, _ in rough.spans
-    ]
+    assert whole.text[:3] == "NEW" and [whole.text[s:e] for s, e, _ in whole.spans[1:]] == [rough.text[s:e] for s, e, _ in rough.spans]
     pieces = crop(whole, rng, least=30, most=90)
     assert "".join(p.text for p in pieces) == whole.text
     kept = [p.text[s:e] for p in pieces for s, e, _ in p.spans]
@@ -95,14 +77,7 @@ def test_map_text_leaves_spans_alone():
     assert filled.map_prose(str.upper) == Filled("BY ana SMITH", ((3, 6, "NAME_STUDENT"),))
 
 
-@pytest.mark.parametrize(
-    "text, who",
-    [
-        ("Dear TEACHER_NAME,\nI agree.\nSincerely,\nSTUDENT_NAME", ["instructor", "student"]),
-        ("I agree. Sincerely,\n\nPROPER_NAME", ["student"]),
-        ("Then Generic_Name ran.", ["character"]),
-    ],
-)
+@pytest.mark.parametrize("text, who", CASES["marks of a carrier"])
 def test_marks_of_a_carrier_become_slots(text, who):
     parts = to_parts(text, random.Random(0))
     assert [p.who.rstrip("0123456789") for p in parts if isinstance(p, Slot)] == who
@@ -114,15 +89,9 @@ def test_rows_with_labels_are_no_carriers(tmp_path):
     assert list(iter_persuade(path)) == [("1", "a"), ("", "c")]
 
 
-def test_schools_and_towns_of_a_carrier_are_indirect(table):
+def test_a_carrier_has_indirect_labels_or_none_or_is_left_out(table):
     filled = fill_carrier("I go to SCHOOL_NAME in Generic_City with OTHER_NAME.", table, random.Random(0))
     assert [label for _, _, label in filled.spans] == ["EDUCATION", "LOCATION"] and not filled.direct
-
-
-def test_a_carrier_with_an_unknown_mark_is_left_out(table):
     assert fill_carrier("Dear OTHER_THING_NAME,", table, random.Random(0)) is None
-
-
-def test_unmarked_names_in_a_carrier_are_left_unlabelled(table):
     filled = fill_carrier("We read what Maria Garcia wrote. STUDENT_NAME", table, random.Random(0))
     assert [filled.text[s:e] for s, e in filled.unlabelled] == ["Maria Garcia"]

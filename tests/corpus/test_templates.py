@@ -1,58 +1,37 @@
 """Slots and essays: the format, and that what ships keeps to it."""
 
+import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
-from pii_components.corpus.templates import (
-    WHO_ROLES,
-    Slot,
-    check,
-    parse_parts,
-    read_file,
-    read_fragments,
-    read_templates,
-)
+from pii_components.corpus.templates import WHO_ROLES, Slot, check, parse_parts, read_file, read_fragments, read_templates
 from pii_components.errors import PiiError
 from pii_components.labels import ID_NUM, LABELS, PHONE_NUM, ROLES, STREET_ADDRESS, USERNAME
 
+CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/corpus.json").read_text("utf8"))
 ASSETS = Path(__file__).parents[2] / "assets"
 needs_assets = pytest.mark.skipif(not ASSETS.is_dir(), reason="assets/ is not in an installed wheel")
 
 
-@pytest.mark.parametrize(
-    "text, slot",
-    [
-        ("{{student.full}}", Slot("student", "full")),
-        ("{{friend12.first|upper}}", Slot("friend12", "first", "upper")),
-        ("{{CITED=Jean Piaget}}", Slot("CITED", "literal", "", "Jean Piaget")),
-        ("{{instructor.email}}", Slot("instructor", "email")),
-    ],
-)
-def test_slots_are_read(text, slot):
-    assert parse_parts(f"a {text} b") == ("a ", slot, " b")
+@pytest.mark.parametrize("text, slot, label, role", CASES["slots"])
+def test_slots_are_read(text, slot, label, role):
+    before, found, after = parse_parts(f"a {text} b")
+    assert (before, found, after) == ("a ", Slot(*slot), " b") and (found.label, found.role) == (label, role)
 
 
-@pytest.mark.parametrize(
-    "text", ["{{student}}", "{{nobody.full}}", "{{student.shoe}}", "{{student.full|title}}", "{{STUDENT}}", "{{x", "}} y"]
-)
+@pytest.mark.parametrize("text", CASES["what is no slot"])
 def test_what_is_not_a_slot_is_a_coded_error(text):
     with pytest.raises(PiiError) as error:
-        parse_parts(f"before {text} after")
-    assert error.value.code == "E601"
+        parse_parts(f"before {text} after", where="x.txt")
+    assert error.value.code == "E601" and "x.txt" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "slot, label",
-    [(Slot("friend2", "nick"), "NAME_CONNECTED"), (Slot("student", "id"), "ID_NUM"), (Slot("CITED", "literal"), "NAME_CITED")],
-)
-def test_label_of_a_slot(slot, label):
-    assert slot.label == label
-
-
-def test_front_matter_must_name_the_file(tmp_path):
+def test_front_matter_must_name_the_file_and_essays_must_be_there(tmp_path):
+    with pytest.raises(PiiError, match="E603"):
+        check(tmp_path)
     path = tmp_path / "one.txt"
     path.write_text("id: two\n---\ntext", "utf8")
     with pytest.raises(PiiError) as error:
@@ -75,37 +54,6 @@ def test_shipped_essays_hold_every_label_and_role(shipped):
     assert len(fragments) == 9 and all(len(blocks) >= 80 for blocks in fragments.values())
 
 
-@needs_assets
-def test_shipped_essays_are_as_many_as_promised():
-    found = check(ASSETS)
-    assert found.essays >= 400 and found.clean >= 120
-    assert all(found.labels[label] >= 60 for label in (USERNAME, STREET_ADDRESS, PHONE_NUM, ID_NUM)), found.labels
-
-
-@pytest.mark.parametrize(
-    "source, label, role",
-    [
-        ("{{student2.reverse}}", "NAME_STUDENT", "STUDENT"),
-        ("{{friend.town}}", "LOCATION", "CONNECTED"),
-        ("{{CITED=Ada Lovelace}}", "NAME_CITED", "CITED"),
-        ("{{EMPLOYER=a two-van bakery}}", "EMPLOYER", ""),
-        ("{{ID_NUM=#0417}}", "ID_NUM", ""),
-    ],
-)
-def test_labels_of_slots_and_literals(source, label, role):
-    (slot,) = parse_parts(source)
-    assert (slot.label, slot.role) == (label, role)
-
-
-@pytest.mark.parametrize(
-    "source", ["{{TOWN=Leeds}}", "{{student.home}}", "{{pupil.full}}", "{{student.full|title}}", "{{student}}"]
-)
-def test_slot_without_a_label_is_refused(source):
-    with pytest.raises(PiiError) as error:
-        parse_parts(f"I am {source}.", where="x.txt")
-    assert error.value.code == "E601" and "x.txt" in str(error.value)
-
-
 def write_essay(folder, ident, text):
     (folder / "essays").mkdir(exist_ok=True)
     (folder / "essays" / f"{ident}.txt").write_text(f"id: {ident}\n---\n{text}\n", "utf8")
@@ -117,11 +65,7 @@ SAYS = "the river was low that spring and we walked across it on the stones with
 def test_check_finds_copies_broken_slots_and_bare_names(tmp_path):
     write_essay(tmp_path, "one", f"At home {SAYS}.")
     write_essay(tmp_path, "two", f"In town {SAYS.replace('friend', 'student')}!")
-    write_essay(
-        tmp_path,
-        "three",
-        "Nothing here is like the others, and yesterday Maria Gomez rang from ana@example.org about the roof.",
-    )
+    write_essay(tmp_path, "three", "Nothing here is like the others, and yesterday Maria Gomez rang from ana@example.org about the roof.")
     write_essay(tmp_path, "four", "A slot {{student.shoe}} that nobody knows")
     found = check(tmp_path)
     assert [(a, b) for a, b, _ in found.near] == [("one", "two")] and found.failed
@@ -164,14 +108,10 @@ def test_scenes_stand_many_to_a_file_and_are_read_among_the_essays(tmp_path):
     assert [err.code for err in check(tmp_path).broken] == ["E602"] and check(tmp_path).essays == 1
 
 
-def test_check_needs_essays(tmp_path):
-    with pytest.raises(PiiError) as error:
-        check(tmp_path)
-    assert error.value.code == "E603"
-
-
 @needs_assets
-def test_shipped_essays_pass_the_check():
+def test_shipped_essays_pass_the_check_and_are_as_many_as_promised():
     found = check(ASSETS)
     assert not found.failed, (found.broken, found.near)
     assert not found.names, found.names
+    assert found.essays >= 400 and found.clean >= 120
+    assert all(found.labels[label] >= 60 for label in (USERNAME, STREET_ADDRESS, PHONE_NUM, ID_NUM)), found.labels

@@ -1,8 +1,12 @@
 """Documents for the tests of measuring. All names are invented."""
 
+import json
+from pathlib import Path
+
 from pii_components.evaluate.gold import Entity, GoldDocument
 
 NAME, EMAIL = "NAME_STUDENT", "EMAIL"
+CASES = json.loads((Path(__file__).parents[1] / "data/evaluate_cases.json").read_text("utf8"))
 
 
 def document(ident: str, text: str, found: list[tuple[str, str]], split: str = "unknown") -> GoldDocument:
@@ -12,10 +16,9 @@ def document(ident: str, text: str, found: list[tuple[str, str]], split: str = "
         start = text.index(word, start)
         tokens.append((start, start + len(word)))
         start += len(word)
-    entities = tuple(entity(ident, text, part, label) for part, label in found)
+    entities = tuple(Entity(ident, text.index(part), text.index(part) + len(part), label, part) for part, label in found)
     return GoldDocument(ident, text, entities, tuple(tokens), split)
 
 
-def entity(ident: str, text: str, part: str, label: str) -> Entity:
-    start = text.index(part)
-    return Entity(ident, start, start + len(part), label, part)
+def offsets(entities):
+    return [(e.document, e.start, e.end, e.label) for e in entities]

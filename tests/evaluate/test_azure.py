@@ -1,25 +1,17 @@
 """Azure AI Language: a small server on this machine that speaks its API, with its limits, refusals and offsets."""
 
-import json
 import logging
 import re
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+import sys
 
 import pytest
+from invented import offsets
 
 from pii_components.errors import PiiError
+from pii_components.evaluate import systems
 from pii_components.evaluate.gold import GoldDocument
-from pii_components.evaluate.systems import (  # fmt: skip
-    KEY,
-    MARGIN,
-    MAX_CHARACTERS,
-    AzureSystem,
-    check_endpoint,
-    make_system,
-    run_system,
-    windows,
-)
+from pii_components.evaluate.systems import MARGIN, MAX_CHARACTERS, AzureSystem, run_system
+from tests.llm.server import serving
 
 SECRET = "a-key-of-no-use"
 FINDS = [
@@ -28,110 +20,72 @@ FINDS = [
 ]  # fmt: skip
 
 
-class Service(ThreadingHTTPServer):
+class Service:
     """What the service was asked, and how it shall answer next. refusals: (status, headers) for the next requests."""
 
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.requests: list[dict] = []
-        self.refusals: list[tuple[int, dict[str, str]]] = []
-        self.fails = ""
-
-    @property
-    def endpoint(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
+        self.requests, self.refusals, self.fails = [], [], ""
 
     @property
     def sizes(self) -> list[int]:
         return [len(request["analysisInput"]["documents"]) for request in self.requests]
 
-
-class Handler(BaseHTTPRequestHandler):
-    def log_message(self, *_args):
-        pass
-
-    def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.server.refusals:
-            return self.send(*self.server.refusals.pop(0), {"error": {"code": "Refused", "message": str(body)}})
-        if self.headers["Ocp-Apim-Subscription-Key"] != SECRET:
-            return self.send(401, {}, {"error": {"code": "401", "message": "Access denied."}})
+    def answer(self, body, _):
+        path, headers, *_ = self.asked[-1]
         documents = body["analysisInput"]["documents"]
-        if not self.path.startswith("/language/:analyze-text?") or body["kind"] != "PiiEntityRecognition":
-            return self.send(404, {}, {})
+        if self.refusals:
+            status, more = self.refusals.pop(0)
+            return status, {"error": {"code": "Refused", "message": str(body)}}, more
+        if headers["Ocp-Apim-Subscription-Key"] != SECRET:
+            return 401, {"error": {"code": "401", "message": "Access denied."}}
+        if not path.startswith("/language/:analyze-text?") or body["kind"] != "PiiEntityRecognition":
+            return 404, {}
         if len(documents) > 5:
-            return self.send(400, {}, {"error": {"code": "InvalidDocumentBatch", "message": "At most 5 documents."}})
-        self.server.requests.append(body)
+            return 400, {"error": {"code": "InvalidDocumentBatch", "message": "At most 5 documents."}}
+        self.requests.append(body)
         good, bad = [], []
-        for document in documents:
-            text = document["text"]
-            if len(text) > 5120 or not text.strip() or (self.server.fails and self.server.fails in text):
-                bad.append({"id": document["id"], "error": {"code": "InvalidArgument", "message": text}})
+        for ident, text in ((document["id"], document["text"]) for document in documents):
+            if len(text) > 5120 or not text.strip() or (self.fails and self.fails in text):
+                bad.append({"id": ident, "error": {"code": "InvalidArgument", "message": text}})
                 continue
             found = [
                 {"text": m[0], "category": kind, "offset": m.start(), "length": len(m[0]), "confidenceScore": 0.9}
                 for kind, pattern in FINDS
                 for m in re.finditer(pattern, text)
             ]
-            good.append({"id": document["id"], "redactedText": "*", "entities": found, "warnings": []})
+            good.append({"id": ident, "redactedText": "*", "entities": found, "warnings": []})
         results = {"documents": good, "errors": bad, "modelVersion": "2023-09-01"}
-        return self.send(200, {}, {"kind": "PiiEntityRecognitionResults", "results": results})
-
-    def send(self, status, headers, data):
-        payload = json.dumps(data).encode()
-        self.send_response(status)
-        for name, value in ({"Content-Type": "application/json", "Content-Length": str(len(payload))} | headers).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(payload)
+        return 200, {"kind": "PiiEntityRecognitionResults", "results": results}, {"Content-Type": "application/json"}
 
 
 @pytest.fixture
 def service(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    server = Service()
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    made = Service()
+    with serving(made.answer) as (endpoint, fake):
+        made.endpoint, made.asked = endpoint.removesuffix("/v1"), fake.asked
+        yield made
 
 
 @pytest.fixture
-def slept():
-    return []
-
-
-@pytest.fixture
-def connect(service, slept):
-    """Makes the baseline; waits are written down, not waited."""
+def connect(service):
+    """Makes the baseline; waits are written down in `connect.slept`, not waited."""
     pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
     pytest.importorskip("azure.ai.textanalytics", reason='needs azure-ai-textanalytics: pip install "en_pii_edu[azure]"')
     from azure.core.pipeline.transport import RequestsTransport
 
     class Patient(RequestsTransport):
         def sleep(self, duration):
-            slept.append(duration)
-
-    made = []
+            make.slept.append(duration)
 
     def make(**settings):
-        system = AzureSystem(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings)
-        made.append(system)
-        return system
+        make.made.append(AzureSystem(service.endpoint, **{"key": SECRET, "transport": Patient()} | settings))
+        return make.made[-1]
 
+    make.slept, make.made = [], []
     yield make
-    for system in made:
+    for system in make.made:
         system.client.close()
-
-
-def offsets(entities):
-    return [(e.document, e.start, e.end, e.label) for e in entities]
-
-
-def filler(n: int) -> str:
-    return ("word " * (n // 5 + 1))[:n]
 
 
 def test_findings_have_crapiis_labels_and_pythons_offsets(connect, service):
@@ -159,7 +113,8 @@ def test_texts_go_five_at_a_time_and_come_back_in_order(connect, service):
 
 @pytest.mark.parametrize("at", [0, MAX_CHARACTERS - 2 * MARGIN, MAX_CHARACTERS - MARGIN - 3, MAX_CHARACTERS - 4, MAX_CHARACTERS])
 def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, at):
-    text = filler(at) + " Dana Vell " + filler(MAX_CHARACTERS) + " Oskar Tamm"
+    words = "word " * 2000
+    text = words[:at] + " Dana Vell " + words[:MAX_CHARACTERS] + " Oskar Tamm"
     found = list(connect().find([GoldDocument("1", text)]))[0]
     assert [(e.text, e.start) for e in found] == [("Dana Vell", at + 1), ("Oskar Tamm", len(text) - 10)]
     assert sum(service.sizes) >= 2
@@ -167,7 +122,7 @@ def test_a_long_text_is_covered_and_each_finding_counts_once(connect, service, a
 
 @pytest.mark.parametrize("length", [0, 1, MAX_CHARACTERS, MAX_CHARACTERS + 1, 20_000])
 def test_the_middles_of_windows_cover_a_text_without_overlap(length):
-    made = list(windows(GoldDocument("1", "x" * length)))
+    made = list(systems.windows(GoldDocument("1", "x" * length)))
     assert [place for window in made for place in range(window.first, window.last)] == list(range(length))
     assert all(len(window.text) <= MAX_CHARACTERS for window in made)
 
@@ -176,12 +131,12 @@ def test_the_middles_of_windows_cover_a_text_without_overlap(length):
     ("refusals", "waits"),
     [([(429, {"Retry-After": "7"})], [7]), ([(429, {"Retry-After": "2"})] * 3, [2] * 3), ([(503, {}), (429, {})], None)],
 )
-def test_a_refusal_for_now_is_tried_again_after_the_time_that_it_names(connect, service, slept, refusals, waits):
+def test_a_refusal_for_now_is_tried_again_after_the_time_that_it_names(connect, service, refusals, waits):
     service.refusals = list(refusals)
     (found,) = connect().find([GoldDocument("1", "By Oskar Tamm")])
     assert offsets(found) == [("1", 3, 13, "NAME_STUDENT")]
     assert not service.refusals
-    assert waits is None or slept == waits
+    assert waits is None or connect.slept == waits
 
 
 @pytest.mark.parametrize(
@@ -217,11 +172,11 @@ def test_neither_texts_nor_the_key_reach_a_log(connect, service, caplog):
 def test_endpoint_and_key_come_from_the_environment(connect, service, monkeypatch, gold):
     connect().client.close()  # skips without the packages
     monkeypatch.setenv("AZURE_AI_ENDPOINT", service.endpoint)
-    monkeypatch.delenv(KEY, raising=False)
-    with pytest.raises(PiiError, match=rf"\[E746\].*: {KEY}\."):
-        make_system("azure")
-    monkeypatch.setenv(KEY, SECRET)
-    system = make_system("azure-four")
+    monkeypatch.delenv(systems.KEY, raising=False)
+    with pytest.raises(PiiError, match=rf"\[E746\].*: {systems.KEY}\."):
+        systems.make_system("azure")
+    monkeypatch.setenv(systems.KEY, SECRET)
+    system = systems.make_system("azure-four")
     run = run_system(system, gold)
     system.client.close()
     assert (run.name, run.protected) == ("azure-four", {"NAME_STUDENT", "EMAIL"})
@@ -231,13 +186,11 @@ def test_endpoint_and_key_come_from_the_environment(connect, service, monkeypatc
 @pytest.mark.parametrize("endpoint", ["http://example.org", "ftp://127.0.0.1", "example.org", "", "http://127.0.0.1.example.org"])
 def test_texts_do_not_travel_in_clear(endpoint):
     with pytest.raises(PiiError, match=r"\[E747\]"):
-        check_endpoint(endpoint)
-    check_endpoint("https://name.cognitiveservices.azure.com/")
+        systems.check_endpoint(endpoint)
+    systems.check_endpoint("https://name.cognitiveservices.azure.com/")
 
 
 def test_a_package_that_is_missing_is_a_coded_error(monkeypatch):
-    import sys
-
     pytest.importorskip("presidio_analyzer", reason="needs presidio-analyzer")
     monkeypatch.setitem(sys.modules, "azure.ai.textanalytics", None)
     with pytest.raises(PiiError, match=r"\[E005\] azure-ai-textanalytics.*\[azure\]"):

@@ -4,26 +4,17 @@ import numpy
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from invented import CASES
 
 from pii_components.evaluate.match import ALARMS, COVERED, ENTITIES
 from pii_components.evaluate.metrics import coverage, difference, measures, resample, score
 
-# The overall rows of Table 7 of the JEDM paper: counts, then P, R, F1, F5 as printed there.
-TABLE_7 = [
-    ((2055, 11597, 838), (0.1505, 0.7103, 0.2484, 0.6214)),
-    ((2421, 9153, 472), (0.2092, 0.8368, 0.3347, 0.7503)),
-    ((2665, 8160, 228), (0.2462, 0.9212, 0.3885, 0.8333)),
-    ((2251, 1163, 642), (0.6593, 0.7781, 0.7138, 0.7727)),
-    ((2774, 1817, 119), (0.6042, 0.9589, 0.7413, 0.9377)),
-    ((2321, 289, 572), (0.8893, 0.8023, 0.8435, 0.8053)),
-    ((2502, 790, 391), (0.7600, 0.8648, 0.8091, 0.8603)),
-]
 
-
-@pytest.mark.parametrize(("counts", "printed"), TABLE_7)
-def test_measures_give_the_published_numbers(counts, printed):
-    values = measures(numpy.asarray(counts))
-    assert [round(float(values[name]), 4) for name in ("precision", "recall", "f1", "f5")] == list(printed)
+def test_measures_give_the_published_numbers():
+    """The overall rows of Table 7 of the JEDM paper: counts, then P, R, F1, F5 as printed there."""
+    for counts, printed in CASES["table_7"]:
+        values = measures(numpy.asarray(counts))
+        assert [round(float(values[name]), 4) for name in ("precision", "recall", "f1", "f5")] == printed
 
 
 @settings(max_examples=40, deadline=None)
@@ -40,12 +31,6 @@ def test_what_has_no_value_is_nan():
     assert numpy.isnan(values["f5"]).tolist() == [True, False, False]
 
 
-def test_every_resample_has_as_many_documents():
-    weights = resample(30, n_resamples=50)
-    assert weights.shape == (50, 30)
-    assert (weights.sum(axis=1) == 30).all()
-
-
 COUNTS = numpy.asarray([[3, 1, 0], [1, 0, 1], [0, 2, 0], [2, 0, 0], [0, 0, 1], [1, 1, 1]] * 5)
 
 
@@ -60,6 +45,7 @@ def test_a_score_has_its_value_within_its_interval():
 
 def test_a_bootstrap_by_matrix_is_a_bootstrap_by_drawing():
     weights = resample(len(COUNTS), n_resamples=200, seed=3)
+    assert weights.shape == (200, len(COUNTS)) and (weights.sum(axis=1) == len(COUNTS)).all()
     drawn = []
     for row in weights:
         tp, fp, fn = COUNTS[numpy.repeat(numpy.arange(len(COUNTS)), row)].sum(axis=0)
@@ -68,16 +54,11 @@ def test_a_bootstrap_by_matrix_is_a_bootstrap_by_drawing():
     assert (found.low, found.high) == pytest.approx(tuple(numpy.quantile(drawn, [0.025, 0.975])))
 
 
-def test_a_label_without_support_has_counts_and_no_score():
+def test_a_score_without_support_or_predictions():
     found = score(numpy.asarray([[0, 4, 0], [0, 1, 0]]), resample(2))
-    assert (found.tp, found.fp, found.fn, found.support) == (0, 5, 0, 0)
-    assert found.precision is found.recall is found.f1 is found.f5 is None
-
-
-def test_nothing_predicted_has_a_recall_and_no_precision():
+    assert found == (0, 5, 0, None, None, None, None) and found.support == 0
     found = score(numpy.asarray([[0, 0, 2], [0, 0, 1]]), resample(2))
-    assert found.precision is None
-    assert (found.recall.value, found.f5.value) == (0, 0)
+    assert found.precision is None and (found.recall.value, found.f5.value) == (0, 0)
 
 
 def test_a_difference_is_paired():

@@ -35,14 +35,8 @@ def test_the_numbers_of_a_baseline(report):
     assert [view["bag"][kind] for kind in ("tp", "fp", "fn", "support")] == [2, 1, 1, 3]
     assert view["bag"]["precision"] == view["bag"]["recall"] == pytest.approx(0.6667)
     assert (view["tokens"]["tp"], view["tokens"]["fn"]) == (4, 1)
-    assert view["coverage"]["incompletely_covered"] == 1
-    assert view["coverage"]["clean_touched"] == 1
-    assert view["coverage"]["touched_rate"] == 0.5
-
-
-def test_a_label_without_support_is_shown_as_a_count(report):
-    label = report["systems"]["spacy_ner"]["views"]["all"]["per_label"]["PHONE_NUM"]["bag"]
-    assert label == {"support": 0, "tp": 0, "fp": 0, "fn": 0}
+    assert [view["coverage"][name] for name in ("incompletely_covered", "clean_touched", "touched_rate")] == [1, 1, 0.5]
+    assert view["per_label"]["PHONE_NUM"]["bag"] == {"support": 0, "tp": 0, "fp": 0, "fn": 0}
 
 
 def test_parts_of_the_data_add_up(report):
@@ -56,8 +50,7 @@ def test_parts_of_the_data_add_up(report):
 def test_the_first_system_is_compared_with_the_others(report):
     gain = report["differences"]["perfect - spacy_ner"]["all"]["bag"]
     assert gain["recall"] == pytest.approx(1 / 3, abs=1e-4)
-    low, high = gain["recall_95"]
-    assert 0 <= low <= gain["recall"] <= high
+    assert 0 <= gain["recall_95"][0] <= gain["recall"] <= gain["recall_95"][1]
 
 
 def test_speed_is_compared_only_within_one_run(report, runs, gold):
@@ -77,8 +70,7 @@ def test_a_report_holds_no_text(report, gold, tmp_path, capsys):
     print_score(json.loads((tmp_path / "metrics" / "m.json").read_text()))
     shown = (tmp_path / "metrics" / "m.json").read_text() + capsys.readouterr().out
     words = {word for doc in gold for word in doc.text.split() if len(word) > 5 or word[0].isupper()}
-    assert words
-    assert not [word for word in words if word in shown]
+    assert words and not [word for word in words if word in shown]
 
 
 def test_plain_data_has_intervals_beside_values():
@@ -91,7 +83,5 @@ def test_plain_data_has_intervals_beside_values():
 
 def test_data_are_described_by_counts(gold):
     data = describe_data(gold, file="gold.jsonl", sha256="ab")
-    assert (data["documents"], data["documents_with_pii"]) == (4, 2)
-    assert data["support"]["NAME_STUDENT"] == 2
-    assert data["support"]["USERNAME"] == 0
-    assert data["splits"] == {"base_train": 2, "test": 2}
+    assert (data["documents"], data["documents_with_pii"], data["splits"]) == (4, 2, {"base_train": 2, "test": 2})
+    assert (data["support"]["NAME_STUDENT"], data["support"]["USERNAME"]) == (2, 0)

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from invented import CASES
 from typer.testing import CliRunner
 
 from pii_components.cli.app import app
@@ -12,21 +13,9 @@ from pii_components.evaluate.systems import Run
 from pii_components.evaluate.tables import markdown_table, shown_command, split_list
 
 
-@pytest.mark.parametrize(
-    ("arguments", "shown"),
-    [
-        (["--gold", "/home/someone/essays.jsonl"], "--gold essays.jsonl"),
-        (["--gold=/home/someone/essays.jsonl"], "--gold=essays.jsonl"),
-        (["--stored", "a=/home/someone/a.jsonl"], "--stored a=a.jsonl"),
-        (["--pipeline", "training/model-best/"], "--pipeline model-best"),
-        (["--set", "pii_ner.thresholds.NAME=0.1,0.2"], "--set pii_ner.thresholds.NAME=0.1,0.2"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "shown"), CASES["commands_shown"])
 def test_a_command_is_shown_without_folders(arguments, shown):
     assert shown_command("m", arguments) == f"python -m m {shown}"
-
-
-def test_lists():
     assert split_list(" a, b,,") == ("a", "b")
 
 
@@ -46,17 +35,11 @@ def test_metrics_files_become_one_table(gold, tmp_path):
 
 
 def test_tables_of_the_scripts():
-    windows = {
-        "kind": "windows",
-        "system": {"name": "ours"},
-        "labels": {"O": {"support": 4, "texts": 3, "hidden": 0.25, "hidden_95": [0, 1]}},
-    }
+    hidden = {"O": {"support": 4, "texts": 3, "hidden": 0.25, "hidden_95": [0, 1]}}
+    windows = {"kind": "windows", "system": {"name": "ours"}, "labels": hidden}
     assert markdown_table([windows]).splitlines()[2] == "| ours | none | 4 | 3 | 0.250 (0.000 to 1.000) | - |"
-    alone = {
-        "entities": {"PERSON": {"results": 3, "right": 2}, "NRP": {"results": 1, "right": 0}},
-        "missed": {"PERSON": 1},
-        "cited_as_person": 1,
-    }
+    entities = {"PERSON": {"results": 3, "right": 2}, "NRP": {"results": 1, "right": 0}}
+    alone = {"entities": entities, "missed": {"PERSON": 1}, "cited_as_person": 1}
     presidio = {"kind": "presidio", "gold": {"PERSON": 2}, "gold_cited": 2, "systems": {"alone": alone}}
     head, _, *rows = markdown_table([presidio]).splitlines()
     assert head.endswith("| alone: results | alone: right | alone: left in clear |")

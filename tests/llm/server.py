@@ -6,18 +6,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+CASES = json.loads((Path(__file__).parents[1] / "data/llm_cases.json").read_text("utf8"))
 
 
 def completion(content, **more):
     """A whole answer. more: finish_reason, refusal, usage."""
     message = {"role": "assistant", "content": content} | ({"refusal": more["refusal"]} if "refusal" in more else {})
     choice = {"index": 0, "message": message, "finish_reason": more.get("finish_reason", "stop")}
-    return {
-        "id": "x",
-        "object": "chat.completion",
-        "choices": [choice],
-        "usage": more.get("usage", {"prompt_tokens": 7, "completion_tokens": 3}),
-    }
+    usage = more.get("usage", {"prompt_tokens": 7, "completion_tokens": 3})
+    return {"id": "x", "object": "chat.completion", "choices": [choice], "usage": usage}
 
 
 class Fake:

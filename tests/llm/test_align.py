@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pii_components.llm.align import align, free_marks, mark, unmark
+from tests.llm.server import CASES
 
 MARKS = {"NAME_STUDENT": ("@@@", "###"), "EMAIL": ("QQQ", "^^^")}
 TAIL = " Further words of the essay stand here and say nothing about anybody at all, as essays do."
@@ -15,27 +16,12 @@ def found(answer: str, text: str = TEXT) -> list[str]:
     return [text[start:end] for start, end, _ in align(text, answer, MARKS).spans]
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        (TEXT.replace("Ana Lopez", "@@@Ana Lopez###"), ["Ana Lopez"]),
-        (TEXT.replace("Ana Lopez", "@@@Ana Lopez###").replace("in the evening", "evenings"), ["Ana Lopez"]),
-        (TEXT.replace("Ana Lopez", "@@@Anna Lopez###"), ["Ana Lopez"]),  # a slip inside of the mark
-        (TEXT.replace("Ana Lopez", "@@@ Ana Lopez ###"), ["Ana Lopez"]),
-        (TEXT.replace("My name is Ana Lopez and", "Sure! My name is @@@Ana Lopez###, and"), ["Ana Lopez"]),
-        (TEXT.replace("ana@x.edu", "QQQana@x.edu^^^"), ["ana@x.edu"]),
-        (TEXT.replace("I study in the evening", "I study").replace("Ana likes", "@@@Ana### likes"), ["Ana"]),
-        (TEXT.replace("Ana likes", "@@@Ana### likes").replace("when you like", "if ever you want to do so"), ["Ana"]),
-        ("@@@Ana Lopez### is a student who works hard at night.", ["Ana Lopez"]),  # rewritten, but to the letter in the text
-        ("@@@Bob Reed### is a student who works hard at night.", []),  # nobody of the text
-        (TEXT.replace("Ana Lopez", "@@@Ana Lopez"), []),  # never closed
-        (TEXT.replace("Ana Lopez", "@@@Ana ###"), ["Ana"]),
-        (TEXT.replace("Ana Lopez", "@@@###Ana Lopez"), []),
-        (TEXT.replace("Ana Lopez", "@@@Ana @@@Lopez###"), ["Lopez"]),
-        ("", []),
-    ],
-)
-def test_marks_count_at_the_words_they_were_aligned_with(answer: str, expected: list[str]) -> None:
+# Edits of the text: what is replaced, one after the other; or another answer.
+@pytest.mark.parametrize(("changes", "expected"), CASES["marks"])
+def test_marks_count_at_the_words_they_were_aligned_with(changes: list[list[str]] | str, expected: list[str]) -> None:
+    answer = TEXT if isinstance(changes, list) else changes
+    for old, new in changes if isinstance(changes, list) else ():
+        answer = answer.replace(old, new)
     assert found(answer) == expected
 
 

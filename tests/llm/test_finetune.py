@@ -22,10 +22,9 @@ PRIVATE = Profile.load("crapii").protects
 
 def detector():
     nlp = spacy.blank("en")
-    ruler = nlp.add_pipe(
-        "span_ruler", config={"spans_key": "pii", "spans_filter": {"@misc": "spacy.first_longest_spans_filter.v1"}}
-    )
-    ruler.add_patterns([{"label": NAME_STUDENT, "pattern": name} for name in ("Ina Sorel", "Buzan", "Ina")])
+    config = {"spans_key": "pii", "spans_filter": {"@misc": "spacy.first_longest_spans_filter.v1"}}
+    patterns = [{"label": NAME_STUDENT, "pattern": name} for name in ("Ina Sorel", "Buzan", "Ina")]
+    nlp.add_pipe("span_ruler", config=config).add_patterns(patterns)
     return nlp
 
 
@@ -33,9 +32,8 @@ def test_a_detector_learns_to_copy_and_mark():
     (example,) = detector_examples([ESSAY], make_marker_task())
     system, user, assistant = example["messages"]
     assert [m["role"] for m in example["messages"]] == ["system", "user", "assistant"] and problem_of(example) == ""
-    assert assistant["content"] == TEXT.replace("Ina Sorel", "@@@Ina Sorel###").replace(
-        "ina@example.edu", "QQQina@example.edu^^^"
-    ).replace("to Ina.", "to @@@Ina###.")
+    marked = TEXT.replace("Ina Sorel", "@@@Ina Sorel###").replace("ina@example.edu", "QQQina@example.edu^^^")
+    assert assistant["content"] == marked.replace("to Ina.", "to @@@Ina###.")
     assert TEXT in user["content"] and "anything" not in system["content"]
     unknown = LabelledText("2", TEXT, (), ((0, 5),))
     assert list(detector_examples([unknown, LabelledText("3", "  ")], make_marker_task())) == []
@@ -60,23 +58,19 @@ def test_reasoning_is_kept_if_it_ends_with_the_truth_and_else_t_after_six_attemp
     assert all(example["messages"][2]["content"].endswith("Response: T") for example in made)
     assert counts == {"T": 3, "defaulted": 1} and model.usage.calls == 1 + 6 + 1
     assert reason(made[0], "F", Fixed("An author.\nResponse: F"), counts) == ("An author.\nResponse: F", "F")
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match="E942"):
         list(verifier_examples([ESSAY], detector(), task, counts, private=PRIVATE))
-    assert err.value.code == "E942"
 
 
 def test_the_papers_split():
     essays = [LabelledText(str(i), "x") for i in range(100)]
     sizes = {part: len(part_of(essays, part)) for part in ("base_train", "verifier_train", "test", "all")}
     assert sizes == {"base_train": 25, "verifier_train": 15, "test": 60, "all": 100}
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match="E904"):
         part_of(essays, "dev")
-    assert err.value.code == "E904"
 
 
-GOOD = {
-    "messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}, {"role": "assistant", "content": "T"}]
-}
+GOOD = {"messages": [{"role": role, "content": role[0]} for role in ("system", "user", "assistant")]}
 
 
 @pytest.mark.parametrize(
@@ -107,22 +101,14 @@ def test_a_file_is_checked_line_by_line(tmp_path):
     file = tmp_path / "t.jsonl"
     line = json.dumps(GOOD) + "\n"
 
-    def code(content):
-        file.write_bytes(content if isinstance(content, bytes) else content.encode())
-        with pytest.raises(PiiError) as err:
+    bad = {line * 3 + "{\n": "E940.*Line 4", json.dumps(GOOD | {"id": 7}): "E940", line * 9: "E941", "": "E941"}
+    bad |= {line * 2 + json.dumps({"text": "Ana Lopez"}): "E940", line + "\udcff\n": "E940"}
+    for content, error in bad.items():
+        file.write_text(content, errors="surrogateescape")
+        with pytest.raises(PiiError, match=error) as err:
             check_file(file)
-        return err.value.code, str(err.value)
-
-    assert code(line * 3 + "{\n")[0] == "E940" and "Line 4" in code(line * 3 + "{\n")[1]
-    assert code(json.dumps(GOOD | {"id": 7}) + "\n")[0] == "E940"
-    assert (
-        code(line * 2 + json.dumps({"text": "Ana Lopez"}))[0] == "E940"
-        and "Ana" not in code(json.dumps({"text": "Ana Lopez"}))[1]
-    )
-    assert code(line.encode() + b"\xff\xfe\n")[0] == "E940"
-    assert code(line * 9)[0] == "E941" and code("")[0] == "E941"
+        assert "Ana" not in str(err.value)
     file.write_text(line * 10)
     assert check_file(file).examples == 10
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match="E501"):
         check_file(tmp_path / "none.jsonl")
-    assert err.value.code == "E501"

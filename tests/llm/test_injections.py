@@ -14,9 +14,8 @@ from pii_components.llm.marker import make_marker_task
 from pii_components.llm.verifier import make_verifier_task
 from pii_components.spans import Candidate, resolve_overlaps, write_spans
 
-ESSAYS = [
-    json.loads(line) for line in (Path(__file__).parents[1] / "data" / "llm_injections.jsonl").read_text("utf8").splitlines()
-]
+FILE = Path(__file__).parents[1] / "data" / "llm_injections.jsonl"
+ESSAYS = [json.loads(line) for line in FILE.read_text("utf8").splitlines()]
 NLP = spacy.blank("en")
 
 

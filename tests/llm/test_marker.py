@@ -36,9 +36,8 @@ def test_the_prompt_holds_the_papers_signs_and_the_text_in_a_fence_it_cannot_kno
 
 
 def test_other_labels_and_examples_come_from_the_config(tmp_path):
-    task = make_marker_task(
-        labels=["NAME_STUDENT", "HOBBY"], more={"HOBBY": {"signs": ["<<", ">>"], "what": "a hobby"}}, examples=""
-    )
+    more = {"HOBBY": {"signs": ["<<", ">>"], "what": "a hobby"}}
+    task = make_marker_task(labels=["NAME_STUDENT", "HOBBY"], more=more, examples="")
     doc, (prompt,) = run(task, "Ana plays chess.", lambda text: text.replace("Ana", "@@@Ana###").replace("chess", "<<chess>>"))
     assert [(s.text, s.label_) for s in doc.spans["pii"]] == [("Ana", "NAME_STUDENT"), ("chess", "HOBBY")]
     assert "a hobby" in prompt and "Example." not in prompt
@@ -53,21 +52,16 @@ def test_other_labels_and_examples_come_from_the_config(tmp_path):
         ({"labels": ["SHOE_SIZE"]}, "E901"),
         ({"labels": ["NAME_STUDENT", "X"], "more": {"X": {"signs": ["@@@", "+++"]}}}, "E901"),
         ({"examples": "no/such.toml"}, "E900"),
+        ({"examples": '[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n'}, "E902"),  # an answer that is not its text
         ({"max_shard": 100}, "E905"),
     ],
 )
-def test_settings_that_cannot_be_met_are_refused(settings, code):
-    with pytest.raises(PiiError) as err:
+def test_settings_that_cannot_be_met_are_refused(settings, code, tmp_path):
+    if settings.get("examples", "").startswith("[["):
+        (tmp_path / "mine.toml").write_text(settings["examples"])
+        settings = {"examples": str(tmp_path / "mine.toml")}
+    with pytest.raises(PiiError, match=code):
         make_marker_task(**settings)
-    assert err.value.code == code
-
-
-def test_an_example_that_is_not_its_text_is_refused(tmp_path):
-    file = tmp_path / "mine.toml"
-    file.write_text('[[examples]]\ntext = "Bo sings."\nanswer = "@@@Bo### sang."\n')
-    with pytest.raises(PiiError) as err:
-        make_marker_task(examples=str(file))
-    assert err.value.code == "E902"
 
 
 def test_long_texts_go_in_shards_that_end_at_sentences_and_overlap():
@@ -79,9 +73,8 @@ def test_long_texts_go_in_shards_that_end_at_sentences_and_overlap():
     assert all(a < b for (_, b), (a, _) in zip(bounds, bounds[1:], strict=False))
     assert bounds[0][0] == 0 and bounds[-1][1] == len(text) and all(b - a <= 5000 for a, b in bounds)
     assert shards_of("x" * 25_000, 5000)[-1][1] == 25_000
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match="E903"):
         run(make_marker_task(), text, str, 600)
-    assert err.value.code == "E903"
 
 
 def test_what_came_back_changed_is_noted():
@@ -98,9 +91,8 @@ def test_a_document_without_an_answer_fails_and_keeps_what_others_found():
     write_spans(docs[0], [Candidate(2, 4, "NAME_STUDENT")])
     parts = list(task.generate_prompts(docs))
     assert parts[2][0] == []
-    done = task.parse_responses(
-        [p[1] for p in parts], [[Reply.none("E914")], [TEXT.replace("Lena Ruiz", "@@@Lena Ruiz###")], []]
-    )
+    replies = [[Reply.none("E914")], [TEXT.replace("Lena Ruiz", "@@@Lena Ruiz###")], []]
+    done = task.parse_responses([shards for _, shards in parts], replies)
     assert [doc._.pii_failed for doc in done] == ["E914", None, None]
     assert [names(doc) for doc in done] == [["Lena Ruiz"], ["Lena Ruiz"], []]
 
@@ -111,10 +103,8 @@ def test_what_stands_in_the_group_is_merged():
     write_spans(doc, [Candidate(7, 8, NAME_CITED, 0.7, "model")])
     ((_, shards),) = task.generate_prompts([doc])
     (doc,) = task.parse_responses([shards], [[TEXT.replace("Omar Diallo", "@@@Omar Diallo###")]])
-    assert [(s.text, s.label_, s._.pii_source) for s in doc.spans["pii"]] == [
-        ("Freire", NAME_CITED, "model"),
-        ("Omar Diallo", "NAME_STUDENT", "llm"),
-    ]
+    found = [(s.text, s.label_, s._.pii_source) for s in doc.spans["pii"]]
+    assert found == [("Freire", NAME_CITED, "model"), ("Omar Diallo", "NAME_STUDENT", "llm")]
 
 
 def test_labels_as_spacy_llm_asks_for_them():

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 
 import pytest
 
@@ -12,7 +13,7 @@ from pii_components.errors import PiiError
 from pii_components.llm import Prompt, Reply
 from pii_components.llm.cost import Prices, Usage, estimate, total
 from pii_components.llm.models import ChatModel, is_local, make_gguf, make_openai_compatible, make_panel
-from tests.llm.server import completion, serving
+from tests.llm.server import CASES, completion, serving
 
 QUICK = {"key_env": "", "backoff": 0.01, "tries": 3, "timeout": 5.0}
 
@@ -26,19 +27,6 @@ def asking(answer, prompts=("one", "two", "three"), **settings):
     with serving(answer) as (endpoint, fake):
         model = make_openai_compatible("m", endpoint, **(QUICK | settings))
         return [list(replies) for replies in model([[prompt] for prompt in prompts])], fake, model
-
-
-def failing(status, body=None, headers=None):
-    """Of the prompt "two" alone."""
-
-    def answer(request, number):
-        return (
-            (status, body or {"error": {}}, headers or {})
-            if request["messages"][-1]["content"] == "two"
-            else echo(request, number)
-        )
-
-    return answer
 
 
 def test_answers_come_in_the_order_of_the_prompts_however_long_they_take():
@@ -60,23 +48,12 @@ def test_documents_with_many_prompts_and_with_none():
         assert model([]) == []
 
 
-@pytest.mark.parametrize(
-    ("answer", "code", "calls"),
-    [
-        (failing(500), "E914", 5),
-        (failing(429), "E914", 5),
-        (failing(400), "E914", 3),
-        (failing(400, {"error": {"code": "content_filter"}}), "E915", 3),
-        (failing(200, b'{"choices": [{"mess'), "E914", 5),  # malformed
-        (failing(200, b"{}", {"X-Cut": "1"}), "E914", 5),  # the body breaks off
-        (failing(200, {"choices": []}), "E914", 5),
-        (failing(200, {"choices": [{"message": {"content": None}}]}), "E914", 5),
-        (failing(200, completion(None, refusal="no")), "E915", 3),
-        (failing(200, completion("x", finish_reason="content_filter")), "E915", 3),
-        (failing(200, []), "E914", 5),
-    ],
-)
-def test_one_bad_answer_spoils_no_other(answer, code, calls):
+@pytest.mark.parametrize(("status", "body", "headers", "code", "calls"), CASES["bad_answers"])
+def test_one_bad_answer_spoils_no_other(status, body, headers, code, calls):
+    def answer(request, number):
+        bad = status, body.encode() if isinstance(body, str) else body, headers
+        return bad if request["messages"][-1]["content"] == "two" else echo(request, number)
+
     replies, fake, model = asking(answer)
     assert replies == [["said one"], [""], ["said three"]]
     assert replies[1][0].code == code and len(fake.asked) == calls
@@ -105,9 +82,9 @@ def test_what_fails_every_call_ends_the_run_at_once(status):
 
 
 def test_calls_in_a_minute():
+    start = time.monotonic()
     _, fake, _ = asking(echo, ["a", "b", "c"], per_minute=600, concurrency=3)
-    times = sorted(asked[3] for asked in fake.asked)
-    assert times[2] - times[0] > 0.15
+    assert max(asked[3] for asked in fake.asked) - start > 0.19
 
 
 def test_inside_of_a_running_loop():
@@ -133,24 +110,11 @@ def test_what_is_sent(monkeypatch):
     assert "model" not in body and azure.usage.model == "gpt-4o-mini"
 
 
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        ({"endpoint": "https://api.openai.com/v1", "key_env": ""}, "E911"),
-        ({"endpoint": "http://192.168.0.7:8000/v1", "key_env": ""}, "E911"),
-        ({"endpoint": "http://127.0.0.1.example.com/v1", "key_env": ""}, "E911"),
-        ({"endpoint": "file:///etc/passwd", "key_env": ""}, "E910"),
-        ({"endpoint": "nonsense", "key_env": ""}, "E910"),
-        ({"endpoint": "http://user:pw@127.0.0.1/v1", "key_env": ""}, "E910"),
-        ({"endpoint": "http://127.0.0.1:9/v1", "key_env": "NO_SUCH_KEY"}, "E912"),
-        ({"endpoint": "http://127.0.0.1:9/v1", "key_env": "", "tries": 0}, "E905"),
-        ({"endpoint": "http://127.0.0.1:9/v1", "key_env": "", "concurrency": 0}, "E905"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "code"), CASES["models_refused"])
 def test_what_cannot_be_done_is_refused_before_anything_is_sent(settings, code):
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match=code) as err:
         make_openai_compatible("m", **settings)
-    assert err.value.code == code and "pw" not in str(err.value)
+    assert "pw" not in str(err.value)
 
 
 def test_which_hosts_are_this_machine():
@@ -188,8 +152,8 @@ def test_a_dry_run_sends_nothing_and_estimates():
 
 def test_prices_and_the_sum_of_a_run(tmp_path):
     prices = Prices.load()
-    assert prices.of("gpt-4o-mini-2024-07-18") == prices.models["gpt-4o-mini"]
-    assert prices.cost("gpt-4o-mini", 1_000_000, 500_000) == pytest.approx(0.15 + 0.30)
+    for name in ("gpt-4o-mini", "gpt-4o-mini-2024-07-18"):
+        assert prices.cost(name, 1_000_000, 500_000) == pytest.approx(0.15 + 0.30)
     usage = Usage("gpt-4o-mini", "api.openai.com", False)
     usage.add(tokens_in=1_000_000, tokens_out=0, characters=4_000_000)
     local = Usage("any", "this machine", True)
@@ -200,22 +164,19 @@ def test_prices_and_the_sum_of_a_run(tmp_path):
     assert report["models"][1]["errors"] == {"E914": 1} and json.dumps(report)
     unknown = Usage("mystery", "example.com", False)
     assert total([unknown], prices, words=10)["usd"] is None
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match="E920"):
         prices.cost("mystery", 1, 1)
-    assert err.value.code == "E920"
-    bad = tmp_path / "p.toml"
-    bad.write_text("[models]\nx = { in = -1, out = 2 }\n")
-    with pytest.raises(PiiError) as err:
-        Prices.load(bad)
-    assert err.value.code == "E900"
+    for price in ("{ in = -1, out = 2 }", "{ in = 1 }", "2", '"free"'):
+        (tmp_path / "p.toml").write_text(f"[models]\nx = {price}\n")
+        with pytest.raises(PiiError, match="E900"):
+            Prices.load(tmp_path / "p.toml")
     assert [estimate(n) for n in (0, 1, 4, 5)] == [0, 1, 1, 2]
 
 
 def test_a_gguf_model_that_is_not_there(tmp_path):
     pytest.importorskip("xllamacpp")
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match="E917"):
         make_gguf(str(tmp_path / "no.gguf"))
-    assert err.value.code == "E917"
 
 
 def test_the_small_model_answers_in_this_process():

@@ -16,7 +16,7 @@ from pii_components.llm import CODES
 from pii_components.llm.cost import Prices
 from pii_components.llm.pipeline import add_components, llm_parts, report
 from tests.cli.conftest import KEY, put, table
-from tests.llm.server import completion, serving
+from tests.llm.server import CASES, completion, serving
 
 TEXT = "I am Ina Sorel. I read Buzan by day, and others by night, as one does in a class."
 VERIFIER = """
@@ -41,6 +41,7 @@ key_env = ""
 backoff = 0.01
 tries = 2
 """
+DEIDENTIFY = ("deidentify", "in.csv", "--out", "out.csv", "--text-column", "essay", "--llm")
 MARKER = VERIFIER.replace("Verifier", "MarkerNER").replace("control = {control}\n", "")
 
 
@@ -72,57 +73,36 @@ def test_a_config_as_spacy_llm_has_it_in_plain_spacy(tmp_path):
 
 
 def test_where_components_go(model, tmp_path):
-    nlp = spacy.load(model)
-    assert add_components(nlp, config(tmp_path, "http://127.0.0.1:9/v1")) == ["llm"]
-    assert nlp.pipe_names == ["span_ruler", "llm", "hips_surrogate"]
-    for form, expected in (
-        (VERIFIER, ["span_ruler", "llm", "hips_surrogate"]),
-        (MARKER, ["span_ruler", "llm", "hips_surrogate"]),
-    ):
+    listed = 'pipeline = ["span_ruler", "llm", "hips_surrogate"]'
+    for form in (VERIFIER, VERIFIER.replace(listed, ""), MARKER.replace(listed, "")):
         nlp = spacy.load(model)
-        unlisted = form.replace('pipeline = ["span_ruler", "llm", "hips_surrogate"]', "")
-        add_components(nlp, config(tmp_path, "http://127.0.0.1:9/v1", unlisted))
-        assert nlp.pipe_names == expected
+        assert add_components(nlp, config(tmp_path, "http://127.0.0.1:9/v1", form)) == ["llm"]
+        assert nlp.pipe_names == ["span_ruler", "llm", "hips_surrogate"]
 
 
-@pytest.mark.parametrize(
-    ("change", "code"),
-    [
-        (("http://127.0.0.1:9/v1", "https://api.openai.com/v1"), "E911"),
-        (("http://127.0.0.1:9/v1", "http://10.1.2.3/v1"), "E911"),
-        (('key_env = ""', 'key_env = "NOT_SET_ANYWHERE"'), "E912"),
-        (('"pii_edu.OpenAICompatible.v1"', '"spacy.GPT-4.v3"'), "E918"),
-        (('"span_ruler", "llm"', '"pii_nerr", "llm"'), "E944"),
-        (('factory = "llm"', 'factory = "sentencizer"'), "E943"),
-        (("[components.llm.task]", "[components.llm.task"), "E501"),
-        (("control = false", 'votes = "chance"'), "E904"),
-        (("control = false", "no_such_setting = 1"), "E517"),
-        (("tries = 2", "allow_remote = true\nendpoint2 = 1"), "E517"),
-    ],
-)
+@pytest.mark.parametrize(("change", "code"), CASES["configs_refused"])
 def test_what_cannot_be_done_is_refused(model, tmp_path, change, code):
     text = VERIFIER.format(endpoint="http://127.0.0.1:9/v1", control="false")
     assert change[0] in text
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match=code):
         add_components(spacy.load(model), put(tmp_path / "bad.cfg", text.replace(*change)))
-    assert err.value.code == code
 
 
 def test_a_config_cannot_allow_what_the_user_did_not(model, tmp_path):
     form = VERIFIER.replace("tries = 2", "tries = 2\nallow_remote = true")
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match="E911"):
         add_components(spacy.load(model), config(tmp_path, "https://api.openai.com/v1", form))
-    assert err.value.code == "E911"
     add_components(spacy.load(model), config(tmp_path, "https://api.openai.com/v1", form), allow_remote=True)
 
 
 def test_deidentify_with_a_verifier_reports_what_it_sent(pii_edu, folder):
     put(folder / "in.csv", table(3))
-    with serving(lambda body, number: completion("F" if '"20000001"' in body["messages"][-1]["content"] else "T")) as (
-        endpoint,
-        fake,
-    ):
-        done = pii_edu("deidentify", "in.csv", "--out", "out.csv", "--llm", config(folder, endpoint), "--text-column", "essay")
+
+    def answer(body, number):
+        return completion("F" if '"20000001"' in body["messages"][-1]["content"] else "T")
+
+    with serving(answer) as (endpoint, fake):
+        done = pii_edu(*DEIDENTIFY, config(folder, endpoint))
     assert done.exit_code == 0, done.output
     assert len(fake.asked) == 6  # a name and a number in each
     out = (folder / "out.csv").read_text()
@@ -141,9 +121,7 @@ def test_a_document_without_an_answer_is_set_aside_and_the_others_are_done(pii_e
 
     put(folder / "in.csv", table(3))
     with serving(answer) as (endpoint, _):
-        done = pii_edu(
-            "deidentify", "in.csv", "--out", "out.csv", "--llm", config(folder, endpoint, MARKER), "--text-column", "essay"
-        )
+        done = pii_edu(*DEIDENTIFY, config(folder, endpoint, MARKER))
     assert done.exit_code == 1 and "E557" in done.stderr and "E914" in done.stderr
     assert [line.split(",")[0] for line in (folder / "out.csv").read_text().splitlines()] == ["id", "d0", "d2"]
     report = json.loads((folder / "report.json").read_text())
@@ -154,18 +132,7 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
     put(folder / "in.csv", table(40))
     good = [False]
     with serving(lambda body, number: keep(body, number) if good[0] or number <= 40 else (401, {})) as (endpoint, fake):
-        args = (
-            "deidentify",
-            "in.csv",
-            "--out",
-            "out.csv",
-            "--llm",
-            config(folder, endpoint),
-            "--text-column",
-            "essay",
-            "--batch-size",
-            "8",
-        )
+        args = (*DEIDENTIFY, config(folder, endpoint), "--batch-size", "8")
         done = pii_edu(*args)
         assert done.exit_code == 3 and "E913" in done.stderr, done.stderr
         good[0], before = True, len(fake.asked)
@@ -174,17 +141,13 @@ def test_a_run_that_a_wrong_key_ends_is_taken_up(pii_edu, folder):
     assert len((folder / "out.csv").read_text().splitlines()) == 41
 
 
-@pytest.mark.parametrize("args", [("--allow-remote",), ("--prices", "p.toml"), ("--llm", "none.cfg")])
+@pytest.mark.parametrize("args", [("--allow-remote",), ("--prices", "p.toml"), ("--llm", "none.cfg"), ("--llm", "llm.cfg")])
 def test_options_that_do_not_fit_are_refused(pii_edu, folder, args):
     put(folder / "in.txt", TEXT)
+    config(folder, "https://api.openai.com/v1")
     done = pii_edu("deidentify", "in.txt", *args)
     assert done.exit_code == 2 and not (folder / "in.deidentified.txt").exists()
-
-
-def test_remote_servers_need_the_option(pii_edu, folder):
-    put(folder / "in.txt", TEXT)
-    done = pii_edu("deidentify", "in.txt", "--llm", config(folder, "https://api.openai.com/v1"))
-    assert done.exit_code == 2 and "E911" in done.stderr and "api.openai.com" in done.stderr
+    assert args[-1] != "llm.cfg" or ("E911" in done.stderr and "api.openai.com" in done.stderr)
 
 
 def test_what_was_sent_is_told_on_standard_error_where_there_is_no_report(pii_edu, folder):
@@ -203,17 +166,8 @@ def test_an_estimate_says_which_text_is_too_long(pii_edu, folder, model):
 def test_an_estimate_sends_nothing(pii_edu, folder, model):
     put(folder / "in.csv", table(3))
     form = VERIFIER.replace('key_env = ""', 'key_env = "NOT_SET"')
-    done = pii_edu(
-        "llm",
-        "estimate",
-        "in.csv",
-        "--model",
-        model,
-        "--llm",
-        config(folder, "https://api.openai.com/v1", form),
-        "--text-column",
-        "essay",
-    )
+    asked = config(folder, "https://api.openai.com/v1", form)
+    done = pii_edu("llm", "estimate", "in.csv", "--model", model, "--llm", asked, "--text-column", "essay")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)
     (row,) = told["models"]
@@ -225,21 +179,14 @@ def test_an_estimate_sends_nothing(pii_edu, folder, model):
 def test_no_text_is_logged_or_written(model, tmp_path, monkeypatch, form):
     monkeypatch.chdir(tmp_path)
     records = []
-
-    class Keep(logging.Handler):
-        def emit(self, record):
-            records.append(record.getMessage())
-
-    handler, root = Keep(logging.DEBUG), logging.getLogger()
+    handler, root = logging.Handler(logging.DEBUG), logging.getLogger()
+    handler.emit = lambda record: records.append(record.getMessage())
     level, own = root.level, logging.getLogger("spacy_llm").level
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
     logging.getLogger("spacy_llm").setLevel(logging.DEBUG)
     try:
-        with serving(lambda body, number: mark(body, number) if "MarkerNER" in form else keep(body, number)) as (
-            endpoint,
-            fake,
-        ):
+        with serving(mark if "MarkerNER" in form else keep) as (endpoint, fake):
             nlp = spacy.load(model)
             add_components(nlp, config(tmp_path, endpoint, form, control="true"))
             before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
@@ -275,10 +222,8 @@ def test_a_model_of_spacy_llm_is_counted_and_may_fail_alone(model, tmp_path):
         return answer
 
     registry.llm_models("test.Alone.v1", func=make)
-    form = (
-        VERIFIER.split("[components.llm.model]", maxsplit=1)[0]
-        + '[components.llm.model]\n@llm_models = "test.Alone.v1"\nname = "theirs"\n'
-    )
+    head = VERIFIER.partition("@llm_models")[0]
+    form = head + '@llm_models = "test.Alone.v1"\nname = "theirs"\n'
     nlp = spacy.load(model)
     add_components(nlp, config(tmp_path, "", form), allow_remote=True)
     with warnings.catch_warnings():
@@ -292,14 +237,11 @@ def test_a_model_of_spacy_llm_is_counted_and_may_fail_alone(model, tmp_path):
 
 
 def corpus(folder: Path, n: int) -> Path:
+    heads = [f"{i}: I am " for i in range(n)]
     essays = [
-        {
-            "id": str(i),
-            "text": f"{i}: I am Ina Sorel, and I read Buzan.",
-            "spans": [[len(f"{i}: I am "), len(f"{i}: I am Ina Sorel"), "NAME_STUDENT"]],
-        }
-        for i in range(n)
-    ]  # noqa: E501
+        {"id": head, "text": f"{head}Ina Sorel, and I read Buzan.", "spans": [[len(head), len(head) + 9, "NAME_STUDENT"]]}
+        for head in heads
+    ]
     return put(folder / "gold.jsonl", "".join(json.dumps(essay) + "\n" for essay in essays))
 
 
@@ -321,22 +263,10 @@ def test_export_and_validate(pii_edu, folder, model, task, expected):
 
 def test_export_with_reasoning(pii_edu, folder, model):
     corpus(folder, 100)
-    assert pii_edu("llm", "export", "gold.jsonl", "--task", "verifier", "--reasoning", "--out", "t.jsonl").exit_code == 2
+    export = ("llm", "export", "gold.jsonl", "--task", "verifier", "--reasoning", "--out", "t.jsonl")
+    assert pii_edu(*export).exit_code == 2
     with serving(lambda body, number: completion("It seems so.\nResponse: T")) as (endpoint, fake):
-        args = (
-            "llm",
-            "export",
-            "gold.jsonl",
-            "--task",
-            "verifier",
-            "--reasoning",
-            "--out",
-            "t.jsonl",
-            "--llm",
-            config(folder, endpoint),
-            "--model",
-            model,
-        )
+        args = (*export, "--llm", config(folder, endpoint), "--model", model)
         done = pii_edu(*args)
     assert done.exit_code == 0 and "15 of them T by default" in done.stderr, done.stderr
     assert len(fake.asked) == 15 + 15 * 6

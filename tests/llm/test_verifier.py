@@ -10,6 +10,7 @@ from pii_components.labels import EMAIL, NAME_CHARACTER, NAME_CITED, NAME_STUDEN
 from pii_components.llm import Reply
 from pii_components.llm.verifier import make_verifier_task, passages, verdict
 from pii_components.spans import Candidate, write_ents, write_spans
+from tests.llm.server import CASES
 
 TEXT = (
     "Essay by Will Turner. The painter Turner loved fog; Turner (1844) shows a train. Mail will@x.edu or ask Omar, says Turner."
@@ -45,15 +46,7 @@ def says(**answers):
     return lambda text, control, prompt: "T" if control else answers.get(text.replace(" ", "_"), "T")
 
 
-@pytest.mark.parametrize(
-    ("reply", "reasoning", "expected"),
-    [
-        ("T", False, "T"), ("F", False, "F"), (" f.\n", False, "F"), ("**T**", False, "T"), ("False", False, "F"),
-        ("T or F", False, None), ("F, because he is an author", False, None), ("", False, None), ("I cannot say", False, None),
-        ("He is an author.\nResponse: F", True, "F"), ("... [Response:] T", True, "T"), ("Response: F. But perhaps T", True, None),
-        ("Response: T\nno: Response: F", True, "F"), ("F", True, "F"), ("Response: F", False, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("reply", "reasoning", "expected"), CASES["verdicts"])
 def test_an_answer_is_plain_or_it_is_none(reply, reasoning, expected):
     assert verdict(reply, reasoning=reasoning) == expected
 
@@ -147,10 +140,7 @@ def test_a_document_without_names_is_not_asked_about():
     assert (found, prompts, done._.llm_notes) == ({}, [], [])
 
 
-@pytest.mark.parametrize(
-    ("settings", "code"), [({"votes": "chance"}, "E904"), ({"window": 0}, "E905"), ({"contexts": 0}, "E905")]
-)
+@pytest.mark.parametrize(("settings", "code"), [({"votes": "chance"}, "E904"), ({"window": 0}, "E905"), ({"contexts": 0}, "E905")])
 def test_settings_are_checked(settings, code):
-    with pytest.raises(PiiError) as err:
+    with pytest.raises(PiiError, match=code):
         make_verifier_task(**settings)
-    assert err.value.code == code

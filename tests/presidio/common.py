@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from functools import cache
+from itertools import islice
 from pathlib import Path
 
 import httpx
@@ -27,13 +28,10 @@ from pii_components.labels import PRESIDIO_ENTITIES
 from pii_components.names.table import name_table
 from pii_components.spans import Candidate, write_spans
 
-CASES = json.loads((Path(__file__).parents[1] / "data/presidio_cases.json").read_text("utf8"))
+ROOT = Path(__file__).parents[2]
+CASES = json.loads((ROOT / "tests/data/presidio_cases.json").read_text("utf8"))
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
-
-
 ESSAY = "Name: Ana Lopez\n\nAs Buzan (2006) says, a map helps. Write to ana.lopez@gmail.com or call (212) 555-0123."
-
-
 # What `presidio_test_names` finds: label, score, probability of each role, reason.
 KNOWN = {
     "Ana Lopez": ("NAME_STUDENT", 0.9375, (0.9, 0.02, 0.02, 0.05, 0.01), "student: signs the essay"),
@@ -93,25 +91,15 @@ def found(results, text):
 
 
 KEY = b"a key for tests, 32 bytes long.."
-
-
-ASSETS = Path(__file__).parents[2] / "assets"
-
-
 _NLP = spacy.blank("en")
 
 
 @cache
 def essays(n: int = 200) -> tuple[Filled, ...]:
     """RETURNS (tuple[Filled, ...]): Essays of ours, filled with invented people; the same ones each time."""
-    found = []
-    for i, template in enumerate(read_templates(ASSETS)):
-        filled = Filler(name_table(), random.Random(i), genders=template.genders).fill(template.parts)
-        if len(filled.spans) > 1:
-            found.append(filled)
-        if len(found) == n:
-            break
-    return tuple(found)
+    templates = enumerate(read_templates(ROOT / "assets"))
+    filled = (Filler(name_table(), random.Random(i), genders=one.genders).fill(one.parts) for i, one in templates)
+    return tuple(islice((essay for essay in filled if len(essay.spans) > 1), n))
 
 
 def as_doc(filled: Filled) -> Doc:
@@ -136,15 +124,8 @@ def as_results(filled: Filled, *, presidio: bool = False) -> list[RecognizerResu
     return results
 
 
-ROOT = Path(__file__).parents[2]
-
-
 SERVE_KEY = "a key for tests, of no other use"
-
-
 SERVE_TEXT = "By Ina Sorel. As Buzan (2006) says, maps help. Write to ina.sorel@example.edu or ask Odile Prath."
-
-
 PATTERNS = [
     {"label": "NAME_STUDENT", "pattern": "Ina Sorel"},
     {"label": "NAME_CITED", "pattern": "Buzan"},
@@ -153,14 +134,12 @@ PATTERNS = [
 ]
 
 
-def saved_pipeline(folder: Path) -> str:
-    """RETURNS (str): Path of a pipeline that loads in a moment: spaCy's span_ruler finds people, nothing is trained."""
+def ruler_pipeline() -> Language:
+    """RETURNS (Language): One that loads in a moment: spaCy's span_ruler finds people, nothing is trained."""
     nlp = spacy.blank("en")
     spans_filter = {"@misc": "spacy.first_longest_spans_filter.v1"}
-    ruler = nlp.add_pipe("span_ruler", config={"spans_key": "pii", "spans_filter": spans_filter})
-    ruler.add_patterns(PATTERNS)
-    nlp.to_disk(folder / "small")
-    return str(folder / "small")
+    nlp.add_pipe("span_ruler", config={"spans_key": "pii", "spans_filter": spans_filter}).add_patterns(PATTERNS)
+    return nlp
 
 
 def ask(app: FastAPI, method: str, path: str, *, host: str = "localhost", **options) -> httpx.Response:

@@ -2,6 +2,8 @@
 
 import inspect
 import json
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -18,12 +20,12 @@ from presidio_anonymizer import BatchAnonymizerEngine, OperatorConfig
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, NAME_LABELS
 from pii_components.presidio import build_analyzer
-from pii_components.presidio.engine import PiiEduNlpEngine, Pipeline, check_source, cut, found_labels, memory_zone
+from pii_components.presidio.engine import PiiEduNlpEngine, Pipeline, cut, found_labels, memory_zone
 from pii_components.presidio.operators import PiiEduAnonymizer
 from pii_components.presidio.recognizer import StudentPiiRecognizer
 from pii_components.spans import read_spans
 
-from .common import ESSAY, KNOWN, PATTERNS, SERVE_KEY, SERVE_TEXT, found, names_pipeline, small_pipeline
+from .common import CASES, ESSAY, KNOWN, SERVE_KEY, SERVE_TEXT, found, names_pipeline, ruler_pipeline, small_pipeline
 
 
 @given(st.text(alphabet="ab \n", max_size=60), st.integers(2, 12))
@@ -33,16 +35,7 @@ def test_parts_are_the_text(text, most):
     assert all(1 <= len(part) <= most for part in parts) or parts == [""]
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("", [""]),
-        ("abcdefgh", ["abcdefgh"]),
-        ("abcde fghij", ["abcde ", "fghij"]),
-        ("ab cd\n\nef ghij", ["ab cd\n\n", "ef ghij"]),
-        ("abcdefghijklmn", ["abcdefghij", "klmn"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "parts"), CASES["cuts"])
 def test_a_text_is_cut_where_a_reader_would(text, parts):
     assert cut(text, 10) == parts
 
@@ -53,7 +46,7 @@ def test_long_text_is_one_doc_with_everything_in_it():
     whole = read_spans(nlp(text))
     doc = Pipeline.open(nlp, max_chars=1000).doc(text)
     assert doc.text == text
-    assert [(c.label, c.score, c.reason, c.roles) for c in read_spans(doc)] == [(c.label, c.score, c.reason, c.roles) for c in whole]
+    assert [replace(c, start=0, end=1) for c in read_spans(doc)] == [replace(c, start=0, end=1) for c in whole]
     spans = [(s.start_char, s.end_char) for s in doc.spans["pii"]]
     assert [text[start:end] for start, end in spans] == ["Ana Lopez", "Buzan"] * 40
 
@@ -66,44 +59,25 @@ def test_stream_keeps_order_and_context():
     assert [len(doc.spans["pii"]) for doc, _ in docs] == [0, 1, 5, 0, 1]
 
 
-@pytest.mark.parametrize(
-    ("source", "language", "code"),
-    [
-        ("en_pii_edu_nowhere", "", "E804"),
-        ("no/such/folder", "", "E804"),
-        ("en_pii_edu", "de", "E806"),
-        ("", "", "E801"),
-        (b"en_pii_edu", "", "E801"),
-        (None, "", "E801"),
-    ],
-)
-def test_pipeline_that_cannot_be_had(source, language, code):
-    with pytest.raises(PiiError) as error:
-        check_source(source, language=language)
-    assert error.value.code == code
-
-
-def test_folder_that_is_no_pipeline(tmp_path):
-    with pytest.raises(PiiError) as error:
-        Pipeline.open(tmp_path)
-    assert error.value.code == "E805"
-    assert str(tmp_path) not in str(error.value)
-
-
-def test_pipeline_that_finds_nothing():
+def nothing():
     nlp = spacy.blank("en")
     nlp.add_pipe("sentencizer")
-    with pytest.raises(PiiError) as error:
-        Pipeline.open(nlp)
-    assert error.value.code == "E807"
-    assert "sentencizer" in str(error.value)
+    return nlp
 
 
-@pytest.mark.parametrize("value", [0, 999, -1, 2.5, True, "1000"])
-def test_max_chars_is_checked(value):
-    with pytest.raises(PiiError) as error:
-        Pipeline.open(names_pipeline(), max_chars=value)
-    assert error.value.code == "E801"
+@pytest.mark.parametrize(
+    ("source", "options", "code"),
+    [
+        ("en_pii_edu_nowhere", {}, "E804"), ("no/such/folder", {}, "E804"), ("en_pii_edu", {"language": "de"}, "E806"), ("", {}, "E801"),
+        (b"en_pii_edu", {}, "E801"), (None, {}, "E801"), (Path, {}, "E805"), (nothing, {}, "E807.*sentencizer"),
+        *((names_pipeline, {"max_chars": value}, "E801") for value in (0, 999, -1, 2.5, True, "1000")),
+    ],
+)  # fmt: skip
+def test_pipeline_that_cannot_be_had(source, options, code, tmp_path):
+    given = tmp_path if source is Path else source() if callable(source) else source
+    with pytest.raises(PiiError, match=code) as error:
+        Pipeline.open(given, **options)
+    assert str(tmp_path) not in str(error.value)
 
 
 def test_labels_that_a_pipeline_says_it_finds():
@@ -152,22 +126,11 @@ def test_presidios_own_recognizer_works_with_it(nlp):
     assert {(TEXT[r.start : r.end], r.score) for r in results} == {("Ana Lopez", 0.9375), ("Ms. Roe", 0.625)}
 
 
-@pytest.mark.parametrize(
-    ("options", "entities"),
-    [
-        ({}, ["PERSON", "PERSON"]),
-        ({"labels": "ours"}, ["NAME_STUDENT", "NAME_INSTRUCTOR"]),
-        ({"return_cited": True}, ["PERSON", "PERSON", "CITED_PERSON", "CHARACTER_PERSON"]),
-        ({"ner_model_configuration": NerModelConfiguration(labels_to_ignore=["NAME_INSTRUCTOR"])}, ["PERSON"]),
-        ({"ner_model_configuration": NerModelConfiguration(model_to_presidio_entity_mapping={"NAME_INSTRUCTOR": "TEACHER"})}, ["PERSON", "TEACHER"]),
-    ],
-)
-def test_names_of_entities(options, entities, nlp):
-    engine = PiiEduNlpEngine(pipeline=nlp, **options)
-    artifacts = engine.process_text(TEXT, "en")
-    assert [e.label_ for e in artifacts.entities] == entities
+@pytest.mark.parametrize(("options", "configuration", "entities"), CASES["names_of_entities"])
+def test_names_of_entities(options, configuration, entities, nlp):
+    engine = PiiEduNlpEngine(pipeline=nlp, ner_model_configuration=NerModelConfiguration(**configuration), **options)
+    assert [e.label_ for e in engine.process_text(TEXT, "en").entities] == entities
     assert set(entities) <= set(engine.get_supported_entities())
-    assert engine.get_supported_entities() == engine.get_supported_entities()
 
 
 def test_batch_goes_through_pipe_in_order(nlp, monkeypatch):
@@ -226,39 +189,21 @@ def test_provider_makes_it_from_a_configuration(folder, tmp_path, monkeypatch):
     assert [e.label_ for e in engine.process_text(TEXT, "en").entities][2:] == ["NAME_CITED", "NAME_CHARACTER"]
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        ({"models": [{"lang_code": "en", "model_name": "en_pii_edu", "modell": 1}]}, "E803"),
-        ({"models": [{"lang_code": "de", "model_name": "en_pii_edu"}]}, "E806"),
-        ({"models": [{"lang_code": "en", "model_name": "en_nowhere"}]}, "E804"),
-        ({"models": [{"lang_code": "en", "model_name": "en_pii_edu", "labels": "hers"}]}, "E801"),
-        ({"models": [{"lang_code": "en", "model_name": "en_pii_edu"}], "pipeline": "en_pii_edu"}, "E810"),
-        ({"labels": "hers"}, "E801"),
-        ({"return_cited": 1}, "E801"),
-        ({"pipeline": 3}, "E801"),
-    ],
-)
+@pytest.mark.parametrize(("options", "code"), CASES["engine_refuses"])
 def test_options_that_cannot_be_used(options, code):
-    with pytest.raises(PiiError) as error:
+    with pytest.raises(PiiError, match=code):
         PiiEduNlpEngine(**options)
-    assert error.value.code == code
 
 
 @pytest.mark.parametrize(("text", "code"), [(b"Ana", "E808"), (None, "E808"), (["Ana"], "E808"), ("\ud800", "E809")])
 def test_what_is_no_text(text, code, nlp):
-    with pytest.raises(PiiError) as error:
+    with pytest.raises(PiiError, match=code):
         build_analyzer(pipeline=nlp).analyze(text, "en")
-    assert error.value.code == code
 
 
-def test_language_without_a_pipeline(nlp):
-    with pytest.raises(PiiError) as error:
+def test_a_pipeline_is_for_its_language(nlp):
+    with pytest.raises(PiiError, match="E806.*it is for: en"):
         PiiEduNlpEngine(pipeline=nlp).process_text(TEXT, "de")
-    assert (error.value.code, "it is for: en" in str(error.value)) == ("E806", True)
-
-
-def test_pipeline_of_another_language():
     analyzer = build_analyzer(pipeline=names_pipeline("de"))
     assert analyzer.supported_languages == ["de"]
     assert found(analyzer.analyze(TEXT, "de"), TEXT) == [("PERSON", "Ana Lopez"), ("PERSON", "Ms. Roe")]
@@ -298,39 +243,17 @@ def test_contract_of_presidios_engines():
 def test_surrogates_are_not_made():
     nlp = small_pipeline(surrogates=True)
     engine = PiiEduNlpEngine(pipeline=nlp)
-    doc = engine.process_text(ESSAY, "en").tokens
-    assert doc._.deidentified is None
+    assert engine.process_text(ESSAY, "en").tokens._.deidentified is None
     assert "hips_surrogate" in nlp.pipe_names
 
 
 OTHER = "Nobody is named here."
-
-
-ROWS = [("name,email,score,essay"), (f'Ina Sorel,ina.sorel@example.edu,17,"{SERVE_TEXT}"'), (f'Odile Prath,odile.prath@example.edu,18,"{OTHER}"')]
-
-
-RECORD = {"course": "C1", "student": {"name": "Ina Sorel", "email": "ina.sorel@example.edu", "score": 17}, "replies": ["Odile Prath", "Ina Sorel"]}
+ROWS = ["name,email,score,essay", f'Ina Sorel,ina.sorel@example.edu,17,"{SERVE_TEXT}"', f'Odile Prath,odile.prath@example.edu,18,"{OTHER}"']
 
 
 @pytest.fixture(scope="module")
 def analyzer():
-    nlp = spacy.blank("en")
-    nlp.add_pipe("span_ruler", config={"spans_key": "pii"}).add_patterns(PATTERNS)
-    return build_analyzer(pipeline=nlp)
-
-
-def names(results, text):
-    return sorted(text[r.start : r.end] for r in results if r.entity_type == "PERSON")
-
-
-@pytest.mark.parametrize("batch_size", [1, 3, 500])
-def test_list_is_analysed_as_its_texts_one_by_one(analyzer, batch_size):
-    texts = [SERVE_TEXT, OTHER, "", 12, None, True, SERVE_TEXT]
-    found = BatchAnalyzerEngine(analyzer).analyze_iterator(texts, "en", batch_size=batch_size)
-    assert found == [analyzer.analyze(str(text), "en") for text in texts]
-    assert [names(results, str(text)) for results, text in zip(found, texts)] == [
-        ["Ina Sorel", "Odile Prath"], [], [], [], [], [], ["Ina Sorel", "Odile Prath"]
-    ]  # fmt: skip
+    return build_analyzer(pipeline=ruler_pipeline())
 
 
 def test_dict_of_lists_and_dicts_becomes_one_without_the_people(analyzer):
@@ -361,16 +284,3 @@ def test_csv_by_presidio_structured(analyzer, tmp_path):
     assert list(made["score"]) == [17, 18] and made["essay"][1] == OTHER and "Buzan (2006)" in made["essay"][0]
     out = made.to_csv(index=False)
     assert not any(name in out for name in ("Ina", "Sorel", "sorel@"))
-
-
-def test_json_by_presidio_structured(analyzer, tmp_path):
-    structured = pytest.importorskip("presidio_structured")
-    (tmp_path / "class.json").write_text(json.dumps(RECORD), "utf8")
-    record = structured.data.JsonReader().read(tmp_path / "class.json")
-    analysis = structured.JsonAnalysisBuilder(analyzer).generate_analysis(record)
-    assert analysis.entity_mapping == {"student.name": "PERSON", "student.email": "EMAIL_ADDRESS"}
-    engine = structured.StructuredEngine(structured.data.JsonDataProcessor())
-    made = engine.anonymize(record, analysis, {"DEFAULT": OperatorConfig("replace", {"new_value": "<HIDDEN>"})})
-    assert made["course"] == "C1" and made["student"] == {"name": "<HIDDEN>", "email": "<HIDDEN>", "score": 17}
-    # It passes over lists of texts, here as with any recognizer: those are for BatchAnalyzerEngine, as above (docs/serve.md).
-    assert made["replies"] == ["Odile Prath", "Ina Sorel"]

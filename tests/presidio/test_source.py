@@ -23,16 +23,10 @@ from pii_components.presidio.engine import known_recognizers, make_recognizer
 from pii_components.presidio.source import PresidioSource
 from pii_components.spans import Candidate, merge_found, resolve_overlaps, write_spans
 from pii_components.surrogates.component import HipsSurrogate
-from pii_components.surrogates.numbers import scheme_of
 
-from .common import CASES, TOKENIZER, small_pipeline
+from .common import CASES, KEY, TOKENIZER, small_pipeline
 
 VOCAB = spacy.blank("en").vocab
-
-
-KEY = b"a key for tests, 32 bytes long.."
-
-
 TEXT = (
     "My social security number is 536-22-8741 and my IBAN is DE89 3704 0044 0532 0130 00. I paid with 4111 1111 1111 1111; my passport is 912803456."
 )
@@ -62,8 +56,7 @@ def test_the_default_ones(source):
         ("912803456", "ID_NUM", "presidio:UsPassportRecognizer"),
     ]
     reasons = [s._.pii_reason for s in doc.spans["pii"]]
-    assert reasons[1].startswith("Presidio: IBAN_CODE, pattern IBAN")
-    assert "its check digits are right" in reasons[1]
+    assert re.match("Presidio: IBAN_CODE, pattern IBAN.*its check digits are right", reasons[1])
     assert reasons[3].endswith("a word near it says so")
     assert doc.spans["pii"].attrs["scores"][1] == 1.0
 
@@ -84,12 +77,8 @@ def test_every_local_recognizer_can_be_made():
 
 
 def test_settings_of_a_recognizer_and_patterns_of_ones_own():
-    card = {
-        "name": "StudentCard",
-        "supported_entity": "STUDENT_CARD",
-        "patterns": [{"name": "card", "regex": r"\bSC\d{4}\b", "score": 0.2}],
-        "context": ["card"],
-    }
+    patterns = [{"name": "card", "regex": r"\bSC\d{4}\b", "score": 0.2}]
+    card = {"name": "StudentCard", "supported_entity": "STUDENT_CARD", "patterns": patterns, "context": ["card"]}
     names = {"name": "HouseNames", "supported_entity": "HOUSE", "deny_list": ["Blue House"]}
     ring = {"name": "PhoneRecognizer", "supported_regions": ["US"], "context": ["ring"]}
     nlp = pipeline(recognizers=[card, names, ring], labels={"STUDENT_CARD": "ID_NUM", "HOUSE": "LOCATION"})
@@ -113,23 +102,14 @@ def test_wrong_settings(config, code):
         pipeline(**config)
 
 
-@pytest.mark.parametrize("text", ["", " ", "\n\n", "x", "\u200b", "DE89", "\ud800 536-22-8741 SSN", "1 " * 3000])
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "x", "\u200b", "DE89", "1 " * 3000])
 def test_odd_texts(source, text):
-    if "\ud800" in text:
-        doc = Doc(source.vocab, words=["SSN", "536-22-8741"])
-        doc = source.get_pipe("presidio_source")(doc)
-    else:
-        doc = source(text)
-    assert doc.spans["pii"] is not None
+    assert source(text).spans["pii"] is not None
 
 
 def test_a_failure_does_not_quote_the_text(source, monkeypatch):
     component = source.get_pipe("presidio_source")
-
-    def fail(*args, **kwargs):
-        raise ValueError("Did not find word 'Lopez'")
-
-    monkeypatch.setattr(component.engine, "analyze", fail)
+    monkeypatch.setattr(component.engine, "analyze", lambda *args, **kwargs: int("Lopez"))
     with pytest.raises(PiiError, match="E845") as err:
         component(source.make_doc("Ana Lopez"))
     assert "Lopez" not in str(err.value)
@@ -143,34 +123,15 @@ def test_it_works_behind_the_ruler():
     nlp = small_pipeline()
     nlp.add_pipe("presidio_source")
     doc = nlp("Write to ana@stateu.edu; IBAN DE89 3704 0044 0532 0130 00, phone (212) 867-5309.")
-    assert [(t, lab) for t, lab, _ in found(doc)] == [
-        ("ana@stateu.edu", "EMAIL"),
-        ("DE89 3704 0044 0532 0130 00", "ID_NUM"),
-        ("(212) 867-5309", "PHONE_NUM"),
-    ]
+    expected = [("ana@stateu.edu", "EMAIL"), ("DE89 3704 0044 0532 0130 00", "ID_NUM"), ("(212) 867-5309", "PHONE_NUM")]
+    assert [(text, label) for text, label, _ in found(doc)] == expected
 
 
-def merged(words: str, known, new):
-    doc = Doc(VOCAB, words=words.split())
-    return [(c.start, c.end, c.label) for c in merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])]
-
-
-@pytest.mark.parametrize(
-    ("known", "new", "expected"),
-    [
-        ([], [(1, 2, "ID_NUM")], [(1, 2, "ID_NUM")]),
-        ([(0, 1, "NAME_STUDENT")], [(2, 4, "ID_NUM")], [(0, 1, "NAME_STUDENT"), (2, 4, "ID_NUM")]),
-        ([(1, 3, "PHONE_NUM")], [(0, 6, "ID_NUM")], [(0, 6, "ID_NUM")]),
-        ([(0, 6, "URL_PERSONAL")], [(1, 3, "EMAIL")], [(0, 6, "URL_PERSONAL")]),
-        ([(0, 3, "NAME_STUDENT")], [(2, 3, "ID_NUM")], [(0, 2, "NAME_STUDENT"), (2, 3, "ID_NUM")]),
-        ([(1, 4, "PHONE_NUM")], [(3, 6, "ID_NUM")], [(1, 4, "PHONE_NUM"), (4, 6, "ID_NUM")]),
-        ([(2, 4, "NAME_STUDENT")], [(0, 6, "LOCATION")], [(0, 2, "LOCATION"), (2, 4, "NAME_STUDENT"), (4, 6, "LOCATION")]),
-        ([(1, 2, "ID_NUM")], [(1, 2, "ID_NUM")], [(1, 2, "ID_NUM")]),
-        ([(1, 2, "PHONE_NUM")], [(1, 2, "ID_NUM")], [(1, 2, "PHONE_NUM")]),
-    ],
-)
+@pytest.mark.parametrize(("known", "new", "expected"), CASES["merging"])
 def test_merging(known, new, expected):
-    assert merged("a b c d e f", known, new) == expected
+    doc = Doc(VOCAB, words=list("abcdef"))
+    merged = merge_found(doc, [Candidate(*c) for c in known], [Candidate(*c, source="presidio:X") for c in new])
+    assert [[c.start, c.end, c.label] for c in merged] == expected
 
 
 SPANS = st.lists(
@@ -199,39 +160,15 @@ def test_merging_uncovers_nothing_whatever_the_order(known, new, rng):
     assert merge_found(doc, result, []) == result
 
 
-VALID = {
-    "UsSsnRecognizer": "536-22-8741",
-    "IbanRecognizer": "DE89 3704 0044 0532 0130 00",
-    "CreditCardRecognizer": "4111-1111-1111-1111",
-    "UsPassportRecognizer": "912803456",
-}
-
-
-@pytest.mark.parametrize(("recognizer", "value"), VALID.items())
-def test_surrogates_keep_shape_and_check_digits(recognizer, value):
-    nlp = pipeline(recognizers=[recognizer], context=["ssn", "passport", "credit"])
-    doc = nlp(f"It is {value}, I said.")
-    hips = HipsSurrogate()
+def test_a_surrogate_is_valid_too():
+    """Whatever the key, it is found again (surrogates/test_check_digits.py has the other kinds of numbers)."""
+    nlp, hips, value = pipeline(recognizers=["IbanRecognizer"]), HipsSurrogate(), "DE89 3704 0044 0532 0130 00"
     news = set()
-    for n in range(40):
+    for n in range(20):
         hips.set_key(KEY + bytes([n]))
-        text = hips(doc)._.deidentified
-        new = text.removeprefix("It is ").removesuffix(", I said.")
-        assert [type_of(ch) for ch in new] == [type_of(ch) for ch in value]
-        code = re.sub(r"\W", "", new)
-        if recognizer == "CreditCardRecognizer":
-            assert scheme_of(code) == "luhn"
-        if recognizer == "IbanRecognizer":
-            assert int("".join(str(int(ch, 36)) for ch in code[4:] + code[:4])) % 97 == 1
-            again = nlp(text)
-            assert [s.text for s in again.spans["pii"]] == [new]
-        news.add(new)
-    assert value not in news
-    assert len(news) > 30
-
-
-def type_of(ch: str) -> str:
-    return "9" if ch.isdigit() else "A" if ch.isupper() else "a" if ch.islower() else ch
+        again = nlp(hips(nlp(f"It is {value}, I said."))._.deidentified)
+        news |= {span.text for span in again.spans["pii"]}
+    assert len(news) == 20 and value not in news and {len(new) for new in news} == {len(value)}
 
 
 def test_saved_and_loaded(tmp_path, source):
@@ -276,14 +213,8 @@ def test_fresh_process_with_two_workers(tmp_path, source):
     """The component as it was saved, the same surrogates, and E005 where Presidio is not installed."""
     source.to_disk(tmp_path / "nlp")
     text, spans = "I am Ana Lopez, ana.lopez@stateu.edu.", [("EMAIL_ADDRESS", 16, 36), ("PERSON", 5, 14)]
-    out = subprocess.run(
-        [sys.executable, "-c", FRESH, str(tmp_path / "nlp"), text, json.dumps(spans)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=240,
-        env={**os.environ, "PYTHONHASHSEED": "7"},
-    )
+    command = [sys.executable, "-c", FRESH, str(tmp_path / "nlp"), text, json.dumps(spans)]
+    out = subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, env={**os.environ, "PYTHONHASHSEED": "7"})
     assert out.returncode == 0, out.stderr[-1500:]
     rows, new = json.loads(out.stdout)
     assert rows == [

@@ -69,15 +69,10 @@ def test_mann_whitney_by_hand_and_the_papers_stars():
 
 def test_groups_come_from_first_and_last_name_in_title_case():
     texts = ("dana VELL", "Vell, Dana", "Dana", " Dana M. Vell ")
-    assert [metrics.first_and_last(text) for text in texts] == [
-        ("Dana", "Vell"),
-        ("Dana", "Vell"),
-        ("Dana", ""),
-        ("Dana", "Vell"),
-    ]
-    source = metrics.NameSource(
-        "made up", lambda n: {"Dana": "Female"}.get(n, ""), lambda n: {"Vell": "NG", "Tamm": "XX"}.get(n, "")
-    )
+    vell = ("Dana", "Vell")
+    assert [metrics.first_and_last(text) for text in texts] == [vell, vell, ("Dana", ""), vell]
+    genders, countries = {"Dana": "Female"}, {"Vell": "NG", "Tamm": "XX"}
+    source = metrics.NameSource("made up", lambda n: genders.get(n, ""), lambda n: countries.get(n, ""))
     groups = {text: source.group(text) for text in ("Dana Vell", "Oskar Tamm", "Dana")}
     assert groups == {"Dana Vell": ("Female", "Africa"), "Oskar Tamm": ("", ""), "Dana": ("Female", "")}
 
@@ -93,17 +88,12 @@ def test_the_table_that_ships_knows_frequent_names():
 def test_recall_by_group_by_hand():
     texts = ["Ana One", "Ana Two", "Ben Six", "Cyd Ten"]
     gold = [Entity(str(i // 2), 10 * i, 10 * i + 7, NAME, text) for i, text in enumerate(texts)]
-    predicted = [
-        Entity("0", 99, 106, NAME, "Ana One"),
-        Entity("1", 20, 27, NAME, "Ben Six"),
-        Entity("0", 0, 7, NAME, "Cyd Ten"),
-    ]
+    places = (("0", 99, "Ana One"), ("1", 20, "Ben Six"), ("0", 0, "Cyd Ten"))
+    predicted = [Entity(document, start, start + 7, NAME, text) for document, start, text in places]
     found = metrics.found_in_document(gold, predicted)
     assert found == [True, False, True, False]  # wherever in the document, and not in another one
     groups = [NameGroup("Female"), NameGroup("Female", "Asia"), NameGroup("Male", "Europe"), NameGroup()]
-    tests = metrics.recall_by_group(
-        gold, groups, {"a": found}, documents=["0", "1"], weights=metrics.resample(2, n_resamples=20)
-    )
+    tests = metrics.recall_by_group(gold, groups, {"a": found}, documents=["0", "1"], weights=metrics.resample(2, n_resamples=20))
     rows = {t.group: (t.total, t.hits, t.rest_total, t.rest_hits) for t in tests}
     assert rows == {"Female": (2, 1, 1, 1), "Male": (1, 1, 2, 1), "Europe": (1, 1, 1, 0), "Asia": (1, 0, 1, 1)}
     female = next(t for t in tests if t.group == "Female")
@@ -137,11 +127,7 @@ def test_rows_that_are_not_as_printed_are_told(command, folder):
 
 @pytest.mark.parametrize(
     ("row", "code"),
-    [
-        ('22687000,Dana Vell,PERSON,"(0, 9)"', "E732"),
-        ('7,Dana Vell,PERSON,"0 to 9"', "E731"),
-        ('7,Dana Vell,PLANET,"(0, 9)"', "E750"),
-    ],
+    [('22687000,Dana Vell,PERSON,"(0, 9)"', "E732"), ('7,Dana Vell,PERSON,"0 to 9"', "E731"), ('7,Dana Vell,PLANET,"(0, 9)"', "E750")],
 )
 def test_rows_that_do_not_fit_are_refused(folder, row, code):
     with pytest.raises(PiiError, match=r"\[E730\].*true_entities.csv"):

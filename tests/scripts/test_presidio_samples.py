@@ -36,18 +36,13 @@ def test_counts(samples):
         ("DATE_TIME", 19, 23),
     )  # fmt: skip
     assert count([first, results(("PERSON", 0, 7))], read_samples(samples)) == {
-        "entities": {
-            "DATE_TIME": {"results": 1, "right": 0},
-            "ID": {"results": 1, "right": 1},
-            "PERSON": {"results": 3, "right": 1},
-        },
+        "entities": {"DATE_TIME": {"results": 1, "right": 0}, "ID": {"results": 1, "right": 1}, "PERSON": {"results": 3, "right": 1}},
         "missed": {"PERSON": 1},
         "cited_as_person": 1,
     }
     # Gold that another entity hides is not in clear.
-    assert (
-        count([results(("PERSON", 0, 3), ("NRP", 4, 9), ("PHONE_NUMBER", 11, 18)), []], read_samples(samples))["missed"] == {}
-    )
+    others = results(("PERSON", 0, 3), ("NRP", 4, 9), ("PHONE_NUMBER", 11, 18))
+    assert count([others, []], read_samples(samples))["missed"] == {}
 
 
 def test_command_writes_what_the_table_shows(command, samples, monkeypatch):

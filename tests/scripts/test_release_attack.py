@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 
 import pytest
 
@@ -10,15 +11,11 @@ from pii_components.labels import EMAIL, NAME_STUDENT
 from scripts import release_attack as study
 from scripts.release_attack import Document, release_report
 
+CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8"))
 NAME = NAME_STUDENT
 SYLLABLES = ("ba", "den", "fi", "gor", "hal", "jo", "kel", "lu", "mir", "na", "pol", "ri", "sa", "tun", "ves", "wil")
 USUAL = ("My name is {} and I study rivers.\n", "Essay by {}\n", "Written by {} for the course.\n", "My friend {} helped me.\n")
-ODD = (
-    "the boat of {} sank twice.\n",
-    "we thanked {} with cake.\n",
-    "it was, as {} whispered, cold.\n",
-    "under {} lay the map.\n",
-)
+ODD = ("the boat of {} sank twice.\n", "we thanked {} with cake.\n", "it was, as {} whispered, cold.\n", "under {} lay the map.\n")
 FILLING = (
     "The river was cold and the bridge was old.\n", "Cities grow when people move to them.\n", "In Spring the water rose again.\n",
     "Results in Table 2 show that Group A was faster.\n", "Most people think about the future of work.\n",
@@ -52,28 +49,10 @@ def synthetic_release(missed, *, n=40, odd=0.0):
     return documents
 
 
-@pytest.mark.parametrize(
-    ("original", "released", "gold", "expected"),
-    [
-        (
-            "By Ana Lopez, 2019.\nI am Ana. Lopez is my name.",
-            "By Mia Rossetti, 2019.\nI am Mia. Lopez is my name.",
-            [(3, 12, NAME), (25, 28, NAME), (30, 35, NAME)],
-            [("Mia Rossetti", False, False), ("Mia", False, False), ("Lopez", True, False)],
-        ),
-        ("I am Ana Lopez here", "I am Mia Lopez here", [(5, 14, NAME)], [("Mia", False, False), ("Lopez", True, True)]),
-        # An address may keep a word.
-        (
-            "Home: 12 Main Street, ok",
-            "Home: 88 Oak Street, ok",
-            [(6, 20, "STREET_ADDRESS")],
-            [("88 Oak", False, False)],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("original", "released", "gold", "expected"), CASES["surrogates and leaks"])  # an address may keep a word
 def test_items_are_surrogates_and_leaks(original, released, gold, expected):
-    document = Document("1", original, released, tuple(gold))
-    assert [(released[item.start : item.end], item.leak, item.partial) for item in document.items] == expected
+    document = Document("1", original, released, tuple(map(tuple, gold)))
+    assert [[released[item.start : item.end], item.leak, item.partial] for item in document.items] == expected
     if len(gold) == 3:
         assert sorted(document.values()) == [(1, 0), (1, 0), (1, 1)]
 
@@ -152,10 +131,8 @@ def files(tmp_path):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf8")
         return tmp_path / name
 
-    return (
-        write("essays.jsonl", [{"id": d.id, "text": d.original, "spans": d.gold} for d in documents]),
-        write("released.jsonl", [{"id": d.id, "text": d.released, "spans": d.gold} for d in documents[::-1]]),
-    )
+    before = write("essays.jsonl", [{"id": d.id, "text": d.original, "spans": d.gold} for d in documents])
+    return before, write("released.jsonl", [{"id": d.id, "text": d.released, "spans": d.gold} for d in documents[::-1]])
 
 
 def test_texts_are_joined_by_id_and_only_what_the_profile_hides_can_leak(files, tmp_path):

@@ -2,32 +2,25 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from pii_components.corpus.build import split_of
 from pii_components.corpus.edit import around_names, insert, on_names
-from pii_components.corpus.perturb import (
-    CASE,
-    LAYOUT,
-    LENGTH,
-    NAMES,
-    Perturbation,
-    perturbations,
-)
+from pii_components.corpus.perturb import CASE, LAYOUT, LENGTH, NAMES, Perturbation, perturbations
 from pii_components.errors import PiiError
 from pii_components.evaluate.gold import Entity
 from pii_components.files.formats.base import LabelledText
 from pii_components.profiles import Profile
 from scripts.robustness import authored_essays, count, main, measure, prose_of, take
 
+CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/studies.json").read_text("utf8"))
 CRAPII = Profile.load("crapii").protects
 # Finds two names and a town where they are written so; "BUDI" in part.
 PATTERN = "Ana Roe|Budi|Paris|BUD(?=I)"
 ESSAYS = [
-    LabelledText(
-        "1", "By Ana Roe and Budi. See Smith.", ((3, 10, "NAME_STUDENT"), (15, 19, "NAME_CONNECTED"), (25, 30, "NAME_CITED"))
-    ),
+    LabelledText("1", "By Ana Roe and Budi. See Smith.", ((3, 10, "NAME_STUDENT"), (15, 19, "NAME_CONNECTED"), (25, 30, "NAME_CITED"))),
     LabelledText("2", "By Ana Roe, aged 20.", ((3, 10, "NAME_STUDENT"), (17, 19, "AGE"))),
     LabelledText("3", "Paris is a town by Smith and others, as you know.", ((19, 24, "NAME_CITED"),)),
     LabelledText("4", "Paris, nobody knows.", (), ((0, 5),)),
@@ -83,18 +76,8 @@ def test_few_essays_are_lengthened(finds):
     assert (found["documents"], found["class"], system.read) == (2, LENGTH, 4 + 2)
 
 
-@pytest.mark.parametrize(
-    ("text", "predicted", "expected"),  # spans, wholly covered, strict, characters, hidden
-    [
-        ("Ana Roe!", [(0, 7, "NAME_STUDENT")], [1, 1, 1, 6, 6]),
-        ("Ana Roe!", [(0, 3, "NAME_STUDENT"), (4, 7, "EMAIL")], [1, 1, 0, 6, 6]),  # the space in clear tells nothing
-        ("Ana Roe!", [(0, 7, "EMAIL")], [1, 1, 0, 6, 6]),
-        ("Ana Roe!", [(0, 8, "NAME_STUDENT")], [1, 1, 0, 6, 6]),
-        ("Ana Roe!", [(0, 6, "NAME_STUDENT")], [1, 0, 0, 6, 5]),
-        ("Ana Roe!", [], [1, 0, 0, 6, 0]),
-        ("A\u200bna 🌸Roe!", [(0, 4, "NAME_STUDENT"), (6, 9, "NAME_STUDENT")], [1, 1, 0, 6, 6]),  # nor does a flower
-    ],
-)
+# Spans, wholly covered, strict, characters, hidden; a space, a flower and what has no width tell nothing.
+@pytest.mark.parametrize(("text", "predicted", "expected"), CASES["spans found in three ways"])
 def test_found_in_three_ways(text, predicted, expected):
     essay = LabelledText("1", text, ((0, len(text) - 1, "NAME_CONNECTED"),))
     counts = count([essay], [[0]], [[Entity("1", *found) for found in predicted]], CRAPII)

@@ -16,7 +16,7 @@ def test_linked_surrogates_take_at_most_three_times_as_long_as_values_of_faker(p
     pytest.importorskip("faker")
     module = bench(pytestconfig.rootpath)
     # Beside Faker, since a machine that is busy is slow for both. It was four and eight times before candidates were kept ready.
-    essays = module.corpora(160, 1)["dense"]
+    essays = module.corpora(160, 1)["linked"]
     rates = module.rates(essays, 3)
     assert rates["plan"]["surrogates"] >= 0.97 * rates["faker"]["surrogates"]
     assert 3 * rates["plan"]["per_second"] > rates["faker"]["per_second"]
@@ -26,7 +26,7 @@ def test_a_pass_begins_without_what_an_earlier_one_kept(pytestconfig):
     pytest.importorskip("faker")
     module = bench(pytestconfig.rootpath)
     read = importlib.import_module("pii_components.names.parse")._read
-    module.with_plan(module.corpora(40, 3)["dense"])
+    module.with_plan(module.corpora(40, 3)["linked"])
     assert read.cache_info().currsize
     module.forget()
     assert not read.cache_info().currsize

@@ -148,11 +148,7 @@ def test_what_ships_says_what_torch_says_and_training_goes_on_from_it(learned, q
 
 @pytest.mark.parametrize(
     ("pattern", "role"),
-    [
-        ("My teacher {} marked the essay .", INSTRUCTOR),
-        ("My name is {} .", STUDENT),
-        ("In the story {} sailed the sea .", CHARACTER),
-    ],
+    [("My teacher {} marked the essay .", INSTRUCTOR), ("My name is {} .", STUDENT), ("In the story {} sailed the sea .", CHARACTER)],
 )
 def test_it_reads_a_document_and_the_name_itself_changes_nothing(reader, pattern, role):
     found = read(reader, pattern.format("Zoë"), "Zoë")
@@ -272,15 +268,11 @@ def test_gold_that_leaves_roles_open_is_learned_from():
     assert training.loss_of(logits, torch.ones(1, 6)) == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_reader_without_a_classifier_is_not_asked(reader, context):
+def test_documents_of_a_batch_are_read_as_each_alone_and_none_without_a_classifier(reader, context):
     doc = named("My teacher Zoë marked the essay .", "Zoë")
     before = context.find_spans(doc)
     context.reader = reader
     assert context.find_spans(doc) == before
-
-
-def test_documents_of_a_batch_are_read_as_each_alone(reader, context):
-    context.reader = reader
     texts = ("My teacher Zoë marked the essay .", "The sea .", "In the story Zoë sailed the sea .", " ")
     docs = [named(text, "Zoë") for text in texts]
     seen = [context.people(doc)[0] for doc in docs]
@@ -295,11 +287,9 @@ def test_documents_of_a_batch_are_read_as_each_alone(reader, context):
 def test_a_classifier_learns_what_the_readers_word_is_worth(reader, context):
     context.reader = reader
     texts = [(pattern.format(name, name), label) for name in NAMES for pattern, label in TEXTS.items()]
-    docs = [named(text, name) for name in NAMES for text in (p.format(name, name) for p in TEXTS)]
-    persons = [
-        PersonExample(text, context.rows([doc], [context.people(doc)[0]])[0][0], role_of(label), 1)
-        for (text, label), doc in zip(texts, docs, strict=True)
-    ]
+    docs = [named(pattern.format(name, name), name) for name in NAMES for pattern in TEXTS]
+    rows = [context.rows([doc], [context.people(doc)[0]])[0][0] for doc in docs]
+    persons = [PersonExample(text, row, role_of(label), 1) for (text, label), row in zip(texts, rows, strict=True)]
     context.classifier = fit(persons, l2=1.0)
     (found,) = context.find_spans(named("In the story Zoë sailed the sea .", "Zoë"))
     assert found.role == CHARACTER

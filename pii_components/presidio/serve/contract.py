@@ -86,13 +86,9 @@ def is_json(content_type: str) -> bool:
 
 
 def analyze(
-    content: Any,
-    analyzer: AnalyzerEngine,
-    *,
-    batch_size: int = 16,
-    deadline: float = inf,
+    content: Any, analyzer: AnalyzerEngine, *, batch_size: int = 16, deadline: float = inf,
     zone: Callable[[], AbstractContextManager[Any]] = nullcontext,
-) -> Answer:
+) -> Answer:  # fmt: skip
     """`POST /analyze`.
 
     deadline (float): By `time.monotonic()`, looked at between batches. zone (Callable): Opened for each batch; everything that belongs

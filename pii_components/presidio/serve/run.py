@@ -78,15 +78,9 @@ def log_without_texts(*, quiet: bool = False) -> None:
 
 @contextmanager
 def build_services(
-    settings: ServeSettings,
-    *,
-    model: str,
-    configuration: Configuration | None = None,
-    return_cited: bool = False,
-    key: bytes | None = None,
-    profile: str = "",
-    vault: Vault | None = None,
-) -> Iterator[Services]:
+    settings: ServeSettings, *, model: str, configuration: Configuration | None = None, return_cited: bool = False, key: bytes | None = None,
+    profile: str = "", vault: Vault | None = None,
+) -> Iterator[Services]:  # fmt: skip
     """Make the engines that the settings ask for, and close the vault at the end.
 
     configuration (Configuration | None): Presidio's files, instead of our pipeline, `model`.
@@ -141,17 +135,11 @@ def serve(
                 say(f"listening on http://{host}:{sock.getsockname()[1]}")
 
     config = uvicorn.Config(
-        app,
+        app, server_header=False, proxy_headers=False, http="h11", ws="none", loop="asyncio", lifespan="on",
         log_config=None,  # as log_without_texts has set it
         access_log=False,  # queries may hold anything; the application logs its own line
-        server_header=False,
-        proxy_headers=False,
-        http="h11",
-        ws="none",
-        loop="asyncio",
-        lifespan="on",
         timeout_graceful_shutdown=max(1, round(settings.time_limit)),
-    )
+    )  # fmt: skip
     log_without_texts(quiet=quiet)
     with ExitStack() as stack:
         # uvicorn raises the signal once more when it has ended; by then there is nothing left to interrupt.
