@@ -155,7 +155,7 @@ def merge_found(doc: Doc, known: Sequence[Candidate], found: Sequence[Candidate]
         best = resolve_overlaps(pending)
         kept += best
         taken.update(i for cand in best for i in range(cand.start, cand.end))
-        pending = [piece for cand in every for piece in _rest(doc, cand, taken)]
+        pending = [piece for cand in every for piece in uncovered(doc, cand, taken)]
     return sorted(kept, key=lambda c: c.start)
 
 
@@ -170,8 +170,8 @@ def _without_parts(candidates: Sequence[Candidate]) -> list[Candidate]:
     return left
 
 
-def _rest(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
-    """The stretches of a span that nothing covers, from the first letter or digit to the last."""
+def uncovered(doc: Doc, cand: Candidate, taken: set[int]) -> list[Candidate]:
+    """RETURNS (list[Candidate]): The stretches of a span that no token in `taken` covers, from the first letter or digit to the last."""
     pieces: list[Candidate] = []
     for i in range(cand.start, cand.end):
         if i in taken or not any(ch.isalnum() for ch in doc[i].text):

@@ -25,6 +25,8 @@ from .evaluate import compare, evaluate_app
 from .llm import llm_app
 from .reidentify import EPILOG as REIDENTIFY_EPILOG
 from .reidentify import reidentify, vault_app
+from .review import EPILOG as REVIEW_EPILOG
+from .review import review
 from .serve import EPILOG as SERVE_EPILOG
 from .serve import presidio_app, serve
 
@@ -48,6 +50,7 @@ app.add_typer(llm_app, name="llm")
 app.add_typer(presidio_app, name="presidio")
 app.command("serve", epilog=SERVE_EPILOG)(serve)
 app.command("deidentify", epilog=EPILOG)(deidentify)
+app.command("review", epilog=REVIEW_EPILOG)(review)
 app.command("detect", epilog=EPILOG)(detect)
 app.command("audit")(audit)
 app.command("utility")(utility)

@@ -32,11 +32,13 @@ from ..profiles import HEADERS, SCOPES, Profile
 from ..release.audit import BOUNDS, digest, page_path, provenance, review_plan, write_report
 from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
 from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
+from ..release.review import Decisions
 from ..release.run import (
     HeadersOut,
     LabelsOut,
     MapOut,
     Report,
+    ReviewOut,
     Run,
     RunState,
     SweepLog,
@@ -107,6 +109,8 @@ def deidentify(
     map_out: str = Option(
         "", "--map", help="Table of names of files, or IDs, in INPUT and in OUTPUT (in,out); not to be released."
     ),
+    review_out: str = Option("", metavar="RUN", help="Write what `pii-edu review RUN` needs (no text)."),
+    decisions: str = Option("", metavar="FILE", help="Decisions of a review, which overrule what is found."),
     dry_run: bool = Option(False, "--dry-run", help="Read and check all of INPUT, say what would be done, write nothing."),
     sweep: Annotated[
         str,
@@ -150,14 +154,15 @@ def deidentify(
         for given, what in (
             (llm, "--llm"),
             (roster, "--roster"),
+            (decisions, "--decisions"),
             (debug, "--debug"),
             (to_stdout, "standard input without --out"),
         ):
             if given and engine != LOCAL:
                 raise PiiError(Errors.E560, engine=engine, what=what)
         _check_needed(bool(workers), "--workers", engine.removeprefix(LOCAL), "--engine ray or spark")
-        files = {"--labels-out": labels_out, "--map": map_out, "--headers-out": headers_out}
-        for option, given in {**files, "--dry-run": "yes" * dry_run}.items():
+        files = {"--labels-out": labels_out, "--map": map_out, "--headers-out": headers_out, "--review-out": review_out}
+        for option, given in {**files, "--decisions": decisions, "--dry-run": "yes" * dry_run}.items():
             _check_needed(given if to_stdout else "", option, "", "--out")
         _check_needed(labels_to, "--labels-to", labels_out, "--labels-out")
         _check_needed(allow_remote, "--allow-remote", llm, "--llm")
@@ -169,13 +174,19 @@ def deidentify(
         _check_needed(vault_key_file, "--vault-key-file", vault, "--vault")
         _check_needed(vault_passphrase, "--vault-passphrase", vault, "--vault")
         names = (vault, *files.values())
-        path, vault_path, labels_path, map_path, headers_path = Path(source), *(Path(name) if name else None for name in names)
-        beside = {"labels": labels_path, "map": map_path, "headers": headers_path}
+        path, vault_path, labels_path, map_path, headers_path, run_path = (
+            Path(source),
+            *(Path(name) if name else None for name in names),
+        )
+        beside = {"labels": labels_path, "map": map_path, "headers": headers_path, "review": run_path}
+        said = Decisions.load(Path(decisions)) if decisions else None
         target = Path(out or _own_name(path, key, ids))
         if not to_stdout:
             _check_places(path, target, vault_path, beside)
             if roster:
                 common.check_apart("class list", Path(roster), output=target, **beside)
+            if decisions:
+                common.check_apart("file of decisions", Path(decisions), output=target, **beside)
             for place in filter(None, () if dry_run else (target, *beside.values())):
                 locks.enter_context(common.locked(place))
         reading: dict[str, Any] = common.texts(text_fields) | {"id_field": id_field, "encoding": encoding, "drop": drop or ()}
@@ -194,6 +205,7 @@ def deidentify(
             )
             _check_needed(headers_out, "--headers-out", loaded.profile.header.removeprefix(HEADERS[0]), "--headers remove")
             use_roster(loaded.nlp, listed)
+            loaded.decisions = said.by_text() if said else {}
             if engine == LOCAL:
                 return loaded
             spreading = spread(loaded, engine, model=model, key=key.secret, workers=workers, learns=sweep == HIDE)
@@ -223,11 +235,13 @@ def deidentify(
         naming = Ids(opened, key.secret, ids)
 
         def prepare(item: Record | Skip) -> Record | Skip:
+            item = said.check(item) if said else item
             return columns.watch(naming(thread_of(item) if thread_of else item))
 
         _check_needed(ids == PSEUDONYM and opened.has_columns, "--ids pseudonym", opened.id_field, "--id-column")
         columns = Columns(opened, {*(keep or ()), *([opened.id_field] if ids else [])})
         columns.check(open_source(path, **reading))
+
         writer = open_writer(opened, target, safe=spreadsheet_safe)
         if not (overwrite or resume):  # what exists was there before, or is what the interrupted run made
             _check_free(target, *beside.values())
@@ -251,6 +265,8 @@ def deidentify(
             "--ids": naming.how,
             "--map": str(map_path or ""),
             "--headers-out": str(headers_path or ""),
+            "--review-out": str(run_path or ""),
+            "--decisions": sha256(Path(decisions).read_bytes()).hexdigest()[:16] if decisions else "",
             "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",
             "--llm": sha256(Path(llm).read_bytes()).hexdigest()[:16] if llm else "",
             "list of kept columns": " ".join(sorted(keep or ())),
@@ -267,10 +283,12 @@ def deidentify(
         run.prepare, run.safe_id = prepare, naming.safe
         run.map = MapOut(map_path) if map_path else None
         run.headers = HeadersOut(headers_path) if headers_path else None
+        run.review = _review(run_path, opened, loaded, reading, path, target, report_path) if run_path else None
         show = show_leaks == ALWAYS or (show_leaks == SCREEN and common.console().is_terminal)
         if sweep != OFF and source != "-":
             run.sweep = SweepLog(target, key.secret, roster=listed, show=show)
         _go(run, resume=resume, quiet=quiet)
+        lacking = said.not_read(state.items) if said else None
         if counts.refused:
             common.say(f"none of {counts.n_skipped} records could be used; nothing was written")
             raise typer.Exit(common.REFUSED)
@@ -283,6 +301,8 @@ def deidentify(
         }
         head["class_list"] = bool(roster)
         head |= {"scope": settings["scope"], "key": key.origin, "ids": naming.how or "pseudonym where they hold a name"}
+        if said is not None:
+            head["decisions"] = {"documents": len(loaded.decisions), "not_read": lacking.code if lacking else ""}
         if table is not None:
             head["llm"] = _llm_report(loaded, table, words=counts.words, notes=counts.notes)
         swept = _write_report(report_path, run, head, how=sweep)
@@ -292,7 +312,20 @@ def deidentify(
             _show_leaks(swept, show=show)
         if not quiet and table is not None:
             _tell_sent(head["llm"])
-    raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped else common.DONE)
+        if lacking:
+            common.say(lacking)
+    raise typer.Exit(common.DONE_WITH_SKIPS if counts.n_skipped or lacking else common.DONE)
+
+
+def _review(
+    out: Path, source: Source, engine: Engine, reading: Mapping[str, Any], given: Path, target: Path, report: Path
+) -> ReviewOut:
+    """`--review-out`, which says how INPUT and OUTPUT are read again."""
+    options = {name: reading[name] for name in ("id_field", "spreadsheet_safe")} | {"drop": sorted(reading["drop"])}
+    options |= {"text_field": source.text_field, "more": source.more, "encoding": source.encoding}
+    about = {"version": __version__, "model": engine.name, "reading": options}
+    about |= {"profile": engine.profile.name, "actions": dict(engine.profile.actions)}
+    return ReviewOut(out, about, input=given, output=target, report=report)
 
 
 def _own_name(path: Path, key: common.Key, ids: str) -> str:
@@ -472,6 +505,8 @@ def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Sw
         head["vault"] = {"id": run.vault.vault_id, "documents": run.vault.documents, "head": run.vault.head}
     if run.labels is not None:
         head["labels_out"] = run.labels.as_json() | digest(run.labels.out)
+    if run.review is not None:
+        head["review"] = digest(run.review.out)
     swept = None
     if run.sweep is not None:
         swept = run.sweep.sweep(run.source)

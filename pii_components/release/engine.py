@@ -9,7 +9,7 @@ its original is never what comes out.
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
@@ -26,6 +26,7 @@ from ..offsets import OffsetMap
 from ..profiles import Profile
 from ..surrogates.headers import HEADER
 from ..vault.vault import Hidden, Release, hide, pack_tokens
+from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
 from .threads import NO_THREAD, THREAD, Threads
 
@@ -136,7 +137,7 @@ class Engine:
     nlp (Language): The pipeline. name (str): Its name and version. replace (bool): Whether it makes new texts, or only finds.
     profile (Profile): The profile in use. debug (bool): Whether errors inside the pipeline are raised.
     surnames (Surnames | None): Those hidden anywhere in the corpus, once `learn` has seen it; threads (Threads | None): Who is hidden in each
-    thread, if the scope is one.
+    thread, if the scope is one. decisions (Mapping[str, Sequence[Decided]]): Of a review, by hash of the text; they overrule what is found.
     """
 
     nlp: "Language"
@@ -146,6 +147,7 @@ class Engine:
     debug: bool = False
     surnames: Surnames | None = None
     threads: Threads | None = None
+    decisions: Mapping[str, Sequence[Decided]] = field(default_factory=dict)
 
     def learn(self, records: Sequence[Record]) -> None:
         """Learn the names of some documents before any is processed: no surrogate will be one of them, and surnames that are
@@ -218,13 +220,21 @@ class Engine:
         return self.nlp.get_pipe(surrogate_pipes(self.nlp)[-1])
 
     def _find(self, records: Sequence[Record]) -> "list[Doc]":
-        """Documents with what was found, and nothing replaced."""
+        """Documents with what was found or decided, and nothing replaced."""
         texts = [record.text for record in records]
-        return list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp)))
+        docs = list(self.nlp.pipe(texts, batch_size=max(1, len(texts)), disable=surrogate_pipes(self.nlp)))
+        self._overrule(docs)
+        return docs
+
+    def _overrule(self, docs: "Sequence[Doc]") -> None:
+        for doc in docs if self.decisions else ():
+            if decided := self.decisions.get(text_hash(doc.text)):
+                apply_decisions(doc, decided)
 
     def _pipe(self, records: Sequence[Record]) -> "list[Doc]":
-        """Documents that went through the pipeline; with surnames of the whole corpus and who is in the thread, if they are known."""
-        if self.surnames is None and self.threads is None:
+        """Documents that went through the pipeline; with surnames of the whole corpus and who is in the thread, if they are known; and with
+        decisions."""
+        if self.surnames is None and self.threads is None and not self.decisions:
             return list(self.nlp.pipe([record.text for record in records], batch_size=max(1, len(records))))
         done: list[Doc] = []
         # One that failed is not among those found: then each is tried alone.
@@ -238,6 +248,7 @@ class Engine:
                     self.threads.add_known(thread, doc, self.profile)
                 if self.surnames is not None:
                     add_swept(doc, self.surnames, self.profile)
+            self._overrule(docs)
             with self.hips.using(**known):
                 done += self.hips.pipe(docs)
         return done

@@ -32,7 +32,8 @@ from ..files.writers import CsvRows, GrowingFile, Writer, partial_path, replace_
 from ..labels import DETAIL_LABELS, is_name
 from ..vault.vault import Vault, edits_of
 from .engine import KEEP, Engine, Result
-from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, words_of
+from .review import text_hash
+from .sweep import HIGH, LOW, MEDIUM, RISKS, Originals, Surnames, names_of, same, words_of
 
 if TYPE_CHECKING:
     from ..ruler.roster import Roster
@@ -221,7 +222,7 @@ class RunState:
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
     items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    labels, sweep, map, headers (int): Bytes of the rows of --labels-out, --sweep, --map and --headers-out that are safe.
+    labels, sweep, map, headers, review (int): Bytes of the rows of --labels-out, --sweep, --map, --headers-out and --review-out that are safe.
     """
 
     settings: dict[str, str]
@@ -234,6 +235,7 @@ class RunState:
     sweep: int = 0
     map: int = 0
     headers: int = 0
+    review: int = 0
 
     def save(self, path: Path) -> None:
         """Write the state so that a crash in between leaves the old one. RAISES (PiiError): E512."""
@@ -443,24 +445,90 @@ def token_under(key: bytes) -> Callable[[str], str]:
     return lru_cache(maxsize=100_000)(token)
 
 
-class MapOut(GrowingFile):
-    """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
-
-    HEAD = b"in,out\n"
+class Beside(GrowingFile):
+    """A file beside OUTPUT that grows as `<OUT>.partial`."""
 
     def __init__(self, out: Path) -> None:
         super().__init__(partial_path(out))
-        self.out, self._rows = out, CsvRows(",", "\n")
+        self.out = out
 
-    def add(self, *cells: str) -> None:
-        """Add a document."""
-        self.write(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
+    def start(self, done: int | None = None, head: bytes = b"") -> None:
+        if (
+            done is not None and self.out.exists() and not self.path.exists()
+        ):  # killed between this file's end and that of the run
+            with writing(self.path):
+                os.replace(self.out, self.path)
+        super().start(done, head)
 
     def finish(self) -> None:
         """Give it its name. RAISES (PiiError): E512."""
         self.close()
         with writing(self.out):
             os.replace(self.path, self.out)
+
+
+class ReviewOut(Beside):
+    """`--review-out`: what `pii-edu review` shows of each document, in numbers and labels; the text stays where it is.
+
+    head (Mapping[str, Any]): model, version, profile, actions, reading (options of `open_source`). places (Path): input, output, report;
+    kept as told from where the file lies.
+    """
+
+    def __init__(self, out: Path, head: Mapping[str, Any], **places: Path) -> None:
+        super().__init__(out)
+        told = {name: place_from(out.resolve().parent, place) for name, place in places.items()}
+        self.head = json.dumps({"pii_edu_review": 1, **told, **head}).encode("ascii") + b"\n"
+
+    def add(self, record: Record, result: Result) -> None:
+        """Add a document: hashes of its texts, spans, what was replaced by what (offsets), and where in clear a part of what is hidden stands."""
+        shift, edits = 0, list[tuple[int, ...]]()
+        for h in result.hidden:
+            edits.append((h.start - shift, h.start - shift + len(h.old), h.start, h.end))
+            shift += len(h.new) - len(h.old)
+        spans = [
+            (s.start_char, s.end_char, s.label, s.role, round(s.score, 4), s.source, s.reason, s.action, s.person)
+            for s in result.spans
+        ]
+        row = {"n": record.number, "hash": text_hash(record.text), "release": text_hash(result.text), "spans": spans}
+        row |= {"edits": edits, "length": [len(record.text), len(result.text)], "parts": _parts_in_clear(record.text, result)}
+        self.write(json.dumps(row).encode("ascii") + b"\n")
+
+
+def place_from(folder: Path, place: Path) -> str:
+    """RETURNS (str): A path as seen from a folder; whole, if it lies on another drive."""
+    try:
+        return Path(os.path.relpath(place.resolve(), folder)).as_posix()
+    except ValueError:
+        return str(place.resolve())
+
+
+def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
+    """Where in the same document something stands in clear that is a part of what is hidden: a surname, a given name, a value."""
+    values, known = Originals(same), [(s.start_char, s.end_char) for s in result.spans]
+    hidden = [span for span in result.spans if span.action != KEEP]
+    for span in hidden:
+        if not is_name(span.label):
+            values.add(text[span.start_char : span.end_char], HIGH if span.label in DETAIL_LABELS else LOW)
+    for given, family in names_of(text, [(s.start_char, s.end_char, s.person) for s in hidden if is_name(s.label)]):
+        values.add_person(given, family)
+        for surname in family:
+            values.add(surname, MEDIUM)
+    kept = [(s.start_char, s.end_char) for s in result.spans if is_name(s.label) and s.action == KEEP]
+    return values.find(text, spans=known, exempt=words_of(text, kept))
+
+
+class MapOut(Beside):
+    """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
+
+    HEAD = b"in,out\n"
+
+    def __init__(self, out: Path) -> None:
+        super().__init__(out)
+        self._rows = CsvRows(",", "\n")
+
+    def add(self, *cells: str) -> None:
+        """Add a document."""
+        self.write(self._rows.line([*cells]).encode("utf-8", "surrogateescape"))
 
 
 class HeadersOut(MapOut):
@@ -479,6 +547,7 @@ class Run:
     vault (Vault | None): Gets what was replaced. labels (LabelsOut | None): Gets the new texts with labels.
     sweep (SweepLog | None): Remembers which surnames were hidden. map (MapOut | None): Gets names of documents, before and after.
     headers (HeadersOut | None): Gets the headers that were removed.
+    review (ReviewOut | None): Gets what was found, for people to look at.
     """
 
     source: Source
@@ -497,6 +566,7 @@ class Run:
     sweep: SweepLog | None = None
     map: MapOut | None = None
     headers: HeadersOut | None = None
+    review: ReviewOut | None = None
     _since: float = 0.0
     _halfway: bool = False
     _asked_to_stop: bool = False
@@ -518,6 +588,8 @@ class Run:
             self.map.start(self.state.map if resume else None, self.map.HEAD)
         if self.headers is not None:
             self.headers.start(self.state.headers if resume else None, self.headers.HEAD)
+        if self.review is not None:
+            self.review.start(self.state.review if resume else None, self.review.head)
         self._since = last_save = time.monotonic()
         if not resume:
             self._checkpoint()
@@ -548,7 +620,7 @@ class Run:
         if self.report.refused:
             self.discard()
             return
-        for beside in (self.labels, self.map, self.headers):
+        for beside in (self.labels, self.map, self.headers, self.review):
             if beside is not None:
                 beside.finish()
         self.writer.finish()
@@ -567,7 +639,7 @@ class Run:
         with suppress(OSError):
             self.writer.discard()
             state_path(self.writer.out).unlink(missing_ok=True)
-            for rows in (self.labels, self.sweep, self.map, self.headers):
+            for rows in (self.labels, self.sweep, self.map, self.headers, self.review):
                 if rows is not None:
                     rows.clear()
             if self.vault is not None and not self.vault.documents:
@@ -617,6 +689,8 @@ class Run:
         if self.headers is not None:
             for start, end in result.headers:
                 self.headers.add(*map(safe_cell, (self._name_of(record), record.text[start:end].strip())))
+        if self.review is not None:
+            self.review.add(record, result)
         return result
 
     def _into_vault(self, records: list[Record], results: list[Result | Skip]) -> list[Result | Skip]:
@@ -645,6 +719,7 @@ class Run:
         self.state.sweep = self.sweep.sync() if self.sweep is not None else 0
         self.state.map = self.map.sync() if self.map is not None else 0
         self.state.headers = self.headers.sync() if self.headers is not None else 0
+        self.state.review = self.review.sync() if self.review is not None else 0
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
 
@@ -654,7 +729,7 @@ class Run:
             with suppress(PiiError):  # the reason for leaving matters more
                 self._checkpoint()
         self.writer.stop()
-        for rows in (self.labels, self.sweep, self.map, self.headers):
+        for rows in (self.labels, self.sweep, self.map, self.headers, self.review):
             if rows is not None:
                 rows.stop()
         if self.vault is not None:

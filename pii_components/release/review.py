@@ -1,0 +1,588 @@
+"""Review: what a person says about what was found; kept, applied when INPUT is released again, and given out as training data.
+
+    review = Review.open(Path("clean.review.jsonl"))       # what `pii-edu deidentify --review-out` wrote; reads INPUT and OUTPUT once
+    review.decide(7, REJECT, 5, 14)
+    review.mark(7, True)
+    engine.decisions = Decisions.load(path).by_text()       # what `pii-edu deidentify --decisions` does
+
+Neither file holds text: a document is its number and the hash of its text, a span its offsets (characters of INPUT, end exclusive).
+Decisions are lines that are only ever added, each one on the disk before it counts: what a kill leaves of a line is cut off.
+"""
+
+import hashlib
+import json
+import re
+import tempfile
+import threading
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from ..errors import Errors, PiiError
+from ..files.formats.base import LabelledText, is_label
+from ..files.record import Record, Skip, open_binary
+from ..files.sources import open_source
+from ..files.writers import GrowingFile
+from ..labels import LABELS, ORGANISATION, ROLES, is_name, role_of
+from ..offsets import Edit, OffsetMap
+from ..profiles import KEEP, Profile
+from .sweep import HIGH, LOW, MEDIUM
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc
+
+ACCEPT, REJECT, RELABEL, ADD = VERDICTS = ("accept", "reject", "relabel", "add")
+REVIEWED, REOPENED, UNDO = ("reviewed", "reopened", "undo")
+# What nobody has decided about: what was found, and what was not though it stands elsewhere as part of what was hidden.
+FOUND, SUSPECT, REJECTED = ("found", "suspect", "rejected")
+SOURCE = "review"
+_REASON = "a person has decided so"
+# How many mistakes a place in clear is likely to be, by the risk that the sweep gives it.
+WEIGHTS = {HIGH: 1.0, MEDIUM: 0.5, LOW: 0.1}
+ORDER = (
+    "Most likely mistakes first: each span counts 1 less its score; each place in clear that is, elsewhere, part of what was hidden counts "
+    "1, 0.5 or 0.1, as its risk is high, medium or low."
+)
+_AROUND = 40  # characters that are shown on either side of a mention
+_DECISIONS, _REVIEW = "pii_edu_decisions", "pii_edu_review"
+
+
+def text_hash(text: str) -> str:
+    """RETURNS (str): 128 bits of SHA-256 in hexadecimal; tells whether a text is still the one that was reviewed."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def file_digest(path: Path) -> str:
+    """RETURNS (str): SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _need(fine: bool) -> None:
+    if not fine:
+        raise ValueError("not of the form")
+
+
+class Decided(NamedTuple):
+    """What a person said of a stretch of a text. verdict (str): One of `VERDICTS`. label (str): Empty if there is nothing personal.
+    role (str): Of a detail, whose it is."""
+
+    start: int
+    end: int
+    label: str
+    role: str
+    verdict: str
+
+
+def apply_decisions(doc: "Doc", decided: Sequence[Decided]) -> None:
+    """Let decisions overrule what was found, before surrogates are made. Unsure means protect: what is found beyond a decided stretch
+    stays, and a stretch that ends within a token grows to the whole of it."""
+    from ..spans import Candidate, read_spans, uncovered, write_spans
+
+    cands = read_spans(doc)
+    roles: dict[tuple[int, int], str] = {}
+    for start, end, label, role, _ in decided:
+        span = doc.char_span(start, end, alignment_mode="expand")
+        if not span:  # white space
+            continue
+        if not label:
+            cands = [c for c in cands if not (start <= doc[c.start].idx and doc[c.end - 1 : c.end].end_char <= end)]
+            continue
+        same = next((c for c in cands if (c.start, c.end) == (span.start, span.end)), None)
+        new = Candidate(span.start, span.end, label, 1.0, SOURCE, _REASON, person=same.person if same else None)
+        taken = set(range(span.start, span.end))
+        cands = [
+            piece for c in cands for piece in ([c] if taken.isdisjoint(range(c.start, c.end)) else uncovered(doc, c, taken))
+        ]
+        cands.append(new)
+        roles[new.start, new.end] = "" if is_name(label) else role
+    write_spans(doc, cands)
+    for span in doc.spans["pii"]:
+        span._.pii_role = roles.get((span.start, span.end)) or span._.pii_role
+
+
+@dataclass(slots=True)
+class Decisions:
+    """All decisions of a file. path (Path): Where they are added. good (int): Bytes of whole lines. torn (bool): Whether the end of a line is
+    missing, as a kill leaves it. actions (dict): What was done, by number of the action. history (dict): Actions of each document, in
+    order. hashes (dict): Of its text. undone (set): Actions that were taken back."""
+
+    path: Path
+    good: int = 0
+    torn: bool = False
+    actions: dict[int, dict[str, Any]] = field(default_factory=dict)
+    history: dict[int, list[int]] = field(default_factory=dict)
+    hashes: dict[int, str] = field(default_factory=dict)
+    undone: set[int] = field(default_factory=set)
+
+    @classmethod
+    def load(cls, path: Path, *, new: bool = False) -> Self:
+        """Read a file of decisions. new (bool): Whether it need not be there. RAISES (PiiError): E501; E577, if it is of another form."""
+        made = cls(path)
+        if new and not path.exists():
+            return made
+        with open_binary(path) as file:
+            for number, line in enumerate(file, 1):
+                if not line.endswith(b"\n"):
+                    made.torn = True
+                    break
+                try:
+                    row = json.loads(line)
+                    if number == 1:
+                        _need(row[_DECISIONS] == 1)
+                    else:
+                        made._put(row)
+                except (ValueError, TypeError, KeyError) as err:
+                    raise PiiError(Errors.E577, path=path, line=number) from err
+                made.good += len(line)
+        if not made.good and not new:
+            raise PiiError(Errors.E577, path=path, line=1)
+        return made
+
+    def append(self, do: str, at: Sequence[tuple[Any, ...]] = (), **about: Any) -> int:
+        """Add an action; it counts when it is on the disk. at: Number, hash, start, end of each mention. RETURNS (int): Its number.
+        RAISES (PiiError): E512; nothing has changed then."""
+        row = {
+            "id": len(self.actions) + 1,
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            "do": do,
+            **about,
+            "at": at,
+        }
+        file = GrowingFile(self.path)
+        head = b"" if self.good else json.dumps({_DECISIONS: 1}).encode() + b"\n"
+        try:
+            file.start(self.good if self.path.exists() else None)  # cuts off what a failure left
+            file.write(head + json.dumps(row).encode("ascii") + b"\n")
+            self.good, self.torn = file.sync(), False
+        finally:
+            file.stop()
+        self._put(row)
+        return int(row["id"])
+
+    def _put(self, row: dict[str, Any]) -> None:
+        """Take an action in. RAISES (ValueError, TypeError, KeyError): If it is not of the form."""
+        number, do = int(row["id"]), row["do"]
+        _need(number not in self.actions and do in (*VERDICTS, REVIEWED, REOPENED, UNDO))
+        _need(do not in VERDICTS or (isinstance(row["role"], str) and (row["label"] == "" or is_label(row["label"]))))
+        _need(do != UNDO or row["of"] in self.actions)
+        places: dict[int, list[tuple[int, int]]] = {}
+        if "seen" in row:  # where it was said; it can be taken back there, too
+            places[int(row["seen"])] = []
+        for n, digest, *where in row["at"]:
+            self.hashes[int(n)] = str(digest)
+            here = places.setdefault(int(n), [])
+            if do in VERDICTS:
+                start, end = map(int, where)
+                _need(0 <= start < end)
+                here.append((start, end))
+        self.undone.update([row["of"]] if do == UNDO else ())
+        self.actions[number] = {**row, "at": places}
+        for n in places:
+            self.history.setdefault(n, []).append(number)
+
+    def _done(self, number: int) -> Iterator[dict[str, Any]]:
+        yield from (self.actions[i] for i in self.history.get(number, ()) if i not in self.undone)
+
+    def decided(self, number: int) -> list[Decided]:
+        """RETURNS (list[Decided]): What holds of a document, in the order in which it was said; of one stretch the last word."""
+        out: dict[tuple[int, int], Decided] = {}
+        for row in self._done(number):
+            for where in row["at"][number] if row["do"] in VERDICTS else ():
+                out.pop(where, None)
+                out[where] = Decided(where[0], where[1], row["label"], row["role"], row["do"])
+        return list(out.values())
+
+    def is_reviewed(self, number: int) -> bool:
+        """Whether a document is marked as reviewed."""
+        marks = [row["do"] for row in self._done(number) if row["do"] in (REVIEWED, REOPENED)]
+        return marks[-1:] == [REVIEWED]
+
+    def last(self, number: int) -> int:
+        """RETURNS (int): The last action of a document that was not taken back; 0 if there is none."""
+        return max((row["id"] for row in self._done(number)), default=0)
+
+    def check(self, item: Record | Skip) -> Record | Skip:
+        """RETURNS (Record | Skip): The item; a skip with E578, if there are decisions about it, and its text is another one now."""
+        known = self.hashes.get(item.number, "")
+        if isinstance(item, Skip) or not self.decided(item.number) or known == text_hash(item.text):
+            return item
+        return Skip.of(Errors.E578, number=item.number, id=item.id)
+
+    def by_text(self) -> dict[str, list[Decided]]:
+        """RETURNS (dict[str, list[Decided]]): For an engine: hash of a text -> what was decided about it."""
+        out: dict[str, list[Decided]] = {}
+        for number, digest in self.hashes.items():
+            if decided := self.decided(number):
+                out.setdefault(digest, []).extend(decided)
+        return out
+
+    def not_read(self, n: int) -> PiiError | None:
+        """RETURNS (PiiError | None): E579, if there are decisions about records past the nth, the last one of INPUT."""
+        past = [number for number in self.hashes if number > n and self.decided(number)]
+        return PiiError(Errors.E579, n=len(past), number=max(past), last=n) if past else None
+
+
+class ReviewFile:
+    """What a run wrote with --review-out: a head, and a row a document, read one at a time.
+
+    head (dict): See `run.ReviewOut`. profile (Profile): Its actions. offsets (dict[int, int]): Where the row of each document begins.
+    RAISES (PiiError): E501; E576, if it is of another form or was not finished.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.offsets = path, dict[int, int]()
+        self._file, self._lock = open_binary(path), threading.Lock()
+        try:
+            self.head = json.loads(self._file.readline())
+            _need(self.head[_REVIEW] == 1)
+            self.profile = Profile(self.head["profile"], actions=self.head["actions"])
+        except (ValueError, TypeError, KeyError) as err:
+            self._file.close()
+            raise PiiError(Errors.E576, path=path) from err
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """YIELDS (dict): Every row; fills `offsets`."""
+        self._file.seek(0)
+        at = len(self._file.readline())
+        for line in self._file:
+            try:
+                row = json.loads(line)
+                self.offsets[row["n"]] = at
+            except (ValueError, TypeError, KeyError) as err:
+                raise PiiError(Errors.E576, path=self.path) from err
+            at += len(line)
+            yield row
+
+    def row(self, number: int) -> dict[str, Any]:
+        """RETURNS (dict): The row of a document. RAISES (KeyError): If there is none."""
+        with self._lock:
+            self._file.seek(self.offsets[number])
+            return dict(json.loads(self._file.readline()))
+
+    def place(self, name: str) -> Path:
+        """RETURNS (Path): Where "input", "output" or "report" lies; told from where this file is."""
+        return self.path.parent / self.head[name]
+
+    def places_in_clear(self) -> dict[int, list[list[Any]]] | None:
+        """RETURNS (dict | None): What the sweep found, as the report lists it: number -> start, end (in OUTPUT), risk. None, if the report is
+        gone, or is another run's by now."""
+        places: dict[int, list[list[Any]]] = {}
+        try:
+            report = json.loads(self.place("report").read_bytes())
+        except (OSError, ValueError):
+            return None
+        if report.get("review", {}).get("sha256") != file_digest(self.path):
+            return None
+        for p in report.get("sweep", {}).get("places", ()):
+            places.setdefault(p["record"], []).append([p["start_char"], p["end_char"], p["risk"]])
+        return places
+
+    def close(self) -> None:
+        self._file.close()
+
+    def suspects(self, row: Mapping[str, Any], swept: Sequence[Sequence[Any]]) -> list[dict[str, Any]]:
+        """RETURNS (list[dict]): Places of INPUT where nothing was found, and a part of what was hidden stands: here or, says the sweep,
+        in another document."""
+        found = [(span[0], span[1]) for span in row["spans"]]
+        old, new = row["length"]
+        offsets = OffsetMap(old, new, tuple(Edit(*edit) for edit in row["edits"])).inverse()
+        here = [(*where, risk, "a part of what is hidden in this document") for *where, risk in row["parts"]]
+        there = [(*offsets.span_to_new(a, b), risk, "hidden in another document") for a, b, risk in swept if b <= new]
+        out: list[dict[str, Any]] = []
+        for start, end, risk, why in [*here, *sorted(there)]:
+            if all(end <= a or start >= b for a, b in found):
+                found.append((start, end))
+                about = {"score": None, "source": "sweep", "risk": risk, "action": KEEP}
+                about["reason"] = f"in clear, {why}; risk {risk}"
+                out.append({"start": start, "end": end, "label": "", "role": "", "state": SUSPECT} | about)
+        return out
+
+    def items(
+        self, row: Mapping[str, Any], decided: Sequence[Decided], swept: Sequence[Sequence[Any]] = ()
+    ) -> list[dict[str, Any]]:
+        """RETURNS (list[dict]): What there is to see in a document: found, suspected, decided; sorted, without overlaps."""
+        names = ("start", "end", "label", "role", "score", "source", "reason", "action")
+        items = [dict(zip(names, span, strict=False), state=FOUND) for span in row["spans"]] + self.suspects(row, swept)
+        for start, end, label, role, verdict in decided:
+            if not label:
+                inside = [item for item in items if start <= item["start"] and item["end"] <= end]
+                blank = {"start": start, "end": end, "label": "", "role": "", "score": None}
+                for item in inside or [blank]:
+                    item |= {"state": REJECTED, "action": KEEP, "source": SOURCE, "reason": "a person says: nothing personal"}
+                items += [] if inside else [blank]
+                continue
+            score = next((i["score"] for i in items if (i["start"], i["end"]) == (start, end)), None)
+            items = [item for item in items if item["end"] <= start or item["start"] >= end]
+            new = {"start": start, "end": end, "label": label, "role": role_of(label) or role, "score": score, "source": SOURCE}
+            items.append(new | {"reason": _REASON, "action": self.profile.action(label, role), "state": verdict})
+        return sorted(items, key=lambda item: (item["start"], item["end"]))
+
+    @staticmethod
+    def missed(row: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> int:
+        """RETURNS (int): How many spans are to be hidden of which the release left characters in clear."""
+        hidden = [(span[0], span[1]) for span in row["spans"] if span[7] != KEEP]
+        hidden += [(edit[0], edit[1]) for edit in row["edits"]]
+        return sum(
+            not any(a <= item["start"] and item["end"] <= b for a, b in hidden)
+            for item in items
+            if item["state"] in VERDICTS and item["action"] != KEEP
+        )
+
+
+def decisions_path(run: Path) -> Path:
+    """RETURNS (Path): Where decisions about a run are kept: `<RUN>.decisions.jsonl`."""
+    return run.with_name(run.name + ".decisions.jsonl")
+
+
+def reviewed(run: Path, decisions: Path | None = None) -> list[tuple[int, int, int]]:
+    """RETURNS (list[tuple[int, int, int]]): Number of each document that was reviewed, how many protected spans its release had left in clear,
+    and how many there are. RAISES (PiiError): E501, E576, E577."""
+    file, said = ReviewFile(run), Decisions.load(decisions or decisions_path(run), new=decisions is None)
+    try:
+        rows = (row for row in file.rows() if said.is_reviewed(row["n"]) and said.hashes[row["n"]] == row["hash"])
+        seen = ((row, file.items(row, said.decided(row["n"]))) for row in rows)
+        return [(row["n"], file.missed(row, items), sum(i["action"] != KEEP for i in items)) for row, items in seen]
+    finally:
+        file.close()
+
+
+class Spool:
+    """Texts in a file without a name, encrypted under a key that dies with this process: no corpus fits the memory, and every form of INPUT
+    can be read from its start only. RAISES (PiiError): E005, if the library for that is missing."""
+
+    def __init__(self, folder: Path) -> None:
+        try:
+            from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+        except ImportError as err:
+            raise PiiError(Errors.E005, package="cryptography", what="the review page", extra="serve") from err
+        self._cipher = ChaCha20Poly1305(ChaCha20Poly1305.generate_key())
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115  (lives as long as the page)
+        self._lock, self._end = threading.Lock(), 0
+
+    def put(self, *texts: str) -> tuple[int, int]:
+        """RETURNS (tuple[int, int]): Where they lie, for `get`."""
+        data = self._cipher.encrypt(self._end.to_bytes(12, "big"), json.dumps(texts).encode("ascii"), None)
+        at, self._end = self._end, self._end + len(data)
+        self._file.write(data)
+        return at, len(data)
+
+    def get(self, place: tuple[int, int]) -> list[str]:
+        """RETURNS (list[str]): What was put there."""
+        with self._lock:
+            self._file.seek(place[0])
+            data = self._file.read(place[1])
+        return list(json.loads(self._cipher.decrypt(place[0].to_bytes(12, "big"), data, None)))
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Entry(NamedTuple):
+    """A document in the list. text, release (tuple): Where they lie in the spool; None for a release that OUTPUT no longer holds.
+    risk (float): See `ORDER`. spans, suspects (int): How many."""
+
+    number: int
+    digest: str
+    text: tuple[int, int]
+    release: tuple[int, int] | None
+    risk: float
+    spans: int
+    suspects: int
+
+
+class Review:
+    """A run, its texts, and the decisions about it. Its methods may be called from several threads, those that write from one."""
+
+    def __init__(self, file: ReviewFile, decisions: Decisions, spool: Spool) -> None:
+        self.file, self.decisions, self.spool = file, decisions, spool
+        self.entries: dict[int, Entry] = {}  # by risk
+        self.swept: dict[int, list[list[Any]]] = {}
+        self.lacks_report = False  # then places of the sweep are not known
+        self._others: tuple[tuple[int, int], list[tuple[int, int, int]]] = ((0, 0), [])  # found last, and when
+
+    @classmethod
+    def open(cls, path: Path, decisions: Path | None = None) -> Self:
+        """Read INPUT and OUTPUT once, and put the documents in order.
+
+        path (Path): What --review-out wrote. decisions (Path | None): The file of decisions; None for `decisions_path`.
+        RAISES (PiiError): E501 to E508, E576, E577; E575, if INPUT is not what it was.
+        """
+        file = ReviewFile(path)
+        review = cls(file, Decisions.load(decisions or decisions_path(path), new=True), Spool(path.parent))
+        try:
+            review._read()
+        except BaseException:
+            review.close()
+            raise
+        return review
+
+    def _read(self) -> None:
+        places = self.file.places_in_clear()
+        self.swept, self.lacks_report = places or {}, places is None
+        reading = dict(self.file.head["reading"])
+        released: dict[str, tuple[int, int]] = {}
+        for item in _items(self.file.place("output"), reading | {"id_field": "", "drop": ()}):
+            released[text_hash(item.text)] = self.spool.put(item.text)
+        entries, changed = list[Entry](), list[int]()
+        with closing(_items(self.file.place("input"), reading)) as records:
+            record = next(records, None)
+            for row in self.file.rows():
+                number, digest = row["n"], row["hash"]
+                while record is not None and record.number < number:
+                    record = next(records, None)
+                if record is None or record.number != number or text_hash(record.text) != digest:
+                    changed.append(number)
+                    continue
+                suspects = self.file.suspects(row, self.swept.get(number, ()))
+                risk = sum(WEIGHTS[s["risk"]] for s in suspects) + sum(1 - span[4] for span in row["spans"])
+                place, release = self.spool.put(record.id, record.text), released.get(row["release"])
+                entries.append(Entry(number, digest, place, release, risk, len(row["spans"]), len(suspects)))
+        if changed:
+            raise PiiError(Errors.E575, n=len(changed), number=changed[0])
+        self.entries = {e.number: e for e in sorted(entries, key=lambda e: (-e.risk, e.number))}
+        for number, digest in self.decisions.hashes.items():
+            if number not in self.entries or self.entries[number].digest != digest:
+                raise PiiError(Errors.E578, number=number)
+
+    def close(self) -> None:
+        """Close what is open; the texts are gone then."""
+        self.file.close()
+        self.spool.close()
+
+    def name(self, number: int) -> str:
+        """RETURNS (str): What a document is called in INPUT."""
+        return self.spool.get(self.entries[number].text)[0]
+
+    def listed(self, *, unreviewed: bool = False) -> list[Entry]:
+        """RETURNS (list[Entry]): Documents by risk. unreviewed (bool): Only those that nobody has marked."""
+        return [e for e in self.entries.values() if not (unreviewed and self.decisions.is_reviewed(e.number))]
+
+    def state(self, number: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """RETURNS (tuple): The row of a document, and its items (see `ReviewFile.items`)."""
+        row = self.file.row(number)
+        return row, self.file.items(row, self.decisions.decided(number), self.swept.get(number, ()))
+
+    def document(self, number: int) -> dict[str, Any]:
+        """RETURNS (dict): All that the page shows of a document, with its text. RAISES (KeyError): If there is none."""
+        entry = self.entries[number]
+        ident, text = self.spool.get(entry.text)
+        row, items = self.state(number)
+        release = self.spool.get(entry.release)[0] if entry.release else None
+        about = {"number": number, "name": ident, "text": text, "items": items, "risk": entry.risk}
+        about |= {"release": release, "edits": row["edits"]}
+        marks = {"reviewed": self.decisions.is_reviewed(number), "missed": self.file.missed(row, items)}
+        return about | marks | {"can_undo": bool(self.decisions.last(number))}
+
+    def decide(self, number: int, verdict: str, start: int, end: int, label: str = "", role: str = "") -> int:
+        """Keep what a person says of a stretch. label (str): For RELABEL and ADD; ACCEPT keeps what there is, REJECT has none.
+        RETURNS (int): The number of the action. RAISES (PiiError): E580, if that cannot be; E002, E003, E512."""
+        (_, text), (_, items) = self.spool.get(self.entries[number].text), self.state(number)
+        exact = next((item for item in items if (item["start"], item["end"]) == (start, end)), None)
+        touched = [
+            item
+            for item in items
+            if item["label"] and item["state"] != REJECTED and start < item["end"] and item["start"] < end
+        ]
+        if not 0 <= start < end <= len(text) or not text[start:end].strip():
+            raise PiiError(Errors.E580, start=start, end=end, reason="there is no text")
+        if verdict != ADD and exact is None:
+            raise PiiError(Errors.E580, start=start, end=end, reason="it is no span of the document")
+        if any(item["start"] < start or item["end"] > end for item in touched):
+            raise PiiError(Errors.E580, start=start, end=end, reason="it cuts through a span; reject that one first")
+        if exact is not None and verdict == ACCEPT:
+            if exact["state"] in (SUSPECT, REJECTED) or not exact["label"]:
+                raise PiiError(Errors.E580, start=start, end=end, reason="it has no label yet; give it one")
+            label, role = exact["label"], exact["role"]
+        elif verdict == REJECT:
+            label = role = ""
+        elif label not in LABELS:
+            raise PiiError(Errors.E002, label=label, allowed=", ".join(LABELS))
+        elif role and role not in (*ROLES, ORGANISATION):
+            raise PiiError(Errors.E003, role=role, allowed=", ".join((*ROLES, ORGANISATION)))
+        role = "" if is_name(label) else role
+        return self.decisions.append(verdict, [self._at(number, start, end)], label=label, role=role)
+
+    def _at(self, number: int, *where: int) -> tuple[Any, ...]:
+        return number, self.entries[number].digest, *where
+
+    def mark(self, number: int, done: bool) -> int:
+        """Mark a document as reviewed, or no longer: what is not decided about is right as it is. RETURNS (int): How many protected spans the
+        release had left in clear. RAISES (PiiError): E512."""
+        missed = self.file.missed(*self.state(number))
+        self.decisions.append(REVIEWED if done else REOPENED, [self._at(number)], **({"missed": missed} if done else {}))
+        return missed
+
+    def undo(self, number: int) -> dict[str, Any] | None:
+        """Take back the last action that touched a document, all of its mentions. RETURNS (dict | None): That action. RAISES (PiiError): E512."""
+        last = self.decisions.last(number)
+        if last:
+            self.decisions.append(UNDO, of=last)
+        return self.decisions.actions.get(last)
+
+    def others(self, number: int, action: int) -> list[tuple[int, int, int]]:
+        """Find the other mentions for which a decision may hold too, in all documents: spans of the same value and label that nobody has
+        decided about and, of what is to be hidden, places in clear where the value stands as written.
+
+        RETURNS (list[tuple[int, int, int]]): Number, start, end; by risk. RAISES (KeyError): If the document has no such action.
+        """
+        said, state = self.decisions.actions[action], (action, len(self.decisions.actions))
+        if self._others[0] == state:
+            return self._others[1]
+        start, end = said["at"][number][0]
+        value = self.spool.get(self.entries[number].text)[1][start:end]
+        was = next((span[2] for span in self.file.row(number)["spans"] if (span[0], span[1]) == (start, end)), "")
+        form = re.compile(r"(?<!\w)" + r"\s+".join(map(re.escape, value.split())) + r"(?!\w)", re.IGNORECASE)
+        hides = said["do"] in (ADD, RELABEL) and self.file.profile.action(said["label"], said["role"]) != KEEP
+        found, longest = list[tuple[int, int, int]](), max(value.split(), key=len).casefold()
+        for entry in self.entries.values():
+            text = self.spool.get(entry.text)[1]
+            if longest not in text.casefold():  # a tenth of the time that the pattern takes
+                continue
+            matches = [(*m.span(), m[0].split() == value.split()) for m in form.finditer(text)]
+            items = self.state(entry.number)[1] if matches else []
+            for a, b, as_written in matches:
+                near = [item for item in items if item["start"] < b and a < item["end"]]
+                same = len(near) == 1 and (near[0]["start"], near[0]["end"]) == (a, b)
+                open_span = same and near[0]["state"] == FOUND and near[0]["label"] == was != ""
+                suspect = same and near[0]["state"] == SUSPECT and (hides or said["do"] == REJECT)
+                if open_span or suspect or (hides and as_written and not near):
+                    found.append((entry.number, a, b))
+        self._others = (state, found)
+        return found
+
+    def context(self, number: int, start: int, end: int) -> dict[str, Any]:
+        """RETURNS (dict): A mention with what stands around it, for the page."""
+        ident, text = self.spool.get(self.entries[number].text)
+        parts = text[max(0, start - _AROUND) : start], text[start:end], text[end : end + _AROUND]
+        return {"number": number, "name": ident, "parts": parts}
+
+    def decide_others(self, number: int, action: int) -> int:
+        """Decide the same about all `others`, as one action. RETURNS (int): About how many. RAISES (PiiError): E512; KeyError as there."""
+        said, found = self.decisions.actions[action], self.others(number, action)
+        if found:
+            about = {"label": said["label"], "role": said["role"], "seen": number}
+            self.decisions.append(said["do"], [self._at(*place) for place in found], **about)
+        return len(found)
+
+    def gold(self) -> Iterator[LabelledText]:
+        """YIELDS (LabelledText): Each reviewed document, in the order of INPUT, with all that is labelled in it: original text.
+        RAISES (PiiError): E581, if there is none."""
+        numbers = [n for n in sorted(self.entries) if self.decisions.is_reviewed(n)]
+        if not numbers:
+            raise PiiError(Errors.E581)
+        for number in numbers:
+            ident, text = self.spool.get(self.entries[number].text)
+            live = (item for item in self.state(number)[1] if item["state"] not in (SUSPECT, REJECTED))
+            yield LabelledText(ident, text, tuple((item["start"], item["end"], item["label"]) for item in live))
+
+
+def _items(path: Path, reading: Mapping[str, Any]) -> Generator[Record]:
+    source = open_source(path, **reading)
+    try:
+        yield from (item for item in source if isinstance(item, Record))
+    finally:
+        source.close()
