@@ -30,7 +30,7 @@ from ..files.writers import check_column, open_writer, partial_path, writing
 from ..llm import CODES
 from ..profiles import HEADERS, SCOPES, Profile
 from ..release.audit import BOUNDS, digest, page_path, provenance, review_plan, write_report
-from ..release.columns import KEEP_IDS, PSEUDONYM, Columns, Ids
+from ..release.columns import KEEP_IDS, NO_THREAD, PSEUDONYM, THREAD, Columns, Ids, ThreadOf
 from ..release.engine import KEEP, Engine, load_engine, read_roster, use_roster
 from ..release.review import Decisions
 from ..release.run import (
@@ -50,7 +50,6 @@ from ..release.run import (
 )
 from ..release.scale import ENGINES, LOCAL, spread
 from ..release.sweep import RISKS
-from ..release.threads import NO_THREAD, THREAD, ThreadOf
 from ..vault.keys import VaultKey
 from . import common
 

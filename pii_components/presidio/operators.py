@@ -22,10 +22,9 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from ..errors import Errors, PiiError
-from ..labels import LABELS, PRIORITY, role_of
+from ..labels import HEADER, LABELS, PRIORITY, role_of
 from ..offsets import Replacement, apply_replacements
 from ..profiles import KEEP, PSEUDONYM, REMOVE, TAG, Profile, shipped_profiles
-from ..surrogates.headers import HEADER
 from ..surrogates.keys import KEY_ENV, MIN_KEY_BYTES, Chance, check_key, load_key
 from ..surrogates.owners import detail_owners
 from ..surrogates.plan import plan

@@ -4,6 +4,7 @@ tells who somebody is.
     columns = Columns(source, free={"course"})
     columns.check(open_source(path))                # E543, if one looks like names, e-mail addresses, ID numbers, or holds prose
     ids = Ids(source, key)                          # a file name or an ID that holds a name becomes a pseudonym
+    thread_of = ThreadOf(source, "topic")           # which record belongs to which thread
     item = columns.watch(ids(item))                 # a skip with E544, for what the first records did not show
 """
 
@@ -19,7 +20,7 @@ from unicodedata import normalize
 from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import FolderSource, ZipSource
-from ..files.writers import renamed, value_of
+from ..files.writers import check_column, renamed, value_of
 from ..labels import EMAIL
 from ..names.letters import norm
 from ..names.table import name_table
@@ -27,6 +28,9 @@ from ..ruler.patterns import RegexRule, compile_patterns, shipped_patterns
 from ..ruler.validators import Context, is_date
 from ..surrogates.keys import Chance
 from .sweep import is_common
+
+THREAD = "thread"  # the scope, and what `span._.pii_source` says
+NO_THREAD = "no thread: a scope of its own"
 
 PSEUDONYM, KEEP_IDS = "pseudonym", "keep"
 PROSE, NAMES, MAIL, NUMBERS = "prose", "names", "e-mail addresses", "ID numbers"
@@ -203,3 +207,38 @@ class Ids:
     def token(self, part: str) -> str:
         """The pseudonym of an ID, or of a part of a path."""
         return f"d{int.from_bytes(self._chance.digest('id', part)[:8]) % 10**16:016d}"
+
+
+class ThreadOf:
+    """Says of each record to which thread it belongs. column (str): Where a table tells; of a folder or an archive it is the first folder on the
+    path. A record without a value, and a file that lies in no folder, is a scope of its own: `without` of `read` records.
+
+    RAISES (PiiError): E570, if nothing tells; E651, E652, E572 for the column.
+    """
+
+    def __init__(self, source: Source, column: str) -> None:
+        self.source, self.column, self.read, self.without = source, column, 0, 0
+        if not (column if source.has_columns else isinstance(source, FolderSource)):
+            raise PiiError(Errors.E570)
+        if column and source.kind not in ("json", "jsonl"):  # there, a field may come later
+            check_column(source, column, "--thread")
+        if source.kind == "parquet" and column in source.drop:
+            raise PiiError(Errors.E572, name=column)
+
+    def __call__(self, item: Record | Skip) -> Record | Skip:
+        if isinstance(item, Skip):
+            return item
+        value = value_of(item, self.source, self.column) if self.column else folder_of(item.id)
+        thread = "" if value is None else str(value).strip()
+        self.read, self.without = self.read + 1, self.without + (not thread)
+        return replace(item, thread=thread)
+
+    def check(self) -> None:
+        """Once all is read. RAISES (PiiError): E571, if no record has a thread."""
+        if self.read == self.without > 0:
+            raise PiiError(Errors.E571, n=self.read)
+
+
+def folder_of(path: str) -> str:
+    """The first folder on a path, or nothing."""
+    return path.partition("/")[0] if "/" in path else ""

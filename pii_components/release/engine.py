@@ -21,20 +21,20 @@ from ..files.formats.base import GoldSpan
 from ..files.formats.tokens import from_tokens
 from ..files.json_text import TOKEN_FIELDS, JsonBody, join_tokens
 from ..files.record import Record, Skip
-from ..labels import NAME_STUDENT
+from ..labels import HEADER, NAME_STUDENT
 from ..offsets import OffsetMap
 from ..profiles import Profile
-from ..surrogates.headers import HEADER
 from ..vault.vault import Hidden, Release, hide, pack_tokens
+from .columns import NO_THREAD, THREAD
 from .review import Decided, apply_decisions, text_hash
 from .sweep import Surnames, add_swept
-from .threads import NO_THREAD, THREAD, Threads
 
 if TYPE_CHECKING:
     from spacy.language import Language
     from spacy.tokens import Doc
 
     from ..ruler.roster import Roster
+    from .threads import Threads
 
 SURROGATES = "hips_surrogate"
 KEEP = "keep"
@@ -146,7 +146,7 @@ class Engine:
     profile: Profile = field(default_factory=lambda: Profile("none"))
     debug: bool = False
     surnames: Surnames | None = None
-    threads: Threads | None = None
+    threads: "Threads | None" = None
     decisions: Mapping[str, Sequence[Decided]] = field(default_factory=dict)
 
     def learn(self, records: Sequence[Record]) -> None:
@@ -160,6 +160,8 @@ class Engine:
 
         self.surnames = Surnames() if self.surnames is None else self.surnames
         if self.profile.scope == THREAD and self.threads is None:
+            from .threads import Threads
+
             self.threads = Threads()
         todo = [record for record in records if record.text.strip() and len(record.text) <= self.nlp.max_length]
         with self._batch():

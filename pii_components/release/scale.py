@@ -31,11 +31,10 @@ from ..errors import Errors, PiiError
 from ..files.record import Record, Skip, Source, is_no_text
 from ..profiles import Profile
 from ..surrogates.keys import KEY_ENV, load_key
-from .columns import Ids
+from .columns import THREAD, Ids
 from .engine import Engine, Result, load_engine
 from .run import batches, token_under
 from .sweep import Surnames
-from .threads import THREAD
 
 if TYPE_CHECKING:
     import pyarrow

@@ -17,10 +17,6 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import Errors, PiiError
-from ..files.record import Record, Skip, Source
-from ..files.sources import FolderSource
-from ..files.writers import check_column, value_of
 from ..labels import CHARACTER, CITED, EMAIL, ID_NUM, INSTRUCTOR, NAME_STUDENT, USERNAME, is_name
 from ..names.letters import norm
 from ..names.link import Person, fits, link, link_people, nicknames_of
@@ -30,51 +26,15 @@ from ..profiles import KEEP, PSEUDONYM, SURROGATE, Profile
 from ..ruler.roster import FIRST, LAST, Hit, Member, Roster, is_cited
 from ..spans import Candidate, read_spans, write_spans
 from ..surrogates.plan import NO_SURROGATE, Everyone, Item, link_names
+from .columns import THREAD
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
 
-THREAD = "thread"  # the scope, and what `span._.pii_source` says
-NO_THREAD = "no thread: a scope of its own"
 _VALUES = (EMAIL, USERNAME, ID_NUM)
 _KEPT_OPEN = 16  # threads whose people are linked and indexed at a time
 _RUNS = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 _SEPARATORS = re.compile(r"([._ -])[._ -]+")
-
-
-class ThreadOf:
-    """Says of each record to which thread it belongs. column (str): Where a table tells; of a folder or an archive it is the first folder on the
-    path. A record without a value, and a file that lies in no folder, is a scope of its own: `without` of `read` records.
-
-    RAISES (PiiError): E570, if nothing tells; E651, E652, E572 for the column.
-    """
-
-    def __init__(self, source: Source, column: str) -> None:
-        self.source, self.column, self.read, self.without = source, column, 0, 0
-        if not (column if source.has_columns else isinstance(source, FolderSource)):
-            raise PiiError(Errors.E570)
-        if column and source.kind not in ("json", "jsonl"):  # there, a field may come later
-            check_column(source, column, "--thread")
-        if source.kind == "parquet" and column in source.drop:
-            raise PiiError(Errors.E572, name=column)
-
-    def __call__(self, item: Record | Skip) -> Record | Skip:
-        if isinstance(item, Skip):
-            return item
-        value = value_of(item, self.source, self.column) if self.column else folder_of(item.id)
-        thread = "" if value is None else str(value).strip()
-        self.read, self.without = self.read + 1, self.without + (not thread)
-        return replace(item, thread=thread)
-
-    def check(self) -> None:
-        """Once all is read. RAISES (PiiError): E571, if no record has a thread."""
-        if self.read == self.without > 0:
-            raise PiiError(Errors.E571, n=self.read)
-
-
-def folder_of(path: str) -> str:
-    """The first folder on a path, or nothing."""
-    return path.partition("/")[0] if "/" in path else ""
 
 
 class Known(NamedTuple):

@@ -28,7 +28,6 @@ from .. import labels
 from .values import Item
 
 MODEL = "resources/surrogates/headers.json"
-HEADER = "HEADER"
 HEADER_REMOVED = "header removed"
 PART = "\u241e"  # stands between the texts of one record (files.record.JOINT): each has a header of its own
 # What a label tells of a line.

@@ -15,6 +15,7 @@ from ..labels import (
     AGE,
     DATE,
     EMAIL,
+    HEADER,
     LOCATION,
     NAME_STUDENT,
     OTHER,
@@ -29,7 +30,7 @@ from ..offsets import Replacement
 from ..profiles import CONSISTENT, GENERIC, NEAR, PSEUDONYM, REMOVE, SURROGATE, Profile
 from .dates import choose_age_shift, choose_date_shift, surrogate_age, surrogate_date, weekday_beside
 from .handles import People, letters, owner_of, surrogate_email, surrogate_url, surrogate_username
-from .headers import HEADER, HEADER_REMOVED, find_headers
+from .headers import HEADER_REMOVED, find_headers
 from .keys import Chance
 from .numbers import id_key, phone_key, surrogate_id_num, surrogate_phone
 from .person_names import Forbidden, Named, name_people, render

@@ -14,8 +14,9 @@ from pii_components.files.tables import ParquetSource
 from pii_components.labels import NAME_CITED, NAME_INSTRUCTOR, NAME_STUDENT, USERNAME
 from pii_components.names.link import Person, fits, link_people, nicknames_of
 from pii_components.profiles import Profile
+from pii_components.release.columns import ThreadOf
 from pii_components.release.engine import load_engine
-from pii_components.release.threads import ThreadOf, Threads
+from pii_components.release.threads import Threads
 from pii_components.spans import Candidate, read_spans, write_spans
 from pii_components.surrogates.keys import Chance
 from pii_components.surrogates.plan import Everyone, Item, plan
