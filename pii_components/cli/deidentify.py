@@ -273,7 +273,7 @@ def deidentify(
         state, counts = RunState(settings, key.fingerprint, replace=overwrite), Report()
         if old is not None:
             check_resume(old, settings, key.fingerprint)
-            if target.exists() and not old.replace:
+            if target.exists() and not (old.replace or old.complete):
                 raise PiiError(Errors.E510, what=f"'{target}'")
             state, counts = old, Report.load(old.report)
         if not quiet:
@@ -305,6 +305,7 @@ def deidentify(
         if table is not None:
             head["llm"] = _llm_report(loaded, table, words=counts.words, notes=counts.notes)
         swept = _write_report(report_path, run, head, how=sweep)
+        run.end()
         if not quiet:
             _tell_end(run, report_path, swept)
         if swept is not None and swept.n_found and show_leaks != NEVER:
@@ -509,7 +510,6 @@ def _write_report(path: Path, run: Run, head: dict[str, Any], *, how: str) -> Sw
     swept = None
     if run.sweep is not None:
         swept = run.sweep.sweep(run.source)
-        run.sweep.clear()
         head["sweep"] = swept.as_json(how)
     spans = sum(n for key, n in run.report.spans.items() if not key.endswith(f"|{KEEP}"))
     plan = review_plan(BOUNDS, documents=run.report.documents, spans=spans)

@@ -70,7 +70,9 @@ def sync_file(file: Any) -> int:
 
 
 class GrowingFile:
-    """A file that can be cut off at a byte that was safe, and go on from there. All methods raise E512."""
+    """A file that can be cut off at a byte that was safe, and go on from there. head (bytes): Its beginning. All methods raise E512."""
+
+    head = b""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -149,6 +151,15 @@ class Output:
     def replace(self) -> None:
         """Put the partial file in the place of OUT."""
         os.replace(self.partial, self.out)
+
+    @property
+    def gone(self) -> Path:
+        """Where a partial folder is on its way out: half of one must not be taken up."""
+        return self.partial.with_name(self.partial.name + ".gone")
+
+    def end(self) -> None:
+        """All is done: remove what a kill has left."""
+        shutil.rmtree(self.gone, ignore_errors=True)
 
     def discard(self) -> None:
         """Give up: the partial file goes, OUT stays as it was."""
@@ -404,7 +415,9 @@ class ZipWriter(FolderWriter):
         with open(fresh, "rb") as file:
             os.fsync(file.fileno())
         os.replace(fresh, self.out)
-        shutil.rmtree(self.partial)
+        self.end()
+        os.replace(self.partial, self.gone)
+        self.end()
 
 
 def open_writer(source: Source, out: Path, *, safe: bool = False) -> Writer:

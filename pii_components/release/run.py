@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..files.formats.base import GoldSpan, Tally
@@ -222,7 +222,8 @@ class RunState:
     key (str): Fingerprint of the key; empty for a key that was made for the run and is lost with it.
     items (int): Records read so far; those skipped count. offset (int): Bytes of the partial file that are safe.
     replace (bool): Whether an existing OUTPUT may be replaced. report (dict[str, Any]): The counts so far.
-    labels, sweep, map, headers, review (int): Bytes of the rows of --labels-out, --sweep, --map, --headers-out and --review-out that are safe.
+    beside (dict[str, int]): Bytes that are safe of each file that grows beside OUTPUT (`Run.BESIDE`).
+    complete (bool): Whether all is read and written, and only names are to be given, and the report to be made.
     """
 
     settings: dict[str, str]
@@ -231,11 +232,8 @@ class RunState:
     offset: int = 0
     replace: bool = False
     report: dict[str, Any] = field(default_factory=dict)
-    labels: int = 0
-    sweep: int = 0
-    map: int = 0
-    headers: int = 0
-    review: int = 0
+    beside: dict[str, int] = field(default_factory=dict)
+    complete: bool = False
 
     def save(self, path: Path) -> None:
         """Write the state so that a crash in between leaves the old one. RAISES (PiiError): E512."""
@@ -520,7 +518,7 @@ def _parts_in_clear(text: str, result: Result) -> list[tuple[int, int, str]]:
 class MapOut(Beside):
     """`--map`: a table of what each document was called, and is called in OUTPUT; nothing there, if it was left out."""
 
-    HEAD = b"in,out\n"
+    head = b"in,out\n"
 
     def __init__(self, out: Path) -> None:
         super().__init__(out)
@@ -534,7 +532,7 @@ class MapOut(Beside):
 class HeadersOut(MapOut):
     """`--headers-out`: a table of the headers that were removed, with what each document was called. It holds originals."""
 
-    HEAD = b"document,header\n"
+    head = b"document,header\n"
 
 
 @dataclass(slots=True)
@@ -550,6 +548,7 @@ class Run:
     review (ReviewOut | None): Gets what was found, for people to look at.
     """
 
+    BESIDE: ClassVar = ("labels", "sweep", "map", "headers", "review")
     source: Source
     writer: Writer
     engine: Engine
@@ -579,17 +578,12 @@ class Run:
         RAISES (PiiError): E512, if writing fails; E532, if a record was skipped under `strict`. What was done stays, and can
         be resumed.
         """
-        self.writer.start(self.state.offset if resume else None)
-        if self.labels is not None:
-            self.labels.start(self.state.labels if resume else None)
-        if self.sweep is not None:
-            self.sweep.start(self.state.sweep if resume else None)
-        if self.map is not None:
-            self.map.start(self.state.map if resume else None, self.map.HEAD)
-        if self.headers is not None:
-            self.headers.start(self.state.headers if resume else None, self.headers.HEAD)
-        if self.review is not None:
-            self.review.start(self.state.review if resume else None, self.review.head)
+        # Killed when OUTPUT had got its name: what is left to do is done below.
+        named = self.state.complete and not self.writer.partial.exists()
+        if not named:
+            self.writer.start(self.state.offset if resume else None)
+        for name, rows in self._beside():
+            rows.start(self.state.beside.get(name, 0) if resume else None, rows.head)
         self._since = last_save = time.monotonic()
         if not resume:
             self._checkpoint()
@@ -620,13 +614,24 @@ class Run:
         if self.report.refused:
             self.discard()
             return
-        for beside in (self.labels, self.map, self.headers, self.review):
-            if beside is not None:
-                beside.finish()
-        self.writer.finish()
+        self.state.complete = True
+        self.state.save(state_path(self.writer.out))
+        for _, rows in self._beside():
+            if isinstance(rows, Beside | LabelsOut):
+                rows.finish()
+        if not named:
+            self.writer.finish()
+
+    def end(self) -> None:
+        """When the report is written: nothing is left to be taken up."""
+        self.writer.end()
         state_path(self.writer.out).unlink(missing_ok=True)
-        if self.labels is not None:
-            self.labels.clear()
+        for rows in (self.labels, self.sweep):
+            if rows is not None:
+                rows.clear()
+
+    def _beside(self) -> list[tuple[str, GrowingFile]]:
+        return [(name, rows) for name in self.BESIDE if (rows := getattr(self, name)) is not None]
 
     def stop(self) -> None:
         """For a signal's handler: stop at once while texts are read, since a batch can take minutes; else when the batch is written."""
@@ -639,9 +644,8 @@ class Run:
         with suppress(OSError):
             self.writer.discard()
             state_path(self.writer.out).unlink(missing_ok=True)
-            for rows in (self.labels, self.sweep, self.map, self.headers, self.review):
-                if rows is not None:
-                    rows.clear()
+            for _, rows in self._beside():
+                rows.clear()
             if self.vault is not None and not self.vault.documents:
                 self.vault.path.unlink()
 
@@ -715,11 +719,7 @@ class Run:
         now = time.monotonic()
         self.report.seconds, self._since = self.report.seconds + now - self._since, now
         self.state.offset = self.writer.sync()
-        self.state.labels = self.labels.sync() if self.labels is not None else 0
-        self.state.sweep = self.sweep.sync() if self.sweep is not None else 0
-        self.state.map = self.map.sync() if self.map is not None else 0
-        self.state.headers = self.headers.sync() if self.headers is not None else 0
-        self.state.review = self.review.sync() if self.review is not None else 0
+        self.state.beside = {name: rows.sync() for name, rows in self._beside()}
         self.state.report = dict(vars(self.report))
         self.state.save(state_path(self.writer.out))
 
@@ -729,9 +729,8 @@ class Run:
             with suppress(PiiError):  # the reason for leaving matters more
                 self._checkpoint()
         self.writer.stop()
-        for rows in (self.labels, self.sweep, self.map, self.headers, self.review):
-            if rows is not None:
-                rows.stop()
+        for _, rows in self._beside():
+            rows.stop()
         if self.vault is not None:
             self.vault.close(seal=False)
 
