@@ -1,6 +1,8 @@
 """A pipeline of the shipped shape, small enough to train in a test: transformer of width 16, one layer, a vocabulary of letters."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import spacy
 from spacy.language import Language
@@ -122,3 +124,8 @@ def tiny_pipeline(folder: Path) -> Language:
     spacy.util.fix_random_seed(0)
     nlp.initialize(lambda: [gold(nlp, text, spans) for text, spans in TRAIN])
     return nlp
+
+
+def cases(file: str) -> Any:
+    """RETURNS (Any): Cases as data, `data/regression_cases/FILE.json`."""
+    return json.loads((Path(__file__).parent / f"data/regression_cases/{file}.json").read_text("utf8"))

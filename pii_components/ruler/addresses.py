@@ -49,8 +49,7 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
     """Addresses that their form and their place show.
 
     known (Sequence[Candidate]): What rules and the model have found, of every label.
-    RETURNS (list[Candidate]): Each with what the model found of it.
-    """
+    RETURNS (list[Candidate]): Each with what the model found of it."""
     text = page.view.text
     lines = [line.span() for line in _LINE.finditer(text) if not line.group().isspace()]
     firsts = [start for start, _ in lines]

@@ -139,8 +139,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
 
     entries (Iterable[Mapping[str, Any]]): In order; of two that say as much about a web address, the later one decides.
     RETURNS (RuleSet): The sites sorted, the most exact first.
-    RAISES (PiiError): E201 to E205, E002.
-    """
+    RAISES (PiiError): E201 to E205, E002."""
     regexes, sites, nears = list[RegexRule](), list[SiteRule](), list[NearRule]()
     for entry in entries:
         kind = kind_of(entry)

@@ -12,8 +12,7 @@ from pii_components.context.classifier import PersonModel
 from pii_components.context.component import PiiContext
 from pii_components.context.features import features
 from pii_components.context.mentions import Judge, People, find_people
-from pii_components.context.settings import ContextSettings
-from pii_components.context.view import DocView
+from pii_components.context.view import ContextSettings, DocView
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT, ROLES, is_name, label_for_role
 from pii_components.ruler.tokenizer import make_student_tokenizer

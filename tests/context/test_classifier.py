@@ -12,6 +12,9 @@ from pii_components.context.classifier import CLASSES, PersonModel, softmax
 from pii_components.context.features import features
 from pii_components.errors import PiiError
 
+from ..tiny import cases
+
+CASES = cases("context_tables")
 N = len(features())
 RNG = numpy.random.default_rng(7)
 RANDOM = PersonModel(RNG.normal(size=N), RNG.uniform(0.5, 2, size=N), RNG.normal(size=(N, 6)), RNG.normal(size=6))
@@ -64,25 +67,7 @@ def test_softmax_keeps_the_order_and_forgets_what_all_have(logits, more):
     assert (numpy.diff(p[0][logits[0].argsort()]) >= 0).all()
 
 
-YEAR, HEADER, SCORE = "most cue year", "most zone header", "mean score"
-
-
-# fmt: off
-@pytest.mark.parametrize(("pulls", "values", "role", "said"), [
-    ([(YEAR, "CITED", 2.0)], {YEAR: 1}, "CITED", "cited: a year follows"),
-    # The strongest, of what this person has; against what speaks for the others.
-    ([(YEAR, "CITED", 2.0), ("most cue et_al", "CITED", 3.0)], {YEAR: 1, "most cue et_al": 1}, "CITED", "cited: 'et al.' follows"),
-    ([(YEAR, "CITED", 2.0), ("most cue et_al", "CITED", 3.0)], {YEAR: 1}, "CITED", "cited: a year follows"),
-    ([(HEADER, "STUDENT", 2.0), (YEAR, "CITED", 3.0)], {YEAR: 1, HEADER: 1}, "STUDENT", "student: in the header"),
-    ([(YEAR, "CITED", 2.0), (YEAR, "CHARACTER", 20.0)], {YEAR: 1}, "CITED", "cited: reads like it, to the model"),
-    # A number that tells nobody anything is passed over.
-    ([(YEAR, "CITED", 2.0), (SCORE, "CITED", 3.0)], {YEAR: 1, SCORE: 1}, "CITED", "cited: a year follows"),
-    ([(SCORE, "CITED", 3.0)], {SCORE: 1}, "CITED", "cited: reads like it, to the model"),
-    # What somebody lacks may speak for it too, and gives no reason.
-    ([(YEAR, "STUDENT", -2.0)], {YEAR: 0}, "STUDENT", "student: reads like it, to the model"),
-    ([], {YEAR: 1}, "CONNECTED", "connected: reads like it, to the model"),
-])
-# fmt: on
+@pytest.mark.parametrize(("pulls", "values", "role", "said"), CASES["reasons"])
 def test_reasons_are_the_strongest_features(pulls, values, role, said):
     assert hand_made(*pulls).reason(row(**values), role) == said
 

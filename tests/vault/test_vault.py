@@ -18,8 +18,19 @@ from pii_components.surrogates.component import HipsSurrogate
 from pii_components.surrogates.keys import KEY_ENV
 from pii_components.vault import keys as vault_keys
 from pii_components.vault.keys import VaultKey
-from pii_components.vault.maintenance import info, repair, rotate, verify
-from pii_components.vault.vault import Release, Vault, hide, pack_tokens, reidentify, unpack_tokens, vault_kind
+from pii_components.vault.vault import (
+    Release,
+    Vault,
+    hide,
+    info,
+    pack_tokens,
+    reidentify,
+    repair,
+    rotate,
+    unpack_tokens,
+    vault_kind,
+    verify,
+)  # fmt: skip
 
 pytest.importorskip("cryptography")
 KEY = VaultKey(b"a key for tests, of no other use")
@@ -405,7 +416,7 @@ def test_a_missing_package_is_told(monkeypatch, path):
 
 def test_a_vault_is_opened_without_the_pipeline():
     heavy = "[m for m in ('spacy', 'torch', 'cryptography') if m in sys.modules]"
-    script = f"import sys, pii_components.vault.vault, pii_components.vault.maintenance; print({heavy})"
+    script = f"import sys, pii_components.vault.vault; print({heavy})"
     out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)
     assert out.stdout.strip() == "[]"
 
