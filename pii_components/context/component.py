@@ -39,7 +39,7 @@ from ..spans import (
     read_spans,
     write_ents,
 )
-from .classifier import CLASSES, NOT_NAME, PersonModel
+from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import features, mention_rows, person_rows
 from .mentions import FORM, People, find_people, propagate
 from .role_encoder import PersonReader
@@ -204,19 +204,11 @@ class PiiContext(Configured, Pipe):
         roles = [role for role in ROLES if (role in PRIVATE) == (private >= least)]
         role = max(roles, key=lambda r: float(p[ROLES.index(r)]))
         likely = ROLES[int(p[:_NONE].argmax())] if role in PRIVATE else role
-        reason = (
-            self.classifier.reason(row, likely)
-            if self.classifier is not None
-            else f"{likely.lower()}: reads like it, to the model"
-        )
-        unsure = likely != role
-        score = private if role in PRIVATE else float(p[ROLES.index(role)])
-        return (
-            label_for_role(role),
-            min(score, 1.0),
-            reason + ("; hidden, to be safe" if unsure else ""),
-            likely if unsure else "",
-        )
+        reason = self.classifier.reason(row, likely) if self.classifier is not None else unexplained(likely)
+        score = min(private if role in PRIVATE else float(p[ROLES.index(role)]), 1.0)
+        if likely == role:
+            return label_for_role(role), score, reason, ""
+        return label_for_role(role), score, f"{reason}; hidden, to be safe", likely
 
     def _protect_at(self, doc: Doc) -> float:
         group = doc.spans.get(self.cfg["spans_key"])  # none, if nothing before found anything
@@ -249,19 +241,13 @@ class PiiContext(Configured, Pipe):
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save in a folder. exclude (Iterable[str]): As in `to_bytes`."""
-
-        def write(p: Path) -> None:
-            p.write_bytes(self._part(p.name))
-
-        util.to_disk(path, dict.fromkeys(_PARTS, write), exclude)
+        writers: dict[str, Any] = dict.fromkeys(_PARTS, lambda p: p.write_bytes(self._part(p.name)))
+        util.to_disk(path, writers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E307 for a broken reader."""
-
-        def read(p: Path) -> None:
-            self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
-
+        parts = {n: lambda p: self._read_part(p.name, p.read_bytes() if p.is_file() else b"") for n in _PARTS}
         with self.loading():
-            util.from_disk(path, dict.fromkeys(_PARTS, read), exclude)
+            util.from_disk(path, parts, exclude)
         self._load()
         return self

@@ -71,11 +71,6 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     for word in norms:
         if word not in full and not _is_like_one_of(word, full):
             return None
-    if True not in initials and all([full.count(word) == 1 for word in norms]):
-        # Each is one of the person's words as it is, and no two are the same one.
-        found = tuple([full.index(word) for word in norms])
-        if len(set(found)) == len(found):
-            return sum([22 if full_kinds[p] == kind else 20 for p, kind in zip(found, kinds, strict=True)]), found
     lone = len(norms) == 1
     places: dict[int, int] = {}
     score = 0

@@ -6,11 +6,10 @@
 """
 
 import re
-import tomllib
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
 
+from . import resource
 from .letters import fold
 from .table import name_table
 
@@ -61,8 +60,7 @@ def story_pattern() -> re.Pattern[str]:
 
 @cache
 def words() -> Words:
-    text = (resources.files("pii_components") / "resources" / "cues" / "words.toml").read_text("utf8")
-    return Words(**{name: frozenset(value.split()) for name, value in tomllib.loads(text).items()})
+    return Words(**{name: frozenset(value.split()) for name, value in resource("cues/words").items()})
 
 
 def is_word(word: str) -> bool:

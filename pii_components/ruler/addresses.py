@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..labels import EMAIL, ID_NUM, NAME_CITED, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
+from ..names import word_list
 from ..spans import Candidate
-from . import word_list
 from .merge import Page
 
 SOURCE = "address-form"

@@ -63,7 +63,10 @@ class PiiRuler(Configured, SpanRuler):
         shipped (bool): Whether to start with the patterns that ship; true. validate (bool): Whether spaCy checks token patterns.
         native_names (bool): Whether names in scripts of their own are looked for, too (names/scripts.py); false.
         RAISES (PiiError): E206 for a country that there is not."""
-        self._check_regions(phone_regions or ())
+        from phonenumbers import SUPPORTED_REGIONS
+
+        if wrong := [region for region in phone_regions or () if region not in SUPPORTED_REGIONS]:
+            raise PiiError(Errors.E206, region=wrong[0])
         regions = list(phone_regions) if phone_regions is not None else None
         asked = {"spans_key": spans_key, "phone_regions": regions, "native_names": native_names, "shipped": shipped}
         self.configure(DEFAULTS, asked)
@@ -71,13 +74,6 @@ class PiiRuler(Configured, SpanRuler):
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
         if self.cfg["shipped"]:
             self.add_patterns(shipped_patterns())
-
-    @staticmethod
-    def _check_regions(regions: Sequence[str]) -> None:
-        from phonenumbers import SUPPORTED_REGIONS
-
-        if wrong := [region for region in regions if region not in SUPPORTED_REGIONS]:
-            raise PiiError(Errors.E206, region=wrong[0])
 
     @property
     def rules(self) -> RuleSet:

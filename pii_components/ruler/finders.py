@@ -13,10 +13,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
+from ..names import word_list
 from ..names.normalize import FILLERS, INVISIBLE
 from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
-from . import word_list
 from .merge import Intervals, Page, at_tokens
 from .patterns import RegexRule
 from .validators import VALIDATORS, Context, Hit, count_digits, is_amount, is_date, is_publication, is_years

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from ..names import word_list
 from ..names.wordlists import in_table, is_glued
-from . import word_list
 from .patterns import RuleSet
 from .tokenizer import SURE_TLD
 from .validators import Hit, split_host

@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
@@ -98,14 +99,9 @@ class Entry:
 
 
 def hide(old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]) -> tuple[Hidden, ...]:
-    """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new
-    text."""
-    found = []
-    for start, end, new_start, new_end in offsets.edits:
-        was, became = old[start:end], new[new_start:new_end]
-        if was != became:
-            found.append(Hidden(new_start, new_end, labels.get((new_start, new_end), ""), became, was))
-    return tuple(found)
+    """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new text."""
+    stretches = ((a, b, new[a:b], old[start:end]) for start, end, a, b in offsets.edits)
+    return tuple(Hidden(a, b, labels.get((a, b), ""), became, was) for a, b, became, was in stretches if was != became)
 
 
 def restore(new: str, hidden: Iterable[Hidden]) -> str:
@@ -133,10 +129,8 @@ def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[
 def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
     """tokens, trailing_whitespace and labels of the old text, as the record had them."""
     spaces = [mark == "1" for mark in packed["spaces"]]
-    tokens, pos = [], 0
-    for length, space in zip(packed["lengths"], spaces, strict=True):
-        tokens.append(old[pos : pos + length])
-        pos += length + space
+    ends = [0, *accumulate(length + space for length, space in zip(packed["lengths"], spaces, strict=True))]
+    tokens = [old[start : start + length] for start, length in zip(ends, packed["lengths"], strict=False)]
     fields: dict[str, Any] = {"tokens": tokens, "trailing_whitespace": spaces}
     if "labels" in packed:
         fields["labels"] = ["O"] * len(tokens)
@@ -179,8 +173,7 @@ class Vault:
         """Make a new vault, which only its owner can read, and open it for writing.
 
         scrypt_n (int): Cost of a guess at a passphrase. like (Vault | None): An open vault whose records `adopt` can take over.
-        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is
-        missing."""
+        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is missing."""
         path = Path(path)
         keys, lock = new_lock(key, scrypt_n=scrypt_n)
         header = make_header(keys, lock)
@@ -242,8 +235,7 @@ class Vault:
             os.fsync(self._file.fileno())
 
     def close(self, *, seal: bool = True) -> None:
-        """Close the file. seal (bool): Whether the session ends well; if not, the vault must be opened for writing again before
-        it can be read."""
+        """Close the file. seal (bool): Whether the session ends well; if not, the vault must be opened for writing before it can be read."""
         if self._file.closed:
             return
         try:
@@ -268,8 +260,7 @@ class Vault:
         document (Doc | Release): A Doc that `hips_surrogate` has worked on needs `id` and `scope`; see `Release`.
         sync (bool): Whether to wait for the disk; if not, call `sync` before the new text leaves the process.
         RETURNS (bool): Whether it was added; the same once more is not.
-        RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for
-        reading."""
+        RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for reading."""
         self._check(writing=True)
         release = document if isinstance(document, Release) else Release.of(document, id=id, scope=scope)
         try:
