@@ -27,6 +27,7 @@ from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
 from ..errors import Errors, PiiError
+from ..names import expression
 from ..names.letters import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
 from ..names.obfuscated import Obfuscated, find_obfuscated, native_runs, read_leet
@@ -34,27 +35,11 @@ from ..ner.decode import PRECISION, RECALL
 from ..spans import Candidate
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
-_BIBLIOGRAPHY = re.compile(
-    r"[\W\d_]*(?:list of )?(?:references?|works? cited|bibliography|literature(?: cited)?|sources?(?: cited)?|citations?"
-    r"|further reading|reference list|referencias|bibliograf[ií]a|endnotes|footnotes|notes and references)"
-    r"(?: and [a-z]+)?\W*\Z",
-    re.IGNORECASE,
+_BIBLIOGRAPHY, _AFTER_BIBLIOGRAPHY = (
+    expression("cues/headings", "bibliography"),
+    expression("cues/headings", "after_bibliography"),
 )
-_AFTER_BIBLIOGRAPHY = re.compile(
-    # "5.0 DISCUSSION", "3.1 Data"; entries of a list are numbered 1., 2., 3.
-    r"\s*\d{1,2}\.\d{1,2}\.?\s+[^\W\d_]"
-    r"|[\W\d]*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration"
-    r"|submitted|sincerely|regards|thank|student|name|signature|place|date|word count)\b"
-    r"|[\W\d]*(?:introduction|background|methods?|methodology|data|results?|findings|analysis|discussion|limitations|conclusions?|recommendations?"
-    r"|problems encountered|summary|reflection)\W*\Z",
-    re.IGNORECASE,
-)
-# Who hands it in, below the sources: of any length, with all that stands behind a name.
-_HANDED_IN = re.compile(
-    r"[\W\d]*(?:(?:submitted|prepared|presented|written|compiled|handed in|completed) by(?: the)?(?: students?| learners?)?\s*[:\-–]"
-    r"|(?:group|team)(?: members?)?\s*:|(?:student|learner)(?:'?s)?(?: names?| id)?\s*:|(?:full )?name\s*:)",
-    re.IGNORECASE,
-)
+_HANDED_IN = expression("cues/headings", "handed_in")
 # "4. Who is not there" after "3. Literature"; entries of a list hold commas, years and full stops.
 _SECTION = re.compile(r"\W*(\d{1,2})(?:\.\d{1,2})?[.)]?\s+[^\W\d_][^\d,.:;]*[?!]?\s*\Z")
 _NUMBER = r"\W*(?:\[?\d{1,3}[\].)]*\s+)?"

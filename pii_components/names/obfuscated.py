@@ -18,6 +18,7 @@ from spacy.tokens import Doc
 
 from ..config import Configured
 from ..spans import GIVEN, SPANS_KEY, Candidate, with_given, write_spans
+from . import expression
 from .table import name_table
 from .wordlists import case_style, in_table, words
 
@@ -61,21 +62,7 @@ _CASED = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff\u0400-\u052f\u0531-\u0587]")
 _MOST_SIGNS, _MOST_LETTERS = 8, 40  # of a word of a name in Han, kana or Hangul, and of a name
 _MOST_NATIVE = 0.25  # share of letters from which a text is in that language, and not an English one with names in it
 # A word of another language that is explained, not a person.
-_TONGUE = (
-    r"(?:arabic|hebrew|greek|russian|ukrainian|cyrillic|hindi|sanskrit|bengali|tamil|urdu|persian|farsi|thai|chinese|mandarin"
-    r"|cantonese|japanese|korean|georgian|armenian|amharic|kanji|hiragana|katakana|hangul)"
-)
-_GLOSS_BEFORE = re.compile(
-    r"(?:\b(?:words?|terms?|phrases?|letters?|symbols?|expressions?|verbs?|nouns?|particles?|idioms?|proverbs?|concepts?|syllables?"
-    rf"|sayings?|titles?|signs?|pronounced|spelled|spelt|written(?: as)?|means?|meaning|translat\w+|(?:in|from|the) {_TONGUE})"
-    r"(?: (?:of|for|as|is|are|was|like|to|in \w+))?"
-    rf"|\b{_TONGUE}(?: (?:word|term|character|for))?)[\s:,]*[\"“'‘(«*]*$"
-    r"|(?<![^\W_])[a-z]+ ?\($"  # filial piety (孝)
-)
-_GLOSS_AFTER = re.compile(
-    r"[\"”'’»)*]*,?(?: (?:which|that|this))? ?(?:means?|meaning|meant|translat\w+|is (?:an? |the )?(?:\w+ )?(?:word|term|letter|symbol"
-    r"|character|particle|verb|noun)|= |signif\w+|refers? to)\b|[\"”'’»*]* \([\"“'‘]?[a-z]|[\"”]? ?[+=×·*^<>≤≥∈]"
-)
+_GLOSS_BEFORE, _GLOSS_AFTER = (expression("patterns/native_around", f"run_gloss_{side}") for side in ("before", "after"))
 
 
 class Obfuscated(NamedTuple):

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from . import resource
+from . import expression, resource
 
 _RANGES = {
     "Hangul": "\uac00-\ud7a3",
@@ -41,6 +41,10 @@ _MOST_NATIVE = 0.25  # share of letters from which the text is in that language
 _CASED = ("Cyrillic", "Greek", "Armenian")
 
 # A word that is explained, read, eaten or visited.
+_AROUND = "patterns/native_around"
+_BEFORE_STRONG, _BEFORE_WEAK = expression(_AROUND, "before_strong"), expression(_AROUND, "before_weak")
+_AFTER_STRONG, _PLACE_BEFORE = expression(_AROUND, "after_strong"), expression(_AROUND, "place_before")
+_GLOSS_BEFORE, _GLOSS_AFTER = expression(_AROUND, "gloss_before"), expression(_AROUND, "gloss_after")
 _LATIN_NAME_BEFORE = re.compile(r"(?:^|\W)[A-Z][a-zà-ÿ]+(?:[ -][A-Z]?[a-zà-ÿ]+){0,3} ?[(（]\Z")
 _BRACKET_BEFORE = re.compile(r"[a-z]{2} ?[(（]\Z")  # filial piety (孝)
 _TOP, _END = 6, 4  # lines at the top and the end where a name may stand alone
@@ -72,15 +76,6 @@ def _tables() -> dict[str, _Table]:
         script: _Table(words(e, "families"), words(e, "givens"), tuple(sorted(words(e, "endings"))), words(e, "not_names"))
         for script, e in resource("patterns/native_names").items()
     }
-
-
-@cache
-def _around(name: str) -> re.Pattern[str]:
-    """An expression of native_around.toml, with the parts that it names in capitals."""
-    texts = {
-        key: value if isinstance(value, str) else "".join(value) for key, value in resource("patterns/native_around").items()
-    }
-    return re.compile(re.sub(r"<([A-Z]+)>", lambda part: texts[part[1]], texts[name]))
 
 
 def script_of(text: str) -> str:
@@ -201,23 +196,23 @@ def _weigh(
     """What speaks for a run being a person, in points, and the best of it; negative for what is none."""
     before, after = text[max(0, start - 60) : start], text[end : end + 40]
     form = name_form(text[start:end])
-    strong = _around("before_strong").search(before) is not None
+    strong = _BEFORE_STRONG.search(before) is not None
     if form < 0:
         return -9, ""
     named = _LATIN_NAME_BEFORE.search(before) is not None
-    glossed = _around("gloss_before").search(before) is not None or _BRACKET_BEFORE.search(before) is not None
-    if not named and (_around("gloss_after").match(after) or (glossed and not strong)):
+    glossed = _GLOSS_BEFORE.search(before) is not None or _BRACKET_BEFORE.search(before) is not None
+    if not named and (_GLOSS_AFTER.match(after) or (glossed and not strong)):
         return -9, ""
     points, reason = form, "a family name and a given name"
-    after_strong = _around("after_strong").match(after) is not None
+    after_strong = _AFTER_STRONG.match(after) is not None
     on_its_own = any(text[low:high].strip(" \t*_-–~#>|•.,:") == text[start:end] for low, high in alone)
     if strong or after_strong or on_its_own or named:
         # What is no known name needs two signs of a person.
         points += 2 if form > 0 or strong + after_strong + on_its_own + named > 1 or strong else 1
         reason = "stands where a name stands"
-    elif _around("place_before").search(before):
+    elif _PLACE_BEFORE.search(before):
         points -= 1
-    elif _around("before_weak").search(before):
+    elif _BEFORE_WEAK.search(before):
         points += 1
         reason = "stands where a name may stand"
     if any(low < end and high > start for low, high in seen):
