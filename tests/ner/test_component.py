@@ -12,7 +12,7 @@ from spacy.training import Example
 
 from pii_components.errors import PiiError
 from pii_components.labels import LABELS, ROLES
-from pii_components.ner.component import PiiTokenClassifier, score_pii
+from pii_components.ner.component import score_pii
 from pii_components.ner.loss import targets
 from pii_components.spans import Candidate, read_spans, write_spans
 
@@ -107,22 +107,6 @@ def test_threshold_of_names_decides(trained, threshold, least, most):
     assert least <= len(names) <= most
 
 
-@pytest.mark.parametrize(
-    "settings, code",
-    [
-        ({"thresholds": {"NAME": 1.5}}, "E101"),
-        ({"thresholds": {"PERSON": 0.5}}, "E002"),
-        ({"class_weights": {"O": 0}}, "E104"),
-        ({"operating_point": "paranoid"}, "E107"),
-    ],
-)
-def test_settings_out_of_range_are_coded_errors(settings, code):
-    nlp = spacy.blank("en")
-    with pytest.raises(PiiError) as error:
-        nlp.add_pipe("pii_ner", config=settings)
-    assert error.value.code == code
-
-
 def test_labels_are_fixed_after_initialize(trained):
     nlp, _ = trained
     ner = nlp.get_pipe("pii_ner")
@@ -160,18 +144,6 @@ def test_gold_labels_that_are_not_the_models_are_outside_for_it(trained):
     eg.predicted.spans["pii"] = [eg.predicted.char_span(0, 3, label="NAME_STUDENT")]
     assert score_pii([eg])["pii_r"] == 0.5
     assert ner.score([eg])["pii_r"] == 1.0 and "AGE" not in ner.score([eg])["pii_per_type"]
-
-
-def test_class_weight_scales_the_gradient():
-    nlp = spacy.blank("en")
-    ner = nlp.add_pipe("pii_ner", config={"class_weights": {"O": 0.5}})
-    eg = gold(nlp, "Hi Ana", [(3, 6, "NAME_STUDENT")])
-    ner.cfg["labels"] = ["NAME_STUDENT"]
-    probs = numpy.full((2, 3), 1 / 3, dtype="f4")
-    loss, gradients = ner.get_loss([eg], [probs])
-    assert loss == pytest.approx(numpy.log(3))
-    assert numpy.abs(gradients[0][0]).sum() == pytest.approx(numpy.abs(gradients[0][1]).sum() / 2)
-    assert gradients[0].sum(axis=1) == pytest.approx([0, 0], abs=1e-6)
 
 
 def test_score_counts_by_position_and_label():
@@ -235,15 +207,3 @@ def test_scores_survive_doc_bytes(trained):
     assert [(c.start, c.end, c.label, c.score, c.roles) for c in read_spans(again)] == [
         (c.start, c.end, c.label, c.score, c.roles) for c in read_spans(doc)
     ]
-
-
-def test_a_failing_batch_goes_to_the_error_handler():
-    nlp = spacy.blank("en")
-    nlp.add_pipe("pii_ner")
-    ner = nlp.get_pipe("pii_ner")
-    assert isinstance(ner, PiiTokenClassifier)
-    seen = []
-    ner.set_error_handler(lambda name, proc, docs, e: seen.append((name, len(docs))))
-    ner.predict = lambda docs: (_ for _ in ()).throw(RuntimeError("no"))
-    assert list(ner.pipe([nlp.make_doc("a"), nlp.make_doc("b")])) == []
-    assert seen == [("pii_ner", 2)]
