@@ -161,7 +161,8 @@ def _read(text: str, title: str) -> Mention:
     pieces = _pieces(text[:end])
     # nameparser reads spaces and commas; a view of the same length gives it those for "_", line breaks, digits.
     view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
-    spans = ((t.span, t.role.value) for t in parse(view).tokens if t.span is not None)
+    # One word is what it is, whatever its role.
+    spans = ((t.span, t.role.value) for t in parse(view).tokens if t.span is not None) if len(pieces) > 1 else ()
     roles = {i: role for span, role in spans for i in range(span.start, span.end)}
     norms = [norm(text[start:stop]) for start, stop in pieces]
     words: list[Word] = []
