@@ -112,6 +112,8 @@ def test_a_sourced_component_keeps_what_was_set_in_its_new_pipeline(saved, tmp_p
         ({"components.pii_context.settings.protekt": 0.3}, "E302"),
         ({"components.pii_context.settings.protect": 3.0}, "E301"),
         ({"components.pii_ner.thresholds": {"NAMES": 0.3}}, "E002"),
+        ({"components.pii_ner.thresholds": {"NAME": 1.5}}, "E101"),
+        ({"components.pii_ner.class_weights": {"O": 0}}, "E104"),
         ({"components.pii_ner.operating_point": "paranoid"}, "E107"),
         ({"components.pii_ruler.phone_regions": ["UK"]}, "E206"),
     ],

@@ -11,7 +11,7 @@ import time
 import pytest
 import spacy
 
-from pii_components.ner.layers import READ, encoded_data, split_punctuation
+from pii_components.ner.layers import READ, encoded_data
 
 RNG = random.Random(4)
 WORDS = "the student wrote an essay about ferries and the town where people live by the river near a school".split()  # noqa: SIM905
@@ -70,10 +70,6 @@ def shipped():
     nlp.get_pipe("hips_surrogate").set_key(b"a key of sixteen bytes")
     nlp("My name is Ana Lopez.")
     return nlp
-
-
-def test_punctuation_is_split():
-    assert split_punctuation("a-b..c") == ["a", "-", "b", ".", ".", "c"] and split_punctuation("") == []
 
 
 @pytest.mark.parametrize("processor", [["[UNK]", "a", "##b", "b", "##c", "abc", "##bc", "ab"]])

@@ -38,16 +38,7 @@ print("fine")
 
 
 def test_blank_works_with_heavy_packages_blocked():
-    names = (
-        "torch",
-        "presidio_analyzer",
-        "presidio_anonymizer",
-        "faker",
-        "names_dataset",
-        "pandas",
-        "phonenumbers",
-        "tldextract",
-    )
+    names = ("torch", "presidio_analyzer", "presidio_anonymizer", "faker", "names_dataset", "pandas", "phonenumbers", "tldextract")
     out = subprocess.run([sys.executable, "-c", BLOCKED.format(names=names)], capture_output=True, text=True, check=False)
     assert out.returncode == 0, out.stderr[-2000:]
     assert out.stdout.strip().endswith("fine")

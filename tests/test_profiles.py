@@ -19,7 +19,11 @@ from pii_components.profiles import (
     redact,
     shipped_profiles,
     tag,
-)
+)  # fmt: skip
+
+from .tiny import cases
+
+CASES = cases("profiles")
 
 
 def test_what_there_is():
@@ -39,21 +43,7 @@ def test_shipped_profile_names_every_label(name):
     assert make_profile(name) == profile == Profile.from_dict(json.loads(json.dumps(profile.to_dict())))
 
 
-@pytest.mark.parametrize(
-    ("name", "label", "action"),
-    [
-        ("crapii", "NAME_STUDENT", "surrogate"),
-        ("crapii", "NAME_INSTRUCTOR", "keep"),
-        ("crapii", "NAME_CONNECTED", "surrogate"),
-        ("crapii_strict", "NAME_CONNECTED", "keep"),
-        ("ets", "NAME_INSTRUCTOR", "pseudonym"),
-        ("ets", "NAME_CONNECTED", "pseudonym"),
-        ("ets", "EDUCATION", "generic"),
-        ("tags_only", "EMAIL", "tag"),
-        ("ferpa_strict", "NAME_INSTRUCTOR", "surrogate"),
-        ("ferpa_strict", "LOCATION", "tag"),
-    ],
-)
+@pytest.mark.parametrize(("name", "label", "action"), CASES["actions"])
 def test_actions(name, label, action):
     assert Profile.load(name).action(label) == action
 
@@ -80,33 +70,7 @@ def test_loads_a_users_file(tmp_path):
     assert Profile.load(str(path)) == profile
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ('name = "x"\n[actions]\nPERSON = "tag"\n', "E002"),
-        ('name = "x"\n[actions]\nEMAIL = "destroy"\n', "E421"),
-        ('name = "x"\nscope = "world"\n', "E422"),
-        ('name = "x"\nheader = "shrink"\n', "E422"),
-        ('name = "x"\nreserved = "yes"\n', "E422"),
-        ('name = "x"\ncolour = "red"\n', "E423"),
-        ('scope = "corpus"\n', "E423"),
-        ('name = "x"\n[pseudonyms]\nEMAIL = []\n', "E424"),
-        ('name = "x"\n[pseudonyms]\nPERSON = "Sam"\n', "E424"),
-        ("name = \n", "E426"),
-        ('name = "x"\nstrategy = "sometimes"', "E422"),
-        ('name = "x"\npool = "world"', "E422"),
-        ('name = "x"\nrepeat = 1.5', "E430"),
-        ('name = "x"\nrepeat = true', "E422"),
-        ('name = "x"\nage_spread = 0', "E430"),
-        ('name = "x"\nage_border = "18"', "E422"),
-        ('name = "x"\n[other]\n"the twins" = ""', "E431"),
-        ('name = "x"\n[other]\n"the twins" = "The Twins"', "E431"),
-        ('name = "x"\n[generic]\nEDUCATION = []', "E432"),
-        ('name = "x"\n[actions]\n"EMAIL/BOSS" = "keep"', "E002"),
-        ('name = "x"\n[actions]\n"EMAIL/org" = "keep"', "E002"),
-        (b"\xff\xfe\x00", "E426"),
-    ],
-)
+@pytest.mark.parametrize(("text", "code"), [*CASES["wrong"], (b"\xff\xfe\x00", "E426")])
 def test_what_is_wrong_is_told(tmp_path, text, code):
     path = tmp_path / "wrong.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -169,26 +133,6 @@ def test_legacy_sha256_is_open_to_a_dictionary():
     assert {legacy_sha256(f"{a} {b}"): a for a in ("Tom", "Ana") for b in ("Baker", "Lopez")}[hidden] == "Ana"
 
 
-NOUNS = ["the university", "the school", "the high school", "the school district"]
-
-
-@pytest.mark.parametrize(
-    ("nouns", "before", "original", "expected"),
-    [
-        ("the university", "I study at ", "Ridgeview University", "the university"),
-        ("the university", "I like my ", "Ridgeview University", "university"),
-        ("the university", "at the ", "Ridgeview University", "university"),
-        ("the university", "I like my ", "the University of Ridgeview", "the university"),
-        ("the university", "It ends. ", "Ridgeview University", "The university"),
-        ("the university", "", "Ridgeview University", "The university"),
-        ("the university", "Other ", "x", "the university"),
-        ("the university", "breathe ", "x", "the university"),
-        (NOUNS, "at ", "Ridgeview High School", "the high school"),
-        (NOUNS, "I like my ", "Ridgeview School District", "school district"),
-        (NOUNS, "I like ", "my School District", "my school district"),
-        (NOUNS, "at ", "Ridgeview", "the university"),
-        (NOUNS, "at ", "Ridgeview's", "the university's"),
-    ],
-)
+@pytest.mark.parametrize(("nouns", "before", "original", "expected"), CASES["generic"])
 def test_generic_noun_fits_its_sentence_and_says_what_the_original_said(nouns, before, original, expected):
     assert generic(nouns, before=before, original=original) == expected

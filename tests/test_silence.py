@@ -14,7 +14,7 @@ def hook(event, args):
     if event in ("socket.getaddrinfo", "socket.gethostbyname", "urllib.Request") or event == "socket.connect":
         raise AssertionError(f"{event} {args}")
 sys.addaudithook(hook)
-TEXT = "By Marisol Quintero. My friend Tobias drew it, write to marisol.quintero@gmail.com or see www.example.edu/page."
+TEXT = "By Marisol Quintero. My friend Tobias drew it, write to marisol.quintero@gmail.com or see www.example.edu/page or blog.uni.edu.in."
 %s
 time.sleep(0.5)
 files = [os.readlink(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd") if os.path.lexists(f"/proc/self/fd/{n}")]

@@ -29,19 +29,12 @@ def nlp(monkeypatch):
 def seen(doc):
     """What `assigns` may name, as it stands in a document."""
     group = doc.spans.get("pii", ())
-    found = {
-        f"span._.{name}": [span._.get(name) or None for span in group]
-        for name in ("pii_source", "pii_role", "pii_reason", "pii_person")
-    }
+    names = ("pii_source", "pii_role", "pii_reason", "pii_person")
+    found = {f"span._.{name}": [span._.get(name) or None for span in group] for name in names}
     found |= {f"doc._.{name}": repr(doc._.get(name)) for name in ("deidentified", "pii_offsets", "surrogate_spans")}
-    found |= {
-        f"token.{name}": [getattr(token, name) for token in doc] for name in ("ent_iob", "ent_type", "tag", "lemma", "head")
-    }
-    return found | {
-        "doc.spans": [(s.start, s.end) for s in group],
-        "doc.ents": [(e.start, e.end) for e in doc.ents],
-        "text": doc.text,
-    }
+    found |= {f"token.{name}": [getattr(t, name) for t in doc] for name in ("ent_iob", "ent_type", "tag", "lemma", "head")}
+    spans, ents = ([(s.start, s.end) for s in some] for some in (group, doc.ents))
+    return found | {"doc.spans": spans, "doc.ents": ents, "text": doc.text}
 
 
 def test_what_a_component_assigns_is_what_it_declares(nlp):

@@ -1,6 +1,8 @@
 """A pipeline of the shipped shape, small enough to train in a test: transformer of width 16, one layer, a vocabulary of letters."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import spacy
 from spacy.language import Language
@@ -11,83 +13,7 @@ WORDS = "my name is ana lopez by submitted reflection the a of and thank you nam
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789.,:;!?'\"()-_@/&"
 TOKENIZER = {"nlp": {"tokenizer": {"@tokenizers": "pii_edu.StudentTokenizer.v1"}}}
 
-CONFIG = """
-[components]
-
-[components.transformer]
-factory = "curated_transformer"
-all_layer_outputs = false
-
-[components.transformer.model]
-@architectures = "spacy-curated-transformers.BertTransformer.v1"
-vocab_size = {size}
-hidden_width = 16
-intermediate_width = 32
-num_attention_heads = 2
-num_hidden_layers = 1
-max_position_embeddings = 64
-model_max_length = 64
-
-[components.transformer.model.piece_encoder]
-@architectures = "pii_edu.LayoutWordpieceEncoder.v1"
-
-[components.transformer.model.with_spans]
-@architectures = "pii_edu.WithWindows.v1"
-window = 32
-overlap = 8
-batch_size = 4
-
-[components.pii_ner]
-factory = "pii_ner"
-
-[components.pii_ner.model]
-@architectures = "pii_edu.TokenClassifier.v1"
-
-[components.pii_ner.model.tok2vec]
-@architectures = "spacy-curated-transformers.LastTransformerLayerListener.v1"
-width = 16
-upstream = "transformer"
-grad_factor = 1.0
-
-[components.pii_ner.model.tok2vec.pooling]
-@layers = "reduce_mean.v1"
-
-[components.pii_ner.model.features]
-@architectures = "spacy.Tok2Vec.v2"
-
-[components.pii_ner.model.features.embed]
-@architectures = "spacy.MultiHashEmbed.v2"
-width = 8
-attrs = ["SHAPE"]
-rows = [100]
-include_static_vectors = false
-
-[components.pii_ner.model.features.encode]
-@architectures = "spacy.MaxoutWindowEncoder.v2"
-width = 8
-depth = 1
-window_size = 1
-maxout_pieces = 2
-
-[nlp]
-lang = "en"
-pipeline = ["transformer","pii_ner"]
-
-[nlp.tokenizer]
-@tokenizers = "pii_edu.StudentTokenizer.v1"
-
-[initialize]
-
-[initialize.components]
-
-[initialize.components.transformer]
-
-[initialize.components.transformer.piecer_loader]
-@model_loaders = "spacy-curated-transformers.WordpieceLoader.v1"
-path = "{vocab}"
-lowercase = true
-strip_accents = true
-"""
+CONFIG = (Path(__file__).parent / "data/tiny.cfg").read_text("utf8")
 
 
 def vocabulary() -> list[str]:
@@ -122,3 +48,8 @@ def tiny_pipeline(folder: Path) -> Language:
     spacy.util.fix_random_seed(0)
     nlp.initialize(lambda: [gold(nlp, text, spans) for text, spans in TRAIN])
     return nlp
+
+
+def cases(file: str) -> Any:
+    """RETURNS (Any): Cases as data, `data/regression_cases/FILE.json`."""
+    return json.loads((Path(__file__).parent / f"data/regression_cases/{file}.json").read_text("utf8"))

@@ -16,7 +16,7 @@ from ..files.json_text import TOKEN_FIELDS, JsonBody
 from ..files.record import Record, Skip, Source
 from ..files.sources import open_source
 from ..files.writers import Writer, has_column, open_writer, partial_path, renamed
-from ..vault import maintenance as vault_tools
+from ..vault import vault as vault_tools
 from ..vault.vault import Entry, Vault, unpack_tokens
 from ..vault.vault import reidentify as restored
 from . import common

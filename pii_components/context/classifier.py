@@ -55,7 +55,7 @@ class PersonModel:
                 break
             if row[n] > 0 and (said := reason_of(features()[n])):
                 return f"{role.lower()}: {said}"
-        return f"{role.lower()}: reads like it, to the model"
+        return unexplained(role)
 
     def to_bytes(self) -> bytes:
         """RETURNS (bytes): numpy's .npz, with the names of features and classes."""
@@ -79,7 +79,11 @@ class PersonModel:
         return model
 
 
+def unexplained(role: str) -> str:
+    return f"{role.lower()}: reads like it, to the model"
+
+
 def softmax(logits: numpy.ndarray) -> numpy.ndarray:
     """RETURNS (numpy.ndarray): Probabilities, row by row."""
-    shifted = numpy.exp(logits - logits.max(axis=1, keepdims=True)) if len(logits) else logits
-    return shifted / shifted.sum(axis=1, keepdims=True) if len(logits) else shifted
+    shifted = numpy.exp(logits - logits.max(axis=1, keepdims=True))  # of a row of six there is always a largest
+    return numpy.asarray(shifted / shifted.sum(axis=1, keepdims=True))

@@ -25,8 +25,8 @@ from spacy.util import minibatch
 
 from ..config import Configured
 from ..labels import CONNECTED, INDIRECT_LABELS, ROLES, STUDENT, is_name, label_for_role
-from ..names.edges import write_whole
 from ..names.letters import forget
+from ..names.obfuscated import write_found
 from ..ner.decode import BALANCED, OPERATING_POINT
 from ..ner.scorer import score_ents
 from ..spans import (
@@ -37,16 +37,13 @@ from ..spans import (
     Candidate,
     EntsFilter,
     read_spans,
-    with_given,
     write_ents,
-    write_spans,
 )
-from .classifier import CLASSES, NOT_NAME, PersonModel
+from .classifier import CLASSES, NOT_NAME, PersonModel, unexplained
 from .features import features, mention_rows, person_rows
 from .mentions import FORM, People, find_people, propagate
 from .role_encoder import PersonReader
-from .settings import ContextSettings
-from .view import DocView
+from .view import ContextSettings, DocView
 
 # Whom CRAPII's annotators marked: the student, classmates, team members, friends. Teachers are told from them by their role.
 PRIVATE = (STUDENT, CONNECTED)
@@ -74,8 +71,7 @@ class PiiContext(Configured, Pipe):
     spans_key (str): The span group that is read and written.
     settings (dict[str, Any] | None): Thresholds, see `ContextSettings`; what is missing has its default.
     ents_filter (Callable): As that of spaCy's SpanRuler: who wins in `doc.ents` where entities of others overlap what is protected; ours.
-    RAISES (PiiError): E301, E302 for settings.
-    """
+    RAISES (PiiError): E301, E302 for settings."""
 
     def __init__(
         self,
@@ -123,8 +119,7 @@ class PiiContext(Configured, Pipe):
         """Write `doc.spans[spans_key]`, the threshold that held, and `doc.ents`."""
         for doc, cands in zip(docs, found, strict=True):
             key = self.cfg["spans_key"]
-            write = write_spans if self.has_our_tokens(doc) else write_whole
-            write(doc, with_given(doc, cands, key), key)
+            write_found(self, doc, cands, key)
             doc.spans[key].attrs[PROTECT_AT] = self._protect_at(doc)
             write_ents(doc, [span for span in doc.spans[key] if span.label_ not in KEPT], self.ents_filter, key)
 
@@ -209,19 +204,11 @@ class PiiContext(Configured, Pipe):
         roles = [role for role in ROLES if (role in PRIVATE) == (private >= least)]
         role = max(roles, key=lambda r: float(p[ROLES.index(r)]))
         likely = ROLES[int(p[:_NONE].argmax())] if role in PRIVATE else role
-        reason = (
-            self.classifier.reason(row, likely)
-            if self.classifier is not None
-            else f"{likely.lower()}: reads like it, to the model"
-        )
-        unsure = likely != role
-        score = private if role in PRIVATE else float(p[ROLES.index(role)])
-        return (
-            label_for_role(role),
-            min(score, 1.0),
-            reason + ("; hidden, to be safe" if unsure else ""),
-            likely if unsure else "",
-        )
+        reason = self.classifier.reason(row, likely) if self.classifier is not None else unexplained(likely)
+        score = min(private if role in PRIVATE else float(p[ROLES.index(role)]), 1.0)
+        if likely == role:
+            return label_for_role(role), score, reason, ""
+        return label_for_role(role), score, f"{reason}; hidden, to be safe", likely
 
     def _protect_at(self, doc: Doc) -> float:
         group = doc.spans.get(self.cfg["spans_key"])  # none, if nothing before found anything
@@ -254,19 +241,13 @@ class PiiContext(Configured, Pipe):
 
     def to_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> None:
         """Save in a folder. exclude (Iterable[str]): As in `to_bytes`."""
-
-        def write(p: Path) -> None:
-            p.write_bytes(self._part(p.name))
-
-        util.to_disk(path, dict.fromkeys(_PARTS, write), exclude)
+        writers: dict[str, Any] = dict.fromkeys(_PARTS, lambda p: p.write_bytes(self._part(p.name)))
+        util.to_disk(path, writers, exclude)
 
     def from_disk(self, path: str | Path, *, exclude: Iterable[str] = ()) -> Self:
         """Load what `to_disk` saved. RAISES (PiiError): E304 for a classifier of another version, E307 for a broken reader."""
-
-        def read(p: Path) -> None:
-            self._read_part(p.name, p.read_bytes() if p.is_file() else b"")
-
+        parts = {n: lambda p: self._read_part(p.name, p.read_bytes() if p.is_file() else b"") for n in _PARTS}
         with self.loading():
-            util.from_disk(path, dict.fromkeys(_PARTS, read), exclude)
+            util.from_disk(path, parts, exclude)
         self._load()
         return self

@@ -7,7 +7,6 @@ names. Nothing here decides: `classifier` learned what each is worth.
 
 import math
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -17,6 +16,7 @@ from typing import NamedTuple
 import numpy
 
 from ..labels import CHARACTER, CITED, ROLES
+from ..names import resource
 from ..names.parse import Form, read_tokens
 from ..names.wordlists import case_style, is_word, story_pattern, words
 from ..spans import ROSTER, Candidate
@@ -35,10 +35,10 @@ class Cue(NamedTuple):
     """A pattern: see resources/cues/context.toml."""
 
     id: str
-    before: re.Pattern[str] | None
-    after: re.Pattern[str] | None
-    above: re.Pattern[str] | None
     reason: str
+    before: re.Pattern[str] | None = None
+    after: re.Pattern[str] | None = None
+    above: re.Pattern[str] | None = None
 
     def holds(self, before: str, after: str, above: str) -> bool:
         """RETURNS (bool): Whether all of its patterns match. Arguments: Lower case."""
@@ -52,11 +52,10 @@ class Cue(NamedTuple):
 @cache
 def read_cues() -> tuple[Cue, ...]:
     """RETURNS (tuple[Cue, ...]): All patterns, in the order of the file."""
-    text = (resources.files("pii_components") / "resources" / "cues" / "context.toml").read_text("utf8").replace("¤", MASK)
     found = []
-    for name, cue in tomllib.loads(text).items():
-        before, after, above = (re.compile(cue[side]) if side in cue else None for side in ("before", "after", "above"))
-        found.append(Cue(name, before, after, above, cue["reason"]))
+    for name, cue in resource("cues/context").items():
+        patterns = {side: re.compile(cue[side].replace("¤", MASK)) for side in ("before", "after", "above") if side in cue}
+        found.append(Cue(name, reason=cue["reason"], **patterns))
     return tuple(found)
 
 
@@ -229,27 +228,4 @@ def reason_of(feature: str) -> str:
         return {cue.id: cue.reason for cue in read_cues()}[rest[4:]]
     if kind == "around":
         return "the text around the name reads like it"
-    return _REASONS.get(rest if kind in ("mean", "most") else feature, "")
-
-
-_REASONS = {
-    "zone header": "in the header",
-    "zone top": "in the first lines",
-    "zone lead": "opens the text",
-    "zone alone": "alone on a line",
-    "zone signoff": "in the last lines",
-    "zone last": "in the last line",
-    "zone bibliography": "in a list of sources",
-    "zone speaker": "speaks in the conversation",
-    "first person in sentence": "named where the writer speaks of themselves",
-    "first person near": "named where the writer speaks of themselves",
-    "figure": "a well-known person",
-    "surname of a figure": "has the name of a well-known person",
-    "character of a story": "a figure of a well-known story",
-    "tells a story": "in a text that tells a story",
-    "conversation": "in a conversation",
-    "fullest is single": "called by one name only",
-    "full": "called by a full name",
-    "initials": "written with initials",
-    "by form": "has the form of a name",
-}
+    return str(resource("cues/reasons").get(rest if kind in ("mean", "most") else feature, ""))

@@ -18,9 +18,8 @@ import numpy
 
 from ..labels import NAME_STUDENT, ROLES, is_name
 from ..names.letters import fold
-from ..names.link import RoleCues, link_with_roles, spell_initials
+from ..names.link import RoleCues, link_with_roles, respell, spell_initials
 from ..names.parse import Form, Mention, read_tokens
-from ..names.spelling import respell
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, is_glued, is_initial, is_word, words
 from ..spans import ROSTER, Candidate, free_of

@@ -151,7 +151,9 @@ def _is_off_right(view: DocView, start: int, end: int) -> bool:
         return True
     if lists.is_heading(word) and (_core(view, start, end) >= 2 or not name_table().is_surname(word)):
         return True
-    return (end - start >= 3 and before == "," and lists.is_credential(word)) or _is_pronoun(view, start, end)
+    if end - start >= 3 and before == "," and fold(word).replace(".", "") in lists.credentials:
+        return True
+    return _is_pronoun(view, start, end)
 
 
 def _is_unit(view: DocView, start: int, end: int) -> bool:
@@ -247,12 +249,8 @@ def _past_parent(view: DocView, c: Candidate, taken: list[bool]) -> int:
     """RETURNS (int): Where a name ends that goes on with whose child somebody is: "Kavita Rani d/o Gopal", "Siva a/l Raman"."""
     for at in (c.end, c.end - 1):  # with its first letter, as the model reads it, or without
         first = at + 3 if view.words[at + 1 : at + 2] == ["/"] else at + 1
-        if (
-            at <= c.start
-            or first >= len(view)
-            or view.gap(first - 1) != " "
-            or not _PARENT.match("".join(view.words[at:first]))
-        ):
+        parted = at > c.start and first < len(view) and view.gap(first - 1) == " "
+        if not parted or not _PARENT.match("".join(view.words[at:first])):
             continue
         end = first
         while end < len(view) and end - first < 2 and not taken[end] and case_style(view.words[end]) in _CAPITALS:
@@ -360,7 +358,7 @@ def _is_other_word(view: DocView, c: Candidate) -> bool:
     low, high = view.starts[c.start], view.ends[c.end - 1]
     written = [word for word in tokens if is_word(word)]
     named = [fold(word).replace("’", "'").removesuffix("'s") for word in written]
-    if all(map(lists.is_greeting, tokens)) or (named and all(map(lists.is_brand, named))) or _is_spelled_heading(view, c):
+    if all(map(lists.is_greeting, tokens)) or (named and lists.brands.issuperset(named)) or _is_spelled_heading(view, c):
         return True
     # The label of a field, written as one word: "RollNo : 55234"
     if _LABEL.search(view.text[low:high]) and re.match(r"\s{0,3}[:#=]", view.text[high:]):

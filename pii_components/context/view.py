@@ -18,41 +18,28 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from itertools import accumulate, islice, takewhile
+from typing import Any
 
 from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
+from ..errors import Errors, PiiError
+from ..names import expression
 from ..names.letters import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
 from ..names.obfuscated import Obfuscated, find_obfuscated, native_runs, read_leet
+from ..ner.decode import PRECISION, RECALL
 from ..spans import Candidate
-from .settings import ContextSettings
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see
-_BIBLIOGRAPHY = re.compile(
-    r"[\W\d_]*(?:list of )?(?:references?|works? cited|bibliography|literature(?: cited)?|sources?(?: cited)?|citations?"
-    r"|further reading|reference list|referencias|bibliograf[ií]a|endnotes|footnotes|notes and references)"
-    r"(?: and [a-z]+)?\W*\Z",
-    re.IGNORECASE,
+_BIBLIOGRAPHY, _AFTER_BIBLIOGRAPHY = (
+    expression("cues/headings", "bibliography"),
+    expression("cues/headings", "after_bibliography"),
 )
-_AFTER_BIBLIOGRAPHY = re.compile(
-    # "5.0 DISCUSSION", "3.1 Data"; entries of a list are numbered 1., 2., 3.
-    r"\s*\d{1,2}\.\d{1,2}\.?\s+[^\W\d_]"
-    r"|[\W\d]*(?:appendix|appendices|annex|acknowledge?ments?|about the authors?|author'?s? (?:bio|note)|contact|signed|declaration"
-    r"|submitted|sincerely|regards|thank|student|name|signature|place|date|word count)\b"
-    r"|[\W\d]*(?:introduction|background|methods?|methodology|data|results?|findings|analysis|discussion|limitations|conclusions?|recommendations?"
-    r"|problems encountered|summary|reflection)\W*\Z",
-    re.IGNORECASE,
-)
-# Who hands it in, below the sources: of any length, with all that stands behind a name.
-_HANDED_IN = re.compile(
-    r"[\W\d]*(?:(?:submitted|prepared|presented|written|compiled|handed in|completed) by(?: the)?(?: students?| learners?)?\s*[:\-–]"
-    r"|(?:group|team)(?: members?)?\s*:|(?:student|learner)(?:'?s)?(?: names?| id)?\s*:|(?:full )?name\s*:)",
-    re.IGNORECASE,
-)
+_HANDED_IN = expression("cues/headings", "handed_in")
 # "4. Who is not there" after "3. Literature"; entries of a list hold commas, years and full stops.
 _SECTION = re.compile(r"\W*(\d{1,2})(?:\.\d{1,2})?[.)]?\s+[^\W\d_][^\d,.:;]*[?!]?\s*\Z")
 _NUMBER = r"\W*(?:\[?\d{1,3}[\].)]*\s+)?"
@@ -164,6 +151,40 @@ class Place:
     line_before: str
     sentence_before: str
     sentence_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextSettings:
+    """From which probability of being a student or somebody connected a name is protected, per operating point; and what counts as the head and the
+    end of a text. RAISES (PiiError): E301 for a value out of range."""
+
+    protect_recall: float = 0.15
+    protect: float = 0.25
+    protect_precision: float = 0.5
+    header_lines: int = 16
+    signoff_lines: int = 6
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if name.startswith("protect") and not 0 <= value <= 1:
+                raise PiiError(Errors.E301, name=name, value=value, allowed="a number from 0 to 1")
+            if name.endswith("lines") and (not isinstance(value, int) or value < 0):
+                raise PiiError(Errors.E301, name=name, value=value, allowed="a whole number, 0 or more")
+
+    def protect_at(self, point: str) -> float:
+        """RETURNS (float): The probability from which a name is protected. point (str): An operating point of `pii_ner`."""
+        return {RECALL: self.protect_recall, PRECISION: self.protect_precision}.get(point, self.protect)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> "ContextSettings":
+        """Settings from a config; what is missing has its default. RAISES (PiiError): E301, E302."""
+        known = [f.name for f in fields(cls)]
+        for name, value in values.items():
+            if name not in known:
+                raise PiiError(Errors.E302, name=name, allowed=", ".join(known))
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise PiiError(Errors.E301, name=name, value=value, allowed="a number")
+        return cls(**values)
 
 
 class DocView:

@@ -98,26 +98,13 @@ def script_region(word: str) -> str | None:
     """RETURNS (str | None): The region of names that a script other than Latin points to."""
     if word.isascii():
         return None
-    for ch in word:
-        if ch.isalpha() and not ch.isascii():
-            script = unicodedata.name(ch, "").split(" ")[0]
-            if script in _SCRIPT_REGION:
-                return _SCRIPT_REGION[script]
-    return None
+    scripts = (unicodedata.name(ch, "").split(" ")[0] for ch in word if ch.isalpha() and not ch.isascii())
+    return next((_SCRIPT_REGION[script] for script in scripts if script in _SCRIPT_REGION), None)
 
 
 def like(original: str, new: str) -> str:
     """RETURNS (str): A name in the case of another one, without accents if that has none: UPPER, lower or as the table writes it (McDonald)."""
-    if original.isascii():
-        new = plain(new)
-        if original.istitle():
-            return new
-        if original.islower():
-            return new.lower()
-        if original.isupper() and original.isalpha() and len(original) > 1:
-            return new.upper()
-    elif not has_accent(original):
-        new = plain(new)
+    new = new if has_accent(original) else plain(new)
     cased = [ch for ch in original if ch.upper() != ch.lower()]
     if not cased:
         return new

@@ -9,12 +9,15 @@
 A mention belongs to a person if each of its words is one of the person's, in any order: as it is, as an initial, as a nickname
 or with a slip of the pen. So "Maria", "Lopez", "M. Lopez", "Lopez, Maria", "ML" and "Mraia Lopez" go to Maria Lopez, while John
 and Jane Smith stay two people whose surrogates share a surname. Where several people fit, it is the one last mentioned.
+
+Before that a text's misspelt names may be put right (`respell`): "Okaofr" is "Okafor", where that stands in the same text.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
+from itertools import combinations
 from typing import NamedTuple
 
 from rapidfuzz.distance import OSA
@@ -24,6 +27,7 @@ from .letters import norm, per_batch
 from .parse import FAMILY, GIVEN, LONE, Form, Mention, Word
 from .table import name_table
 from .wordlists import in_table
+from .wordlists import words as word_lists
 
 # A score, and the place in a person of each word of a mention.
 Match = tuple[int, tuple[int, ...]]
@@ -67,11 +71,6 @@ def match_form(form: Form, full: tuple[str, ...], full_kinds: tuple[str, ...]) -
     for word in norms:
         if word not in full and not _is_like_one_of(word, full):
             return None
-    if True not in initials and all([full.count(word) == 1 for word in norms]):
-        # Each is one of the person's words as it is, and no two are the same one.
-        found = tuple([full.index(word) for word in norms])
-        if len(set(found)) == len(found):
-            return sum([22 if full_kinds[p] == kind else 20 for p, kind in zip(found, kinds, strict=True)]), found
     lone = len(norms) == 1
     places: dict[int, int] = {}
     score = 0
@@ -211,8 +210,7 @@ def link_with_roles(
     mentions (Sequence[Mention]), cues (Sequence[RoleCues]): In the order of the text.
     margin (float): Log-odds by which a role has to lead to be clear. signed (float | None): The same, against who signs the text.
     RETURNS (Links): Every mention has an owner."""
-    people, matches = _people(mentions)
-    return _RoleLinker(mentions, cues, people, matches, margin, margin if signed is None else signed).links()
+    return _RoleLinker(mentions, cues, margin, margin if signed is None else signed).links()
 
 
 def links_of(mentions: Sequence[Mention], persons: Sequence[int | None]) -> Links:
@@ -303,44 +301,21 @@ def _people(mentions: Sequence[Mention]) -> tuple[list[Person], list[list[Match 
     # Of two spellings of one name, the one that the table knows is the name. Numbers follow the text.
     ranked = sorted([(*_rank(form), number) for number, form in enumerate(forms)])
     people: list[Person] = []
-    matches: list[list[Match | None]] = [[] for _ in forms]
     for *_, number in ranked:
-        form, tried = forms[number], matches[number]
-        if not form.norms:
-            continue
-        for person in people:
-            match = match_form(form, person.words, person.kinds)
-            tried.append(match)
-            if match:
-                break
-        else:
+        form = forms[number]
+        if form.norms and not any(match_form(form, person.words, person.kinds) for person in people):
             people.append(_person(mentions[of_mention.index(number)].words))
-    before, people = people, _agree(people)
-    for form, tried in zip(forms, matches, strict=True):
-        if form.norms:
-            if people is not before:
-                for p, person in enumerate(people[: len(tried)]):
-                    if person is not before[p]:
-                        tried[p] = match_form(form, person.words, person.kinds)
-            for person in people[len(tried) :]:
-                tried.append(match_form(form, person.words, person.kinds))
+    people = _agree(people)
+    matches = [[match_form(form, person.words, person.kinds) for person in people] if form.norms else [] for form in forms]
     return people, [matches[number] for number in of_mention]
 
 
 class _RoleLinker:
-    def __init__(
-        self,
-        mentions: Sequence[Mention],
-        cues: Sequence[RoleCues],
-        people: list[Person],
-        matches: Sequence[Sequence[Match | None]],
-        margin: float,
-        signed: float,
-    ) -> None:
-        self.mentions, self.cues, self.people, self.matches = mentions, cues, people, matches
-        self.margin, self.signed = margin, signed
-        self.members: list[list[int]] = [[] for _ in people]
-        self.same: list[list[int]] = [[n] for n in range(len(people))]  # a person, and who was split off
+    def __init__(self, mentions: Sequence[Mention], cues: Sequence[RoleCues], margin: float, signed: float) -> None:
+        self.mentions, self.cues, self.margin, self.signed = mentions, cues, margin, signed
+        self.people, self.matches = _people(mentions)
+        self.members: list[list[int]] = [[] for _ in self.people]
+        self.same: list[list[int]] = [[n] for n in range(len(self.people))]  # a person, and who was split off
         self.owners = [-1] * len(mentions)
         self.wanted = [best_role(cue.own, margin) for cue in cues]
 
@@ -351,15 +326,14 @@ class _RoleLinker:
                 self._give(i, self._nearest(i, self._fits(i)))
             else:
                 rest.append(i)
-        self.roles = [best_role(_sum(self.cues[i].own for i in group), self.margin) for group in self.members]
+        own = [{role: sum(self.cues[i].own.get(role, 0.0) for i in group) for role in ROLES} for group in self.members]
+        self.roles = [best_role(summed, self.margin) for summed in own]
         self.signers = {
             n for n, group in enumerate(self.members) if self.roles[n] == STUDENT and any(self.cues[i].signs for i in group)
         }
         # Those that say most about themselves first, so that the others can follow them.
-        for i in sorted(
-            rest,
-            key=lambda i: (not self.mentions[i].form.words, not self.wanted[i], True not in self.mentions[i].form.initials, i),
-        ):
+        forms = [mention.form for mention in self.mentions]
+        for i in sorted(rest, key=lambda i: (not forms[i].words, not self.wanted[i], True not in forms[i].initials)):
             self._place(i)
         origin = {n: group[0] for group in self.same for n in group}
         places = [
@@ -440,16 +414,8 @@ class _RoleLinker:
 
 def best_role(own: Mapping[str, float], margin: float) -> str:
     """RETURNS (str): The role that leads by at least `margin`; empty if none does."""
-    ranked = sorted(((own.get(role, 0.0), -i) for i, role in enumerate(ROLES)), reverse=True)
-    return ROLES[-ranked[0][1]] if ranked[0][0] - ranked[1][0] >= margin else ""
-
-
-def _sum(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    total: dict[str, float] = {}
-    for part in parts:
-        for role, value in part.items():
-            total[role] = total.get(role, 0.0) + value
-    return total
+    first, second, *_ = sorted(ROLES, key=lambda role: -own.get(role, 0.0))
+    return first if own.get(first, 0.0) - own.get(second, 0.0) >= margin else ""
 
 
 def _rank(form: Form) -> tuple[int, int, int]:
@@ -500,7 +466,7 @@ def _agree(people: list[Person]) -> list[Person]:
     "Diep Chien" and "Diep Hoang" are brothers."""
     if len(people) < 2:
         return people
-    counts = Counter([word for p in people for word, kind in zip(p.words, p.kinds, strict=True) if kind == FAMILY])
+    counts = Counter(word for p in people for word, kind in zip(p.words, p.kinds, strict=True) if kind == FAMILY)
     agreed = []
     for p in people:
         if len(p.words) == 2 and p.kinds[0] != p.kinds[1]:
@@ -549,3 +515,71 @@ def places_of(mention: Mention, person: Person) -> tuple[int, ...]:
         return tuple(range(len(norms)))
     match = match_form(mention.form, person.words, person.kinds)
     return match[1] if match else ()
+
+
+# Misspelt names: which word of a text is another one with a slip in it.
+_LEAST, _WHOLE, _LONG = 4, 5, 8  # letters of the word, of the longer of both, and of one that may have two slips
+_MOST = 30  # letters of a name that is compared with others: each has half the square of that many neighbours
+_SHORT = 5  # letters of a word that only a full name or a known one explains: any five letters are near some name
+
+
+def respell(forms: Sequence[Form]) -> list[Form]:
+    """RETURNS (list[Form]): All forms of a text; a word that is no known name and one slip away from one other word of the names (two,
+    from eight letters on) as that word. Which of two is right is told by the table, then by how often each stands there."""
+    count = Counter(word for form in forms for word in form.words)
+    doubtful = [word for word in count if is_doubtful(word)]
+    if not doubtful or len(count) < 2:
+        return list(forms)
+    in_full = {word for form in forms if form.full for word in form.words}
+    meant: dict[str, str] = {}
+    # Those that are most likely right first; a word follows one that stands, never one that follows another.
+    order = sorted(count, key=lambda word: (is_doubtful(word), -count[word], word not in in_full))
+    rank = {word: n for n, word in enumerate(order)}
+    alike = by_letters_left(word for word in order if _LEAST <= len(word) <= _MOST and _is_name(word))
+    for word in sorted(doubtful, key=lambda word: rank[word]):
+        near = {
+            other
+            for letters in letters_left(word)
+            for other in alike.get(letters, ())
+            if rank[other] < rank[word]
+            and other not in meant
+            and (other in in_full or in_table(other) or len(word) > _SHORT)
+            and is_slip(word, other)
+        }
+        if len(near) == 1:
+            meant[word] = near.pop()
+    return [form._replace(norms=tuple(meant.get(word, word) for word in form.norms)) for form in forms]
+
+
+def is_doubtful(word: str) -> bool:
+    """RETURNS (bool): Whether a folded word may be a misspelt name: no known one, and no English word of the list."""
+    return _LEAST <= len(word) <= _MOST and word.isalpha() and not in_table(word) and not word_lists().is_common(word)
+
+
+def _is_name(word: str) -> bool:
+    return in_table(word) or not word_lists().is_common(word)
+
+
+def letters_left(word: str) -> set[str]:
+    """RETURNS (set[str]): A word with as many letters out as it may have slips, or fewer: of two that are that near one of these is the same
+    (the deletions of SymSpell)."""
+    slips = 1 + (len(word) + 2 >= _LONG)
+    return {"".join(kept) for out in range(slips + 1) for kept in combinations(word, len(word) - out)}
+
+
+def by_letters_left(names: Iterable[str]) -> dict[str, list[str]]:
+    """RETURNS (dict[str, list[str]]): Each of the `letters_left` of the names -> those names."""
+    found: dict[str, list[str]] = {}
+    for name in names:
+        for letters in letters_left(name):
+            found.setdefault(letters, []).append(name)
+    return found
+
+
+def is_slip(word: str, other: str) -> bool:
+    """RETURNS (bool): Whether one can be the other with a letter changed, dropped, added or two swapped; with two of these in long ones."""
+    longer = max(len(word), len(other))
+    if min(len(word), len(other)) < _LEAST or longer < _WHOLE or not {word[0], word[1]} & {other[0], other[1]}:
+        return False
+    slips = 1 + (longer >= _LONG)
+    return OSA.distance(word, other, score_cutoff=slips) <= slips

@@ -5,18 +5,14 @@
     [('juan', 'given'), ('cruz', 'family')]
 
 What is given, family, title or suffix comes from nameparser, except where it would keep a part of a name: "Dean" and "King" are
-names until shown otherwise. It is not asked about plain words and initials none of which is in its vocabulary: those are given
-names and, the last one or the one before a comma, a surname, and most names are such.
+names until shown otherwise.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from operator import itemgetter
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
-from .letters import is_letter, norm, per_batch
+from .letters import has_letter, is_letter, norm, per_batch
 from .obfuscated import rejoin
 from .table import name_table
 
@@ -59,20 +55,9 @@ PARTICLES = frozenset([
 ])  # fmt: skip
 # With a capital, "De La" is a particle, and the "Al" of Al de la Cruz a given name.
 _LEADING_PARTICLES, _SECOND_PARTICLES = frozenset({"de", "van", "von"}), frozenset({"la", "las", "los", "der", "den"})
-# In small letters, before a surname at the end: nothing that nameparser need be asked about.
-_JOINING = frozenset({"bin", "da", "de", "la", "del", "der", "di", "dos", "du", "van", "von"})
 _POSSESSIVE = re.compile(r"['’`´](?:s|S)?$")
-# Up to five words in Latin letters, or four the other way round: nameparser reads capitals behind two words and a comma as a
-# suffix. U+00D7 and U+00F7 are no letters.
-_LATIN = "[A-Za-zÀ-ÖØ-öø-ɏḀ-ỿ]"
-_WORD = f"(?:{_LATIN}{{2,}}(?:-{_LATIN}{{2,}})?|[OD]'{_LATIN}{{3,}})"
-_PART = rf"(?:{_WORD}|[A-Z]\.)"
-_PLAIN = re.compile(
-    rf"{_PART}(?:[ _]{_PART}){{0,4}}|{_WORD}, {_PART}(?: {_PART}){{0,2}}|{_WORD} {_WORD}, (?=.[a-zà-öø-ÿ]){_WORD}(?: {_PART}){{0,2}}"
-)
-_PLAIN_WORD = re.compile(rf"{_LATIN}+(?:'{_LATIN}+)*")
 _SPACED = re.compile(r"\w(?:[ .]\w){3,}\.?")
-_ASCII_WORD = re.compile("[A-Za-z](?:[A-Za-z]|['`](?=[A-Za-z]))*")
+_PIECE = re.compile("L(?:L|'(?=L))*")  # of a text as letters and apostrophes
 _LAST_WORD = re.compile(r"(?<![^\W_])(?<!_)([^\W\d_]+)\.?\Z")
 _APOSTROPHES = "'’`´ʼ"
 
@@ -148,11 +133,8 @@ class Mention(NamedTuple):
     @classmethod
     def of(cls, text: str, words: Iterable[Word], gender: str = "") -> "Mention":
         words = tuple(words)
-        if not words:
-            return cls(text, (), gender, Form((), (), ()))
-        _, _, texts, norms, kinds = zip(*words, strict=True)
-        initials = tuple([len(norm) == 1 and text.isascii() for norm, text in zip(norms, texts, strict=True)])
-        return cls(text, words, gender, Form(norms, kinds, initials))
+        form = Form(tuple(w.norm for w in words), tuple(w.kind for w in words), tuple(w.is_initial for w in words))
+        return cls(text, words, gender, form)
 
 
 def read_mention(text: str, *, before: str = "") -> Mention:
@@ -172,12 +154,28 @@ def read_tokens(tokens: Sequence[str]) -> Mention:
 
 @per_batch(2048)
 def _read(text: str, title: str) -> Mention:
-    plain = _plain_words(text)
-    words, of_title, titled = (plain, "", False) if plain else _words(text)
+    from nameparser import parse
+
+    possessive = _POSSESSIVE.search(text)
+    end = possessive.start() if possessive and len(text) > 3 else len(text)
+    pieces = _pieces(text[:end])
+    # nameparser reads spaces and commas; a view of the same length gives it those for "_", line breaks, digits.
+    view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
+    # One word is what it is, whatever its role.
+    spans = ((t.span, t.role.value) for t in parse(view).tokens if t.span is not None) if len(pieces) > 1 else ()
+    roles = {i: role for span, role in spans for i in range(span.start, span.end)}
+    norms = [norm(text[start:stop]) for start, stop in pieces]
+    words: list[Word] = []
+    gender, titled = "", False
+    for i, (start, stop) in enumerate(pieces):
+        word, role = norms[i], roles.get(start, "middle")
+        if word in TITLES and not words and len(pieces) > 1:
+            gender, titled = TITLES[word] or gender, True
+        elif word and not (role == "suffix" and word in SUFFIXES and words) and not _is_particle(text, (start, stop), i, norms):
+            words.append(Word(start, stop, text[start:stop], word, _kind_of(word, role)))
     if len(words) == 1:
-        start, end, written, word, _ = words[0]
-        words = [Word(start, end, written, word, FAMILY if titled or title else LONE)]
-    return Mention.of(text, words, of_title or TITLES.get(title, ""))
+        words = [words[0]._replace(kind=FAMILY if titled or title else LONE)]
+    return Mention.of(text, words, gender or TITLES.get(title, ""))
 
 
 def _title_before(before: str) -> str:
@@ -186,104 +184,12 @@ def _title_before(before: str) -> str:
     return word if word in TITLES else ""
 
 
-def _plain_words(text: str) -> list[Word] | None:
-    if not _PLAIN.fullmatch(text):
-        return None
-    vocabulary = _vocabulary()
-    pieces = [match.span() for match in _PLAIN_WORD.finditer(text)]
-    comma = text.find(",")
-    # Which part of the name each word is of: halves of a double name are what the whole is.
-    parts: Sequence[int] = range(len(pieces))
-    if "-" in text:
-        pieces = _merged(text, pieces)
-        parts = [0]
-        for (_, end), _ in zip(pieces, pieces[1:], strict=False):
-            parts.append(parts[-1] + (text[end] != "-"))
-    # Which part is the given name: the first one, or the first one behind the surname and a comma.
-    given = 0
-    if comma > 0:
-        given = next((part for (start, _), part in zip(pieces, parts, strict=True) if start > comma), 0)
-    last = parts[-1] if comma < 0 else -1
-    # Particles before the last word belong to nobody; after a Vietnamese surname "van" may be a name.
-    joining = False
-    words: list[Word] = []
-    for (start, end), part in zip(pieces, parts, strict=True):
-        written = text[start:end]
-        word = norm(written)
-        if word in vocabulary and end - start > 1:
-            joining = True
-            if part in (0, last) or comma >= 0 or written not in _JOINING:
-                return None
-            continue
-        if part < given or part == last > 0:
-            kind = FAMILY
-        else:
-            kind = GIVEN if part == given else _middle_kind(word)
-        if joining and part != last:
-            return None
-        words.append(Word(start, end, written, word, kind))
-    if joining and ("-" in text or "VN" in name_table().regions(words[0].norm)):
-        return None
-    return words
-
-
-@cache
-def _vocabulary() -> frozenset[str]:
-    from nameparser import Lexicon
-
-    def strings(value: Any) -> Iterator[str]:
-        if isinstance(value, str):
-            yield from (norm(part) for part in value.split())
-        elif isinstance(value, dict):
-            yield from strings(list(value.items()))
-        elif isinstance(value, list | tuple | set | frozenset):
-            for item in value:
-                yield from strings(item)
-
-    lexicon = Lexicon.default()
-    found = {word for name in lexicon.__dataclass_fields__ for word in strings(getattr(lexicon, name))}
-    return frozenset(found | TITLES.keys() | SUFFIXES | PARTICLES)
-
-
-def _with_kind(word: Word, role: str) -> Word:
-    kind = FAMILY if role in ("family", "maiden", "suffix") else _middle_kind(word.norm) if role == "middle" else GIVEN
-    return Word(word.start, word.end, word.text, word.norm, kind)
-
-
-def _middle_kind(word: str) -> str:
-    if len(word) > 1 and name_table().is_surname(word) and not name_table().is_given(word):
+def _kind_of(word: str, role: str) -> str:
+    """RETURNS (str): `GIVEN` or `FAMILY`, of a folded word. role (str): As nameparser has it."""
+    table = name_table()
+    if role == "middle" and len(word) > 1 and table.is_surname(word) and not table.is_given(word):
         return GIVEN if patronymic_gender(word) else FAMILY
-    return GIVEN
-
-
-def _words(text: str) -> tuple[list[Word], str, bool]:
-    from nameparser import parse
-
-    end = len(text)
-    possessive = _POSSESSIVE.search(text)
-    if possessive and len(text) > 3:
-        end = possessive.start()
-    pieces = _pieces(text[:end])
-    # nameparser reads spaces and commas; a view of the same length gives it those for "_", line breaks, digits.
-    view = "".join(ch if is_letter(ch) or ch in ".,-'’()\"" else " " for ch in text[:end])
-    roles = sorted((t.span.start, t.span.end, t.role.value) for t in parse(view).tokens if t.span is not None)
-    norms = [norm(text[start:stop]) for start, stop in pieces]
-    words: list[Word] = []
-    gender, titled = "", False
-    for i, (start, stop) in enumerate(pieces):
-        word = norms[i]
-        at = bisect_right(roles, start, key=itemgetter(0)) - 1
-        role = roles[at][2] if at >= 0 and start < roles[at][1] else "middle"
-        at_start = not words
-        if word in TITLES and at_start and len(pieces) > 1:
-            gender, titled = TITLES[word] or gender, True
-            continue
-        if role == "suffix" and word in SUFFIXES and not at_start:
-            continue
-        if not word or _is_particle(text, (start, stop), i, norms):
-            continue
-        words.append(_with_kind(Word(start, stop, text[start:stop], word, GIVEN), role))
-    return words, gender, titled
+    return FAMILY if role in ("family", "maiden", "suffix") else GIVEN
 
 
 def _pieces(text: str) -> list[tuple[int, int]]:
@@ -291,34 +197,15 @@ def _pieces(text: str) -> list[tuple[int, int]]:
         # Letter-spaced capitals, "M A R I A": one word that has spaces in it.
         lead = len(text) - len(text.lstrip())
         return [(lead, len(text.rstrip()))]
+    shapes = "".join("L" if is_letter(ch) else "'" if ch in _APOSTROPHES else " " for ch in text)
     found: list[tuple[int, int]] = []
-    i = 0
-    if text.isascii():
-        found = [match.span() for match in _ASCII_WORD.finditer(text)]
-        i = len(text)
-    while i < len(text):
-        if not is_letter(text[i]):
-            i += 1
+    for start, stop in (match.span() for match in _PIECE.finditer(shapes)):
+        if not has_letter(text[start:stop]):
             continue
-        j = i
-        while j < len(text) and (
-            is_letter(text[j]) or (text[j] in _APOSTROPHES and j + 1 < len(text) and is_letter(text[j + 1]))
-        ):
-            j += 1
-        if any(ch.isalpha() for ch in text[i:j]):
-            found.append((i, j))
-        i = max(j, i + 1)
-    return _merged(text, found)
-
-
-def _merged(text: str, pieces: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    merged: list[tuple[int, int]] = []
-    for start, stop in pieces:
-        if merged and text[merged[-1][1] : start] == "-" and name_table().is_given(text[merged[-1][0] : stop]):
-            merged[-1] = (merged[-1][0], stop)
-        else:
-            merged.append((start, stop))
-    return merged
+        if found and text[found[-1][1] : start] == "-" and name_table().is_given(text[found[-1][0] : stop]):
+            start = found.pop()[0]
+        found.append((start, stop))
+    return found
 
 
 def _is_particle(text: str, piece: tuple[int, int], i: int, words: Sequence[str]) -> bool:

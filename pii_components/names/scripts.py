@@ -5,17 +5,17 @@
     ['김지민']
 
 Precision first. A run is weighed by its form (a common family name and what may stand beside it, given names, endings of family names;
-resources/patterns/native_names.toml), by what stands around it (kinship, a greeting, a title, a verb of speech, a line of its own; or
-"the word", "the novel", "in"), and by whether it is found again where that is plain. What is explained, eaten, read or visited is no person.
+resources/patterns/native_names.toml), by what stands around it (native_around.toml: kinship, a greeting, a title, a verb of speech; a line of its
+own; or "the word", "the novel", "in"), and by whether it is found again where that is plain. What is explained, eaten, read or visited is no person.
 Whose name it is, others must say.
 """
 
 import re
-import tomllib
 from collections.abc import Sequence
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
+
+from . import expression, resource
 
 _RANGES = {
     "Hangul": "\uac00-\ud7a3",
@@ -40,71 +40,11 @@ _ANY = re.compile(f"[{''.join(_RANGES.values())}]")
 _MOST_NATIVE = 0.25  # share of letters from which the text is in that language
 _CASED = ("Cyrillic", "Greek", "Armenian")
 
-_KIN = (
-    "friends?|sisters?|brothers?|mother|father|mom|mum|dad|daughters?|sons?|wife|husband|aunt|uncle|cousins?|nephew|niece|grandmother|grandfather"
-    "|grandma|grandpa|girlfriend|boyfriend|fianc[eé]e?|classmates?|roommates?|flatmates?|neighbou?rs?|colleagues?|co-?workers?|teammates?|partners?"
-    "|teachers?|tutors?|professors?|instructors?|supervisors?|coach(?:es)?|boss(?:es)?|mentors?|advisors?|students?|users?|named|called|someone"
-)
-_SPEECH = (
-    "said|says|say|tells|told|asked|asks|ask|wrote|writes|thinks|thought|replied|replies|answered|answers|explained|explains|laughed|laughs|smiled"
-    "|agreed|agrees|disagreed|helped|helps|taught|teaches|called|calls|came|comes|went|goes|argues?|argued|claims|claimed|believes?|suggests"
-    "|suggested|added|adds|joined|sent|sends|gave|gives|wants|wanted|knows|knew|loves|loved|lives|lived|showed|shows|met|meets|works|worked"
-    "|has|had|wasn't|doesn't|didn't|and[ ]i"
-)
-_TITLE = r"(?:mrs?|ms|miss|mx|dr|prof|sir|madam|professor|doctor|coach|auntie|aunt|uncle|teacher)"
-# What stands before a person's name: strong by itself, or weak.
-_BEFORE_STRONG = re.compile(
-    rf"(?:\b(?:my|our|his|her|their|your|a|the) (?:\w+ ){{0,2}}(?:{_KIN})(?: (?:is )?(?:called|named|is))?,? ?\(?"
-    rf"|\b{_TITLE}\.? |\b(?:my name is|i am|i'm|i’m|call me|calls me|called me|this is|named|nicknamed|its|it's|name's) "
-    r"|\b(?:dear|hi|hello|hey|welcome back|good (?:morning|evening|afternoon)|thanks,?|thank you,?|thanks to|thank) "
-    r"|(?:^|\n)[ \t]*(?:by|from|to|cc|name|student|author|submitted by|prepared by|written by|teacher|tutor|instructor|professor"
-    r"|supervisor|reviewer|group|members?|partners?|team)\s*[:\-–] ?|(?:^|\n)[ \t]*by "
-    r"|(?:regards|sincerely|cheers|love|yours|hugs|thanks|faithfully|truly),?[ \t]*\n[ \t\n]*)\Z",
-    re.IGNORECASE,
-)
-_BEFORE_WEAK = re.compile(
-    r"(?:\b(?:told|asked|met|tell|ask|meet|helped|help|thank|with|and|for|by|from|said|like|is|was|love|miss|emailed|texted|married|"
-    r"because|when|while|if|that|but|then|so|to|let) |[(@,;:/|>] ?|[\"“] ?|(?:^|\n)[ \t>*•-]*)\Z",
-    re.IGNORECASE,
-)
-_AFTER_STRONG = re.compile(
-    rf"(?:['’]s? (?:{_KIN}|house|mother|father|essay|idea|name|turn|question|answer|advice|birthday|family|slides|notes|voice|desk)\b"
-    rf"|,? (?:who|{_SPEECH})\b|['’]s\b|,? (?:and|&) (?:I|me|my)\b|,? my (?:\w+ )?(?:{_KIN})\b|, (?:a|our|the|your) (?:\w+ )?(?:{_KIN})\b"
-    r"|[ \t]*(?:\(\d{4}|et al\.)|[ \t]*(?:\((?:mon|tue|wed|thu|fri|sat|sun|posted|posted|replying|edited|host|chair|he"
-    r"|she|they|ta|group)\b)|_\w|, your\b|, (?:can|could|please|you)\b)",
-    re.IGNORECASE,
-)
 # A word that is explained, read, eaten or visited.
-_THING = (
-    r"words?|terms?|phrases?|letters?|characters?|symbols?|expressions?|verbs?|nouns?|particles?|idioms?|proverbs?|concepts?|idea of|notion of"
-    r"|syllables?|sayings?|signs?|slogans?|novels?|books?|poems?|films?|movies?|songs?|plays?|series|dramas?|albums?|bands?|groups?|magazines?"
-    r"|newspapers?|stor(?:y|ies)|epics?|games?|apps?|sites?|restaurants?|caf[eé]s?|dish(?:es)?|food|soups?|drinks?|tea"
-    r"|brands?|compan(?:y|ies)|city|town"
-    r"|villages?|provinces?|rivers?|mountains?|islands?|stations?|streets?|districts?|countr(?:y|ies)|festivals?|holidays?|chapters?|anthem|titles?"
-)
-_TONGUE = (
-    r"(?:arabic|hebrew|greek|russian|ukrainian|bulgarian|serbian|cyrillic|hindi|sanskrit|bengali|tamil|urdu|persian|farsi|thai|chinese|mandarin"
-    r"|cantonese|japanese|korean|georgian|armenian|kanji|hiragana|katakana|hangul)"
-)
-_GLOSS_BEFORE = re.compile(
-    rf"(?:\b(?:{_THING})(?: (?:called|named|titled|of|for|is|was|said|like))?,? [\"“'‘«*]*|\b(?:pronounced|spelled|spelt|written(?: as)?|means?"
-    rf"|meaning|translat\w+(?: as| to)?|say|write|writes|wrote down|type|read(?:ing|s)?|watch(?:ed|ing)?|ate|eat(?:ing|s)?|cook(?:ed|s|ing)?|drank"
-    rf"|drink(?:s|ing)?|order(?:ed)?|sang|sing|play(?:ed)?)(?: the| some)?,? [\"“'‘«*]*"
-    rf"|\b(?:in |the |from )?{_TONGUE}(?: (?:word|term|for|character)\w*)?[:,]? ?[\"“'‘«(*]*|= ?)\Z",
-    re.IGNORECASE,
-)
-_PLACE_BEFORE = re.compile(
-    r"\b(?:in|at|near|from|to|into|through|across|visit(?:ed|ing)?|leave|left|reach(?:ed)?|around|of|toward|towards|on"
-    r"|the|than|via) [\"“'‘]?\Z",
-    re.IGNORECASE,
-)
-_GLOSS_AFTER = re.compile(
-    r"[\"”'’»)*]*,?(?: (?:which|that|this))? ?(?:means?\b|meaning\b|meant\b|translat\w+|is (?:an? "
-    r"|the )?(?:\w+ )?(?:word|term|letter|symbol|character|"
-    r"particle|verb|noun|city|town|dish|novel|book|film|song)\b|= |signif\w+|refers? to\b)|[\"”'’»*]* \([\"“'‘]?(?!he\b"
-    r"|she\b|they\b|ta\b|posted|replying|edited|host\b|chair|my\b)[a-z]"
-    r"|[\"”]? ?[+=×*^<>≤≥∈]|,? (?:\d+ )?(?:street|station|province|river|city|county|university|temple|park|airport|market)\b"
-)
+_AROUND = "patterns/native_around"
+_BEFORE_STRONG, _BEFORE_WEAK = expression(_AROUND, "before_strong"), expression(_AROUND, "before_weak")
+_AFTER_STRONG, _PLACE_BEFORE = expression(_AROUND, "after_strong"), expression(_AROUND, "place_before")
+_GLOSS_BEFORE, _GLOSS_AFTER = expression(_AROUND, "gloss_before"), expression(_AROUND, "gloss_after")
 _LATIN_NAME_BEFORE = re.compile(r"(?:^|\W)[A-Z][a-zà-ÿ]+(?:[ -][A-Z]?[a-zà-ÿ]+){0,3} ?[(（]\Z")
 _BRACKET_BEFORE = re.compile(r"[a-z]{2} ?[(（]\Z")  # filial piety (孝)
 _TOP, _END = 6, 4  # lines at the top and the end where a name may stand alone
@@ -129,15 +69,12 @@ class _Table(NamedTuple):
 
 @cache
 def _tables() -> dict[str, _Table]:
-    path = resources.files("pii_components") / "resources" / "patterns" / "native_names.toml"
-    read = tomllib.loads(path.read_text("utf8"))
-
     def words(entry: dict[str, str], key: str) -> frozenset[str]:
         return frozenset(entry.get(key, "").split())
 
     return {
         script: _Table(words(e, "families"), words(e, "givens"), tuple(sorted(words(e, "endings"))), words(e, "not_names"))
-        for script, e in read.items()
+        for script, e in resource("patterns/native_names").items()
     }
 
 

@@ -6,11 +6,10 @@
 """
 
 import re
-import tomllib
-from dataclasses import dataclass
 from functools import cache
-from importlib import resources
+from typing import NamedTuple
 
+from . import resource
 from .letters import fold
 from .table import name_table
 
@@ -19,8 +18,7 @@ _POSSESSIVES = ("'s", "’s", "´s", "`s", "'S", "’S")
 _INITIAL = re.compile(r"[A-Za-z\u00aa-\u024f\u0370-\u03ff\u0400-\u052f\u1e00-\u1fff]\.?\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(NamedTuple):
     """The lists of resources/cues/words.toml, folded; see there."""
 
     titles: frozenset[str]
@@ -38,18 +36,11 @@ class Words:
     def is_title(self, word: str) -> bool:
         return fold(word).rstrip(".") in self.titles
 
-    def is_credential(self, word: str) -> bool:
-        """RETURNS (bool): Whether this stands behind a name and a comma and is no part of it ("MD", "Ph.D.")."""
-        return fold(word).replace(".", "") in self.credentials
-
     def is_heading(self, word: str) -> bool:
         return fold(word) in self.headings
 
     def is_greeting(self, word: str) -> bool:
         return fold(word) in self.greetings
-
-    def is_brand(self, word: str) -> bool:
-        return fold(word) in self.brands
 
     def is_common(self, word: str) -> bool:
         """RETURNS (bool): Whether this is an English word too ("will", "hope"), a heading, a month or a place."""
@@ -69,8 +60,7 @@ def story_pattern() -> re.Pattern[str]:
 
 @cache
 def words() -> Words:
-    text = (resources.files("pii_components") / "resources" / "cues" / "words.toml").read_text("utf8")
-    return Words(**{name: frozenset(value.split()) for name, value in tomllib.loads(text).items()})
+    return Words(**{name: frozenset(value.split()) for name, value in resource("cues/words").items()})
 
 
 def is_word(word: str) -> bool:

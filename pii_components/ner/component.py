@@ -22,9 +22,9 @@ from thinc.types import Floats2d
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
-from ..names.edges import write_whole
 from ..names.letters import forget
-from ..spans import SPANS_KEY, mark_given, with_given, write_spans
+from ..names.obfuscated import write_found
+from ..spans import SPANS_KEY, mark_given
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
 from .layers import encoded_data
 from .loss import targets, weighted_loss
@@ -61,8 +61,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
         operating_point (str | None): `recall`, `balanced` (the default) or `precision`.
         class_weights (dict[str, float]): Factor on the loss of `O` or a label, above 0; 1 where missing.
         scorer (Callable | None): See `score_pii`.
-        RAISES (PiiError): E101, E104, E107, E002 for settings out of range.
-        """
+        RAISES (PiiError): E101, E104, E107, E002 for settings out of range."""
         for label, value in (thresholds or {}).items():
             if label not in (NAME, *LABELS):
                 raise PiiError(Errors.E002, label=label, allowed=", ".join((NAME, *LABELS)))
@@ -154,8 +153,7 @@ class PiiTokenClassifier(Configured, TrainablePipe):
                     probs = probs.copy()
                     probs[unread, 1:] = 0
                 found = decode(doc, probs, self.labels, thresholds)
-                write = write_spans if self.has_our_tokens(doc) else write_whole
-                write(doc, with_given(doc, found, key), key)
+                write_found(self, doc, found, key)
                 doc.spans[key].attrs[OPERATING_POINT] = self.operating_point
         finally:
             forget()

@@ -52,8 +52,7 @@ def decode(doc: Doc, probs: numpy.ndarray, labels: Sequence[str], thresholds: Ma
     """RETURNS (list[Candidate]): Spans of one document, sorted, without overlaps; `score` is the mean over the span's words.
 
     probs (numpy.ndarray): Probabilities, shape `(n_tokens, 1 + 2 * n_labels)`, columns as in `output_labels` of the model's labels.
-    thresholds (Mapping[str, float]): Least summed probability of a group (`NAME`, `EMAIL`, ...), 0 to 1.
-    """
+    thresholds (Mapping[str, float]): Least summed probability of a group (`NAME`, `EMAIL`, ...), 0 to 1."""
     if len(doc) == 0:
         return []
     groups = sorted({group_of(label) for label in labels})
@@ -171,8 +170,7 @@ def thresholds_at(point: str, thresholds: Mapping[str, float]) -> dict[str, floa
     Names keep theirs: who is private is for `pii_context` to decide, and a name that it never sees it cannot weigh.
 
     >>> round(thresholds_at("recall", {"EMAIL": 0.5})["EMAIL"], 3)
-    0.2
-    """
+    0.2"""
     factor = _ODDS.get(point, 1.0)
     return {
         label: value if label == "NAME" or value in (0.0, 1.0) else factor * value / (1 - value + factor * value)

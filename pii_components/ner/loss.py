@@ -34,8 +34,7 @@ class Target:
 
     gold (numpy.ndarray): Column per token, shape `(n_tokens,)`. weights (numpy.ndarray): Weight per token, same shape.
     wanted (numpy.ndarray | None): 1 for every column that a token may have, else 0, shape `(n_tokens, n_outputs)`; None where the gold
-        knows every label, and so each token has the one of `gold`.
-    """
+        knows every label, and so each token has the one of `gold`."""
 
     gold: numpy.ndarray
     weights: numpy.ndarray
@@ -48,8 +47,7 @@ def targets(
     """RETURNS (Target): Of the predicted document; what does not align has weight 0, what has a label that is none of the model's is outside.
 
     labels (Sequence[str]): The model's, in the order of its columns. class_weights (Mapping[str, float]): Factor per label or group, and `O`.
-    RAISES (PiiError): E002 for gold annotated for a label that does not exist.
-    """
+    RAISES (PiiError): E002 for gold annotated for a label that does not exist."""
     column = {label: 1 + 2 * i for i, label in enumerate(labels)}
     gold = numpy.zeros(len(doc), dtype="i8")
     weights = numpy.full(len(doc), class_weights.get("O", 1.0), dtype="f4")
@@ -90,8 +88,7 @@ def weighted_loss(xp: Any, scores: Sequence[Floats2d], golds: Sequence[Target]) 
     """RETURNS (tuple[float, list[Floats2d]]): Weighted cross entropy, the mean over the batch's weights, and its gradient with respect to
     the softmax's input, shapes as `scores`.
 
-    xp (module): numpy or cupy. scores (Sequence[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per document of `golds`.
-    """
+    xp (module): numpy or cupy. scores (Sequence[Floats2d]): Probabilities, one `(n_tokens, n_outputs)` array per document of `golds`."""
     total = max(sum(float(target.weights.sum()) for target in golds), 1e-6)
     loss, gradients = 0.0, []
     for probs, target in zip(scores, golds, strict=True):

@@ -40,8 +40,7 @@ class OnnxShim(Shim):
     """An ONNX graph, and the session that runs it: made when it is first needed, and again in a forked process.
 
     Each window is run alone, so that nothing is padded and no numbers depend on neighbours in a batch. Windows run beside each other in
-    threads of ours; onnxruntime itself gets one, which makes it safe to fork.
-    """
+    threads of ours; onnxruntime itself gets one, which makes it safe to fork."""
 
     def __init__(self, graph: bytes = b"", *, threads: int = 0) -> None:
         super().__init__(None, {"threads": threads})
@@ -111,8 +110,7 @@ def build_onnx_encoder(
     """An encoder that onnxruntime runs: vectors, one `(n_tokens, hidden_width)` array per document.
 
     piece_encoder (Model): Documents to piece ids, with one piece before and one after the text. with_spans (Callable): The windows.
-    pooling (Model): From a token's pieces to its vector. threads (int): Windows that run at the same time; 0 for `threads_at_hand`.
-    """
+    pooling (Model): From a token's pieces to its vector. threads (int): Windows that run at the same time; 0 for `threads_at_hand`."""
     runner: Model = Model("onnx", _run_forward, shims=[OnnxShim(threads=threads)], dims={"nO": hidden_width})
     return Model(
         "onnx_encoder",

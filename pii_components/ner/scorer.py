@@ -59,8 +59,7 @@ def score_pii(
 ) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): `pii_p`, `pii_r`, `pii_f`, `pii_f5` and `pii_per_type`, the same by label; None where nothing was annotated.
 
-    labels (Collection[str]): The labels that count, for gold that holds more than a model was made for; empty for all.
-    """
+    labels (Collection[str]): The labels that count, for gold that holds more than a model was made for; empty for all."""
     return _score(
         examples, "pii", lambda doc: doc.spans.get(spans_key, ()), spans_key, lambda label: not labels or label in labels
     )
@@ -69,6 +68,5 @@ def score_pii(
 def score_ents(examples: Iterable[Example], is_kept: Callable[[str], bool], *, spans_key: str = SPANS_KEY) -> dict[str, Any]:
     """RETURNS (dict[str, Any]): As `score_pii`, `ents_p` and so on, for the labels that are protected.
 
-    is_kept (Callable[[str], bool]): Whether a label stays in clear.
-    """
+    is_kept (Callable[[str], bool]): Whether a label stays in clear."""
     return _score(examples, "ents", lambda doc: doc.ents, spans_key, lambda label: label in LABELS and not is_kept(label))

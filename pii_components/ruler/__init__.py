@@ -1,18 +1,1 @@
 """Candidates by rule: patterns as data, validators, and how both are put together with the model's; the tokenizer."""
-
-import tomllib
-from functools import cache
-from importlib import resources
-from typing import Any
-
-
-@cache
-def table(name: str) -> dict[str, Any]:
-    """RETURNS (dict[str, Any]): A TOML file of resources/ ("ruler/words"), read once."""
-    return tomllib.loads((resources.files("pii_components") / "resources" / f"{name}.toml").read_text("utf8"))
-
-
-@cache
-def word_list(name: str, key: str) -> frozenset[str]:
-    """RETURNS (frozenset[str]): The words, with white space between them, that such a file has under a key."""
-    return frozenset(table(name)[key].split())

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..labels import EMAIL, ID_NUM, NAME_CITED, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
+from ..names import word_list
 from ..spans import Candidate
-from . import word_list
 from .merge import Page
 
 SOURCE = "address-form"
@@ -49,8 +49,7 @@ def addresses(page: Page, known: Sequence[Candidate]) -> list[Candidate]:
     """Addresses that their form and their place show.
 
     known (Sequence[Candidate]): What rules and the model have found, of every label.
-    RETURNS (list[Candidate]): Each with what the model found of it.
-    """
+    RETURNS (list[Candidate]): Each with what the model found of it."""
     text = page.view.text
     lines = [line.span() for line in _LINE.finditer(text) if not line.group().isspace()]
     firsts = [start for start, _ in lines]

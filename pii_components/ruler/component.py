@@ -27,10 +27,10 @@ from spacy.util import SimpleFrozenList
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
-from ..names.edges import write_whole
 from ..names.letters import forget
 from ..names.normalize import NormalizedView
-from ..spans import SPANS_KEY, Candidate, read_spans, with_given, write_spans
+from ..names.obfuscated import write_found
+from ..spans import SPANS_KEY, Candidate, read_spans
 from .addresses import addresses
 from .finders import find_torn, in_contact_lines, with_hidden
 from .merge import Intervals, Page, clean_candidate, join_pieces, merge, repeated, with_native
@@ -62,9 +62,11 @@ class PiiRuler(Configured, SpanRuler):
         phone_regions (Sequence[str]): Countries, as two letters, whose national numbers count where no word says that a number is one; US.
         shipped (bool): Whether to start with the patterns that ship; true. validate (bool): Whether spaCy checks token patterns.
         native_names (bool): Whether names in scripts of their own are looked for, too (names/scripts.py); false.
-        RAISES (PiiError): E206 for a country that there is not.
-        """
-        self._check_regions(phone_regions or ())
+        RAISES (PiiError): E206 for a country that there is not."""
+        from phonenumbers import SUPPORTED_REGIONS
+
+        if wrong := [region for region in phone_regions or () if region not in SUPPORTED_REGIONS]:
+            raise PiiError(Errors.E206, region=wrong[0])
         regions = list(phone_regions) if phone_regions is not None else None
         asked = {"spans_key": spans_key, "phone_regions": regions, "native_names": native_names, "shipped": shipped}
         self.configure(DEFAULTS, asked)
@@ -72,13 +74,6 @@ class PiiRuler(Configured, SpanRuler):
         super().__init__(nlp, name, spans_key=spans_key, validate=validate, scorer=None)
         if self.cfg["shipped"]:
             self.add_patterns(shipped_patterns())
-
-    @staticmethod
-    def _check_regions(regions: Sequence[str]) -> None:
-        from phonenumbers import SUPPORTED_REGIONS
-
-        if wrong := [region for region in regions if region not in SUPPORTED_REGIONS]:
-            raise PiiError(Errors.E206, region=wrong[0])
 
     @property
     def rules(self) -> RuleSet:
@@ -123,9 +118,7 @@ class PiiRuler(Configured, SpanRuler):
 
     def set_annotations(self, doc: Doc, matches: Iterable[Candidate]) -> None:
         """Write what `find_spans` returned to `doc.spans[spans_key]`."""
-        key = self.cfg["spans_key"]
-        write = write_spans if self.has_our_tokens(doc) else write_whole
-        write(doc, with_given(doc, list(matches), key), key)
+        write_found(self, doc, list(matches), self.cfg["spans_key"])
 
     def _judge_urls(self, page: Page, proposals: Sequence[Candidate]) -> list[Verdict]:
         """Every web address of the document, personal or not."""

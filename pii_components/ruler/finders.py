@@ -13,10 +13,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from ..labels import EMAIL, ID_NUM, PHONE_NUM, STREET_ADDRESS, URL_PERSONAL, USERNAME, is_name
+from ..names import word_list
 from ..names.normalize import FILLERS, INVISIBLE
 from ..names.wordlists import in_table, is_glued
 from ..spans import Candidate
-from . import word_list
 from .merge import Intervals, Page, at_tokens
 from .patterns import RegexRule
 from .validators import VALIDATORS, Context, Hit, count_digits, is_amount, is_date, is_publication, is_years
@@ -114,8 +114,7 @@ _KNOWN = (EMAIL, URL_PERSONAL, PHONE_NUM, ID_NUM, STREET_ADDRESS, USERNAME)
 def with_hidden(page: Page, candidates: Sequence[Candidate], regions: Sequence[str] = ()) -> list[Candidate]:
     """RETURNS (list[Candidate]): What was found, with one detail for what lay inside of each stretch that was hidden on purpose.
 
-    What reaches beyond a stretch stays. regions (Sequence[str]): Countries whose national numbers count.
-    """
+    What reaches beyond a stretch stays. regions (Sequence[str]): Countries whose national numbers count."""
     out = list(candidates)
     if page.doc.text.isascii():
         return out
@@ -194,8 +193,7 @@ def find_torn(
     """RETURNS (list[Candidate]): EMAIL, PHONE_NUM, ID_NUM on two lines: what a rule finds over a line end, or the model on one side of it.
 
     rules (Sequence[RegexRule]): Those with a word for what the value is, and a few forms, are used.
-    proposals (Sequence[Candidate]): Of the model: names, beside which a number may stand, and halves of numbers.
-    """
+    proposals (Sequence[Candidate]): Of the model: names, beside which a number may stand, and halves of numbers."""
     text = page.view.text
     found: list[Candidate] = []
     if not (breaks := list(_breaks(text))):

@@ -100,8 +100,7 @@ def join_pieces(page: Page, proposals: Sequence[Candidate]) -> list[Candidate]:
     """Put together what the model saw in pieces: numbers of one kind with a line break between them, and pieces of an address.
 
     Those have short gaps between them, without words in small letters and with at most one line end ("[Bramble Cott]., The Street, [Little
-    Wenham] GL99"); a name that was seen in the gap is given up.
-    """
+    Wenham] GL99"); a name that was seen in the gap is given up."""
     found: list[Candidate] = []
     for cand in proposals:
         last = len(found) - 1
@@ -234,8 +233,7 @@ def _clean_id(page: Page, candidate: Candidate) -> Candidate | None:
 def clean_candidate(page: Page, candidate: Candidate, verdicts: Sequence[Verdict] = ()) -> Candidate | None:
     """Correct the ends of one proposal of the model; None, if it lacks the shape that its label demands.
 
-    verdicts (Sequence[Verdict]): All web addresses of the document.
-    """
+    verdicts (Sequence[Verdict]): All web addresses of the document."""
     if is_name(candidate.label):
         return candidate
     if candidate.label == URL_PERSONAL:
@@ -283,8 +281,7 @@ def merge(
 ) -> list[Candidate]:
     """RETURNS (list[Candidate]): Names and cleaned proposals of the model with what the rules found, sorted, without overlaps.
 
-    cued (frozenset[str]): Ids of rules that had a word for what the value is: they stand against a mere shape.
-    """
+    cued (frozenset[str]): Ids of rules that had a word for what the value is: they stand against a mere shape."""
     proposals, rules = list(model), _resolve_cued(found, cued)
     names = [c for c in proposals if is_name(c.label)]
     details = [c for c in proposals if not is_name(c.label)]
@@ -334,8 +331,7 @@ def _resolve_cued(found: Sequence[Candidate], cued: frozenset[str]) -> list[Cand
 def repeated(page: Page, found: Sequence[Candidate], *, blocked: Intervals | None = None) -> list[Candidate]:
     """RETURNS (list[Candidate]): The same values elsewhere in the document, of 5 characters or more.
 
-    blocked (Intervals | None): Characters of the normalised text where nothing is looked for.
-    """
+    blocked (Intervals | None): Characters of the normalised text where nothing is looked for."""
     more: list[Candidate] = []
     taken = {token for c in found for token in range(c.start, c.end)}
     values = {(page.hit(c).value, c.label): c for c in reversed(found) if c.label in _REPEATED}
@@ -359,8 +355,7 @@ _DOUBT = 0.4
 def with_native(doc: Doc, candidates: Sequence[Candidate]) -> list[Candidate]:
     """RETURNS (list[Candidate]): What was found, with each name in a script of its own in the place of what lay inside of it.
 
-    What reaches beyond such a name, as "Ana 김지민" does, keeps its ends. candidates (Sequence[Candidate]): Sorted, without overlaps.
-    """
+    What reaches beyond such a name, as "Ana 김지민" does, keeps its ends. candidates (Sequence[Candidate]): Sorted, without overlaps."""
     text, out = doc.text, list(candidates)
     if text.isascii():
         return out

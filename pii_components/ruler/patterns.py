@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..errors import Errors, PiiError
 from ..labels import LABELS
-from . import table
+from ..names import resource
 from .validators import VALIDATORS, Context, Hit
 
 Pattern = dict[str, Any]
@@ -139,8 +139,7 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
 
     entries (Iterable[Mapping[str, Any]]): In order; of two that say as much about a web address, the later one decides.
     RETURNS (RuleSet): The sites sorted, the most exact first.
-    RAISES (PiiError): E201 to E205, E002.
-    """
+    RAISES (PiiError): E201 to E205, E002."""
     regexes, sites, nears = list[RegexRule](), list[SiteRule](), list[NearRule]()
     for entry in entries:
         kind = kind_of(entry)
@@ -164,4 +163,4 @@ def compile_patterns(entries: Iterable[Mapping[str, Any]]) -> RuleSet:
 
 def shipped_patterns() -> list[Pattern]:
     """RETURNS (list[Pattern]): A fresh copy of the patterns that ship, in the order of `PATTERN_FILES`."""
-    return [dict(entry) for name in PATTERN_FILES for entry in table(f"patterns/{name}")["patterns"]]
+    return [dict(entry) for name in PATTERN_FILES for entry in resource(f"patterns/{name}")["patterns"]]

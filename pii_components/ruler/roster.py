@@ -31,15 +31,14 @@ from spacy.tokens import Doc
 
 from ..errors import Errors, PiiError, reason_of
 from ..labels import EMAIL, ID_NUM, NAME_STUDENT, USERNAME, is_name
+from ..names import word_list
 from ..names.letters import fold, forget, norm
-from ..names.link import match_form, nicknames, nicknames_of
+from ..names.link import by_letters_left, is_doubtful, is_slip, letters_left, match_form, nicknames, nicknames_of
 from ..names.normalize import NormalizedView
 from ..names.parse import FAMILY, GIVEN, LONE, PARTICLES, Form, Word, read_mention
-from ..names.spelling import by_letters_left, is_doubtful, is_slip, letters_left
 from ..names.table import name_table
 from ..names.wordlists import case_style, in_table, words
 from ..spans import ROSTER, SPANS_KEY, Candidate, merge_found, read_spans, write_spans
-from . import word_list
 from .merge import cut_names
 
 # --- the list

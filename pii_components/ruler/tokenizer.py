@@ -32,8 +32,8 @@ from spacy.tokens import Doc
 from spacy.util import compile_infix_regex, compile_prefix_regex, compile_suffix_regex, registry
 
 from ..errors import Errors, PiiError
+from ..names import resource, word_list
 from ..names.normalize import INVISIBLE, is_invisible
-from . import table, word_list
 
 # What shows nothing belongs to the word that it is in (the encoder sees the word without it); after a small letter and before a capital, and
 # beside signs, it parts two words.
@@ -85,7 +85,7 @@ _SETS = {
 
 def _affixes(kind: str) -> list[str]:
     """Expressions of resources/ruler/tokenizer.toml: prefixes, suffixes or infixes."""
-    return [re.sub(r"<([A-Z_]+)>", lambda name: _SETS[name[1]], affix) for affix in table("ruler/tokenizer")[kind]]
+    return [re.sub(r"<([A-Z_]+)>", lambda name: _SETS[name[1]], affix) for affix in resource("ruler/tokenizer")[kind]]
 
 
 CAMEL_WORDS = word_list("ruler/tokenizer", "camel_words")

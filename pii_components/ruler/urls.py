@@ -15,8 +15,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from ..names import word_list
 from ..names.wordlists import in_table, is_glued
-from . import word_list
 from .patterns import RuleSet
 from .tokenizer import SURE_TLD
 from .validators import Hit, split_host
@@ -40,8 +40,7 @@ class Verdict(NamedTuple):
 
     personal (str): "yes" (protect), "unsure" (no rule speaks: what the model says counts), "unlikely" (the home page, or what is
         published there, of a site that nobody's name is in: only a model that is very sure counts) or "no" (public).
-    source (str): Id of the deciding pattern.
-    """
+    source (str): Id of the deciding pattern."""
 
     hit: Hit
     personal: str
@@ -66,8 +65,7 @@ def parse_url(value: str) -> tuple[str, str, bool] | None:
     """Take a web address of the normalised view apart, with or without scheme, spaces within the scheme allowed.
 
     RETURNS (tuple[str, str, bool] | None): Host in lower case without "www.", what follows it, and whether the form alone
-        (scheme, "www." or a path) says that it is one. None, if it is no web address.
-    """
+        (scheme, "www." or a path) says that it is one. None, if it is no web address."""
     value = re.sub(r"\[\.\]|\(\.\)|\[dot\]", ".", re.sub(r"\s", "", value))
     value = re.sub(r"(?i)^hxxp", "http", value)
     value = re.sub(r"(?i)^(https?):/{1,2}(?!/)", r"\1://", value)
@@ -106,8 +104,7 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
     """Whose is this address?
 
     names (Iterable[str]): Names found in the document, cited authors left out.
-    RETURNS (Verdict | None): None, if it is no web address.
-    """
+    RETURNS (Verdict | None): None, if it is no web address."""
     hit = hit.cut(0, trim_url(hit.value))
     parsed = parse_url(hit.value) if hit.value else None
     if parsed is None:
@@ -138,8 +135,7 @@ def judge_url(hit: Hit, rules: RuleSet, names: Iterable[str] = ()) -> Verdict | 
 def is_published(host: str, rest: str) -> bool:
     """Whether an address (host and rest from `parse_url`) leads to the front of a whole site that bears nobody's name, or to what it
     publishes: a company's, a newspaper's, the case study of an agency. Never for a subdomain ("ana.example.com") but such as "docs", an
-    ending for people (.me), or a domain that holds a frequent name.
-    """
+    ending for people (.me), or a domain that holds a frequent name."""
     sub, domain, suffix = split_host(host)
     front = not sub and (not rest.strip("/") or _PUBLISHED.match(rest.lower()))
     if suffix in _OWN_ENDINGS or not (front or sub.lower() in _OF_A_SITE):

@@ -19,9 +19,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from .. import keep_offline
+from ..names import word_list
 from ..names.table import name_table
 from ..names.wordlists import words
-from . import word_list
 
 _PUBLICATION = re.compile(
     r"(?i)(?:isbn|issn|doi|arxiv|pmid|pmcid|asin|ean|issue|vol(?:ume)?|pp?\.)[\s:.#(-]*(?:1[03])?[\s:()-]*$"

@@ -35,7 +35,7 @@ from ..context.mentions import People, find_people
 from ..context.role_encoder import NAME, PLACEHOLDERS, PLACES, Blinded, Head, PersonReader, blind, cut, pieces_of
 from ..context.view import DocView
 from ..labels import CONNECTED, DETAIL_LABELS, NAME_CITED, STUDENT, is_name, role_of
-from ..ner.cpu_training import has_bfloat16, quicken
+from ..ner.layers import has_bfloat16, quicken
 from ..ner.loss import ANNOTATED, UNLABELLED_KEY
 from ..spans import SPANS_KEY, Candidate
 from .encoder import need_weights, read_torch

@@ -114,8 +114,7 @@ class Chain:
 
     def read(self, file: BinaryIO) -> Iterator[Frame]:
         """Read and check all records from the first on; the chain stands behind the last one then. RAISES (Torn): If the file
-        ends inside a record. PiiError: E457, if a record was changed.
-        """
+        ends inside a record. PiiError: E457, if a record was changed."""
         pos, size = self.start, file.seek(0, os.SEEK_END)
         while pos < size:
             file.seek(pos)

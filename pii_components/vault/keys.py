@@ -29,9 +29,7 @@ _MAX_SCRYPT_N = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class VaultKey:
-    """A secret that locks vaults; it is never shown and never saved. kind (str): "key" or "passphrase". origin (str): For
-    messages.
-    """
+    """A secret that locks vaults; it is never shown and never saved. kind (str): "key" or "passphrase". origin (str): For messages."""
 
     secret: bytes = field(repr=False)
     kind: str = KEY
@@ -63,8 +61,7 @@ class VaultKey:
 
         kind (str): "key" or "passphrase", if only that will do; empty for either.
         shared (bool): Whether the key that makes surrogates will do where there is none for the vault alone.
-        RAISES (PiiError): E402 or E466, if it is too short; E465, if both are set and either would do.
-        """
+        RAISES (PiiError): E402 or E466, if it is too short; E465, if both are set and either would do."""
         found = {KEY: os.environ.get(VAULT_KEY_ENV), PASSPHRASE: os.environ.get(PASSPHRASE_ENV)}
         if not kind and all(found.values()):
             raise PiiError(Errors.E465, first=VAULT_KEY_ENV, second=PASSPHRASE_ENV)
@@ -89,9 +86,7 @@ class Keys:
 
 
 def new_lock(key: VaultKey, *, scrypt_n: int = SCRYPT_N) -> tuple[Keys, dict[str, Any]]:
-    """Keys for a new vault, and what its header says of them: kind, salt, cost, id. scrypt_n (int): Cost of a guess, for a
-    passphrase.
-    """
+    """Keys for a new vault, and what its header says of them: kind, salt, cost, id. scrypt_n (int): Cost of a guess, for a passphrase."""
     lock: dict[str, Any] = {"kdf": "hkdf-sha256", "salt": secrets.token_hex(32)}
     if key.kind == PASSPHRASE:
         lock |= {"kdf": "scrypt", "n": scrypt_n, "r": SCRYPT_R, "p": SCRYPT_P}
@@ -102,8 +97,7 @@ def new_lock(key: VaultKey, *, scrypt_n: int = SCRYPT_N) -> tuple[Keys, dict[str
 def unlock(key: VaultKey, lock: dict[str, Any], *, path: Path) -> Keys:
     """The keys of a vault that exists. lock (dict[str, Any]): From the header.
 
-    RAISES (PiiError): E453 for the wrong secret, E454 for the wrong kind of one, E468 for a header that asks for too much.
-    """
+    RAISES (PiiError): E453 for the wrong secret, E454 for the wrong kind of one, E468 for a header that asks for too much."""
     wanted = kind_of(lock, path=path)
     if key.kind != wanted:
         raise PiiError(Errors.E454, path=path, wanted=wanted, got=key.kind)
@@ -125,29 +119,20 @@ def kind_of(lock: dict[str, Any], *, path: Path) -> str:
     return PASSPHRASE
 
 
-def need_cryptography() -> None:
-    """RAISES (PiiError): E005, if the package is not installed."""
+def _derive(key: VaultKey, lock: dict[str, Any]) -> Keys:
     try:
-        import cryptography  # noqa: F401
+        from cryptography.hazmat.primitives.hashes import SHA256
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+        from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
     except ImportError:
         raise PiiError(Errors.E005, package="cryptography", what="the vault", extra="vault") from None
-
-
-def _derive(key: VaultKey, lock: dict[str, Any]) -> Keys:
-    need_cryptography()
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-    from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
-
     salt = bytes.fromhex(lock["salt"])
     root = key.secret
     if lock["kdf"] == "scrypt":
         root = Scrypt(salt=salt, length=32, n=lock["n"], r=lock["r"], p=lock["p"]).derive(root)
 
     def part(purpose: str, length: int = 32) -> bytes:
-        made: bytes = HKDF(algorithm=SHA256(), length=length, salt=salt, info=f"pii-edu vault 1|{purpose}".encode()).derive(
-            root
-        )
-        return made
+        info = f"pii-edu vault 1|{purpose}".encode()
+        return bytes(HKDF(algorithm=SHA256(), length=length, salt=salt, info=info).derive(root))
 
     return Keys(part("records"), part("frames"), part("key id", 8).hex())

@@ -7,7 +7,7 @@
         reidentify(released, vault)                                 # the original, proved by its digest, or an error
 
 A record is on the disk before `append` returns; a crash loses no document that was appended. Records are encrypted with
-authentication and chained (vault_format.py tells what is detected and what is not). A text is found by its keyed digest: of a text
+authentication and chained (format.py tells what is detected and what is not). A text is found by its keyed digest: of a text
 that was changed nothing is restored. Keep the vault apart from what is released: where it lies, its key is all that protects.
 """
 
@@ -17,9 +17,11 @@ import json
 import os
 import secrets
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
+from itertools import accumulate
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Self
@@ -50,8 +52,7 @@ class Release:
 
     id (str): Its name in the corpus as released. hidden (tuple[Hidden, ...]): Sorted. scope (str): Within what equal values have
     equal surrogates: "document", "corpus", "thread:…". tokens (Mapping[str, Any] | None): From `pack_tokens`. given (tuple[str, Any]
-    | None): Where `id` is a pseudonym, the column that it stands in, and what stood there.
-    """
+    | None): Where `id` is a pseudonym, the column that it stands in, and what stood there."""
 
     id: str
     old: str = field(repr=False)
@@ -98,15 +99,9 @@ class Entry:
 
 
 def hide(old: str, new: str, offsets: OffsetMap, labels: Mapping[tuple[int, int], str]) -> tuple[Hidden, ...]:
-    """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new
-    text.
-    """
-    found = []
-    for start, end, new_start, new_end in offsets.edits:
-        was, became = old[start:end], new[new_start:new_end]
-        if was != became:
-            found.append(Hidden(new_start, new_end, labels.get((new_start, new_end), ""), became, was))
-    return tuple(found)
+    """What was replaced in a text, in order; stretches that stayed the same are left out. labels: Label of a stretch of the new text."""
+    stretches = ((a, b, new[a:b], old[start:end]) for start, end, a, b in offsets.edits)
+    return tuple(Hidden(a, b, labels.get((a, b), ""), became, was) for a, b, became, was in stretches if was != became)
 
 
 def restore(new: str, hidden: Iterable[Hidden]) -> str:
@@ -134,10 +129,8 @@ def pack_tokens(tokens: Sequence[str], spaces: Sequence[bool], labels: Sequence[
 def unpack_tokens(old: str, packed: Mapping[str, Any]) -> dict[str, Any]:
     """tokens, trailing_whitespace and labels of the old text, as the record had them."""
     spaces = [mark == "1" for mark in packed["spaces"]]
-    tokens, pos = [], 0
-    for length, space in zip(packed["lengths"], spaces, strict=True):
-        tokens.append(old[pos : pos + length])
-        pos += length + space
+    ends = [0, *accumulate(length + space for length, space in zip(packed["lengths"], spaces, strict=True))]
+    tokens = [old[start : start + length] for start, length in zip(ends, packed["lengths"], strict=False)]
     fields: dict[str, Any] = {"tokens": tokens, "trailing_whitespace": spaces}
     if "labels" in packed:
         fields["labels"] = ["O"] * len(tokens)
@@ -157,8 +150,7 @@ class Place(NamedTuple):
 class Vault:
     """An open vault; see `create` and `open`. Not for several threads at a time.
 
-    path (Path): The file. writing (bool): Whether documents can be added. id_field (str): The column in which IDs became pseudonyms.
-    """
+    path (Path): The file. writing (bool): Whether documents can be added. id_field (str): The column in which IDs became pseudonyms."""
 
     def __init__(self, path: Path, file: BinaryIO, header: Header, chain: Chain, *, writing: bool) -> None:
         self.path, self.writing = path, writing
@@ -181,9 +173,7 @@ class Vault:
         """Make a new vault, which only its owner can read, and open it for writing.
 
         scrypt_n (int): Cost of a guess at a passphrase. like (Vault | None): An open vault whose records `adopt` can take over.
-        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is
-        missing.
-        """
+        RAISES (PiiError): E463, if the file exists; E450, if it cannot be written; E005, if the package cryptography is missing."""
         path = Path(path)
         keys, lock = new_lock(key, scrypt_n=scrypt_n)
         header = make_header(keys, lock)
@@ -211,8 +201,7 @@ class Vault:
         write (bool): Whether documents will be added. What a crash has left is put right then, with a warning.
         unfinished (bool): Whether a vault whose last session was not closed may be read.
         RAISES (PiiError): E450 to E452, E468 for the file; E453 or E454 for the key; E457, if a record was changed; for
-        reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does.
-        """
+        reading, E455 if the file ends inside a record and E456 if it was not closed; for writing, E462 if another process does."""
         path = Path(path)
         with refusals(path, "opened"):
             file: BinaryIO = open(path, "r+b" if write else "rb")  # noqa: SIM115  (the vault closes it)
@@ -246,9 +235,7 @@ class Vault:
             os.fsync(self._file.fileno())
 
     def close(self, *, seal: bool = True) -> None:
-        """Close the file. seal (bool): Whether the session ends well; if not, the vault must be opened for writing again before
-        it can be read.
-        """
+        """Close the file. seal (bool): Whether the session ends well; if not, the vault must be opened for writing before it can be read."""
         if self._file.closed:
             return
         try:
@@ -273,9 +260,7 @@ class Vault:
         document (Doc | Release): A Doc that `hips_surrogate` has worked on needs `id` and `scope`; see `Release`.
         sync (bool): Whether to wait for the disk; if not, call `sync` before the new text leaves the process.
         RETURNS (bool): Whether it was added; the same once more is not.
-        RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for
-        reading.
-        """
+        RAISES (PiiError): E470, if its spans do not lead back; E450, if the disk refuses; E469, if the vault is open for reading."""
         self._check(writing=True)
         release = document if isinstance(document, Release) else Release.of(document, id=id, scope=scope)
         try:
@@ -307,8 +292,7 @@ class Vault:
 
         id (str | None): Tells equal texts of different originals apart. document (int): Its number, for messages.
         RAISES (PiiError): E458, if there is none; E459, if there is one of that id with another text; E460, if there are
-        several for different originals.
-        """
+        several for different originals."""
         self._check()
         found = [self._entry(place) for place in self._places.get(self.digest("released", text), ())]
         if not found:
@@ -323,8 +307,7 @@ class Vault:
     def lookup(self, new: str, *, id: str | None = None, scope: str | None = None) -> list[str]:
         """What a surrogate or a pseudonym (`[STUDENT_1]`) stands for in the document `id`, or within `scope`.
 
-        RETURNS (list[str]): Originals, each once, in the order of the vault; several where two documents use the same one.
-        """
+        RETURNS (list[str]): Originals, each once, in the order of the vault; several where two documents use the same one."""
         entries = (e for e in self.entries() if id in (None, e.id) and scope in (None, e.scope))
         return list(dict.fromkeys(hidden.old for entry in entries for hidden in entry.hidden if hidden.new == new))
 
@@ -424,8 +407,7 @@ def reidentify(document: "Doc | str", vault: Vault, *, id: str | None = None, nu
     """The original of a text as it was released; its digest is the one that was taken before anything was replaced.
 
     id (str | None): Its id, where the vault has equal texts. number (int): Of the document, for messages.
-    RAISES (PiiError): E458 to E461.
-    """
+    RAISES (PiiError): E458 to E461."""
     text = document if isinstance(document, str) else document.text
     entry = vault.find(text, id=id, document=number)
     try:
@@ -441,3 +423,81 @@ def vault_kind(path: str | Path) -> str:
     """ "key" or "passphrase": what opens a vault. RAISES (PiiError): E450 to E452, E468."""
     with refusals(Path(path), "opened"), open(path, "rb") as file:
         return kind_of(read_header(file, Path(path)).lock, path=Path(path))
+
+
+# Care of a vault: what is in it, is it whole, a new key, putting right what a crash has left.
+
+
+def info(path: str | Path, key: VaultKey | None = None) -> dict[str, Any]:
+    """What a vault says of itself, without text, ids or names. One whose session was not closed is read too.
+
+    key (VaultKey | None): Without it, only what the header says.
+    RETURNS (dict[str, Any]): vault, key id, what opens it, bytes; with the key: whether it is closed, sessions, documents,
+    spans per label, head."""
+    path = Path(path)
+    with refusals(path, "opened"), open(path, "rb") as file:
+        lock, size = read_header(file, path).lock, path.stat().st_size
+    said = {"vault": lock["salt"][:16], "key_id": lock.get("key_id"), "opens_with": kind_of(lock, path=path), "bytes": size}
+    if key is None:
+        return said
+    labels: Counter[str] = Counter()
+    with Vault.open(path, key, unfinished=True) as vault:
+        for entry in vault.entries():
+            labels.update(hidden.label or "(no label)" for hidden in entry.hidden)
+        said |= {"closed": vault.sealed, "sessions": len(vault.seals), "documents": vault.documents}
+        return said | {"spans": dict(sorted(labels.items())), "head": vault.head}
+
+
+def verify(path: str | Path, key: VaultKey, *, head: str = "") -> dict[str, Any]:
+    """Check every record of a vault that was closed: its tag, its place, and that its stretches can be put back.
+
+    head (str): As report.json or `info` gave it; a vault that was cut back to before it is refused.
+    RETURNS (dict[str, Any]): documents, sessions, head.
+    RAISES (PiiError): E450 to E457, E468; E461, if a record cannot be put back; E467 for the head."""
+    with Vault.open(path, key) as vault:
+        for number, entry in enumerate(vault.entries(), 1):
+            # The released text is not here; one of the right length shows whether the stretches fit together.
+            length = max((hidden.end for hidden in entry.hidden), default=0)
+            try:
+                restore(" " * length, entry.hidden)
+            except PiiError:
+                raise PiiError(Errors.E461, document=number) from None
+        if head and head.lower() not in vault.seals:
+            raise PiiError(Errors.E467, head=head)
+        return {"documents": vault.documents, "sessions": len(vault.seals), "head": vault.head}
+
+
+def repair(path: str | Path, key: VaultKey) -> int:
+    """Put right what a crash has left: drop a record that was cut off, close the session; whole records stay.
+
+    RETURNS (int): Documents in the vault. RAISES (PiiError): As `Vault.open` does for writing; a changed record stays an error."""
+    with Vault.open(path, key, write=True) as vault:
+        return vault.documents
+
+
+def rotate(path: str | Path, key: VaultKey, new_key: VaultKey, *, scrypt_n: int = SCRYPT_N) -> int:
+    """Encrypt a vault anew with another key. The new file is read back as a whole before it takes the place of the old one;
+    copies of the old file still open with the old key.
+
+    RETURNS (int): Documents in the vault. RAISES (PiiError): As `Vault.open`; E463, if `<VAULT>.new` is there. The old file
+    stays then."""
+    path = Path(path)
+    with Vault.open(path, key):
+        pass  # one that was cut off or not closed is refused; below, it would be put right in silence
+    fresh = path.with_name(path.name + ".new")
+    with Vault.open(path, key, write=True) as old:
+        new = Vault.create(fresh, new_key, scrypt_n=scrypt_n, like=old)
+        try:
+            with refusals(path, "written"):
+                with new:
+                    for entry in old.entries():
+                        new.adopt(entry)
+                with Vault.open(fresh, new_key) as check:
+                    if list(check.entries()) != list(old.entries()):
+                        raise PiiError(Errors.E461, document=1)
+                os.replace(fresh, path)
+        finally:
+            with suppress(OSError):
+                fresh.unlink(missing_ok=True)
+        fsync_folder(path.parent)
+        return old.documents

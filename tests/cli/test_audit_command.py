@@ -11,7 +11,7 @@ from types import ModuleType
 import pytest
 
 from tests.cli.conftest import ESSAY, put, table, wait_for_items
-from tests.evaluate.test_html import Page
+from tests.page import Page
 
 PLANTED = re.compile(r"(?i)\bina\b|sorel|\björn|übel|odile|prath|20418837|okoro|a key for tests")
 OTHER = "Jörn Übel met Odile Prath at the harbor. As Buzan says, a map helps."

@@ -12,14 +12,13 @@ from pii_components.context.classifier import PersonModel
 from pii_components.context.component import PiiContext
 from pii_components.context.features import features
 from pii_components.context.mentions import Judge, People, find_people
-from pii_components.context.settings import ContextSettings
-from pii_components.context.view import DocView
+from pii_components.context.view import ContextSettings, DocView
 from pii_components.files.formats.base import LabelledText
 from pii_components.labels import NAME_STUDENT, ROLES, is_name, label_for_role
 from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate, read_spans, write_spans
 
-from ..tiny import TOKENIZER
+from ..tiny import TOKENIZER, cases
 
 NLP = spacy.blank("en")
 NLP.tokenizer = make_student_tokenizer(NLP)
@@ -28,19 +27,7 @@ EVEN = (0.2,) * 5
 _MARK = re.compile(r"\[\[(?:(\.\d+):)?(.+?)(?:\|(\w+))?\]\]", re.DOTALL)
 
 # One student, friend, author ... after the other, to learn from.
-TEXTS = (
-    "[[Ana Lopez|STUDENT]]\nMarch 3\n\nI liked what [[Hobart|CITED]] (2013) says about queues, and I tried it in our shop.",
-    "A map\nBy [[Ben Roth|STUDENT]]\n\nAs [[Quill|CITED]] (2009) says, it is for people. I drew it with my friend [[Tomas|CONNECTED]].",
-    "My name is [[Ida Berg|STUDENT]] and I live by the sea. According to [[Wanda Hobart|CITED]] (2013), maps help all of us.",
-    "[[Ola Weiss|STUDENT]]\n\nMy friend [[Kim|CONNECTED]] and I met in the hall. [[Marsh|CITED]] et al. (2010) write that it helps.",
-    "The plan came late. My friend [[Rosa|CONNECTED]] and my sister [[Bea|CONNECTED]] helped me.\n\nBest regards,\n[[Chidi Obi|STUDENT]]",
-    "Name: [[Ines Voss|STUDENT]]\nInstructor: [[Maud Ferrier|INSTRUCTOR]]\n\nThe plan came late, and we had to wait for it all day.",
-    "[[Kenji Mori|STUDENT]]\nInstructor: [[Halden|INSTRUCTOR]]\n\nMy professor [[Halden|INSTRUCTOR]] asked for a map, and I drew it.",
-    "Our persona is [[Lorna Pike|CHARACTER]], 34, who works nights. Imagine [[Lorna Pike|CHARACTER]] at noon in the market hall.",
-    "Imagine [[Otis Grange|CHARACTER]], 61, who has no car. Our persona [[Otis Grange|CHARACTER]] is tired of it by noon.",
-    "On the [[Likert|NOT_NAME]] scale most people choose four, says the [[Lincoln|NOT_NAME]] Institute of the town.",
-    "We met at the [[Kaneshie|NOT_NAME]] Hospital, by the [[Zorbo|NOT_NAME]] river, and drew a map of the way to it.",
-)  # fmt: skip
+TEXTS = tuple(cases("context_tables")["taught"])
 
 
 def unmarked(text: str) -> tuple[str, list[tuple[int, int, float, str]]]:

@@ -1,7 +1,6 @@
 """`pii_context`: whose name it is, who is hidden, and that nothing else is touched."""
 
-import subprocess
-import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy
@@ -13,19 +12,19 @@ from spacy.tokens import Span
 
 from pii_components.context.component import PRIVATE, PiiContext
 from pii_components.context.features import features
-from pii_components.context.settings import ContextSettings
-from pii_components.context.view import _shown
+from pii_components.context.view import ContextSettings, _shown
 from pii_components.errors import PiiError
 from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, ROLES, is_name, role_of
 from pii_components.names.normalize import normalize_token
 from pii_components.ner.decode import OPERATING_POINT, POINTS
 from pii_components.spans import PROTECT_AT, Candidate, mark_given, read_spans, resolve_overlaps, write_spans
 
-from ..tiny import TOKENIZER
+from ..tiny import TOKENIZER, cases
 from .marking import CONTEXT, EVEN, NLP, always, context_of, learned, marked, names_in
 from .test_mentions import DOCS
 
 STUDENT, CONNECTED = ROLES.index("STUDENT"), ROLES.index("CONNECTED")
+CASES = cases("context_tables")
 FAST = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 
 
@@ -36,15 +35,7 @@ def context():
     return context_of(learned())
 
 
-# fmt: off
-@pytest.mark.parametrize(("text", "names"), [
-    ("[[Eva Stone]]\nApril 4\n\nI read [[Norwood]] (2013) for it.", [["Eva Stone", "STUDENT"], ["Norwood", "CITED"]]),
-    ("By [[Eva Stone]]\n\nMy friend [[Nils]] and I met there.", [["Eva Stone", "STUDENT"], ["Nils", "CONNECTED"]]),
-    ("[[Eva Stone]]\nInstructor: [[Nils Ek]]\n\nThe plan came late.", [["Eva Stone", "STUDENT"], ["Nils Ek", "INSTRUCTOR"]]),
-    ("Imagine [[Vera Pond]], 40, who has no car. Our persona [[Vera Pond]] waits.", [["Vera Pond", "CHARACTER"]] * 2),
-    ("We met at the [[Murdock]] Institute of the town.", []),
-])
-# fmt: on
+@pytest.mark.parametrize(("text", "names"), CASES["learned"])
 def test_roles_are_those_that_were_learned(context, text, names):
     doc = context(marked(text))
     assert names_in(doc) == names
@@ -102,18 +93,7 @@ def test_a_name_is_hidden_from_the_threshold_on_and_only_then(chances, threshold
         assert hidden == ([] if p[5] >= p[:5].max() else [False, False])
 
 
-# fmt: off
-@pytest.mark.parametrize(("chances", "label", "role", "score"), [
-    ((0.6, 0.0, 0.1, 0.2, 0.1, 0.0), "NAME_STUDENT", "STUDENT", 0.7),
-    ((0.2, 0.0, 0.5, 0.2, 0.1, 0.0), "NAME_CONNECTED", "CONNECTED", 0.7),
-    # Hidden, since nobody is sure; the likeliest role is told.
-    ((0.2, 0.0, 0.1, 0.6, 0.1, 0.0), "NAME_STUDENT", "CITED", 0.3),
-    ((0.1, 0.0, 0.15, 0.1, 0.05, 0.6), "NAME_CONNECTED", "CONNECTED", 0.25),
-    ((0.1, 0.5, 0.05, 0.35, 0.0, 0.0), "NAME_INSTRUCTOR", "INSTRUCTOR", 0.5),
-    ((0.1, 0.0, 0.05, 0.05, 0.5, 0.3), "NAME_CHARACTER", "CHARACTER", 0.5),
-    ((0.1, 0.0, 0.05, 0.25, 0.0, 0.6), None, None, None),
-])
-# fmt: on
+@pytest.mark.parametrize(("chances", "label", "role", "score"), CASES["labels"])
 def test_labels_scores_and_likeliest_roles(chances, label, role, score):
     doc = context_of(always(*chances), settings={"protect": 0.2})(marked("We saw [[Ana Lopez]]."))
     if label is None:
@@ -219,9 +199,9 @@ def test_settings_out_of_range(values, code):
 
 def test_settings_that_are_missing_have_their_default():
     least = ContextSettings()
-    assert ContextSettings.from_dict({}) == least == ContextSettings.from_dict(least.to_dict())
+    assert ContextSettings.from_dict({}) == least == ContextSettings.from_dict(asdict(least))
     changed = PiiContext(settings={"protect": 0.4}).settings
-    assert changed.to_dict() == {**least.to_dict(), "protect": 0.4}
+    assert asdict(changed) == {**asdict(least), "protect": 0.4}
 
 
 def test_errors_go_to_the_handler_and_no_word_outlives_its_batch(monkeypatch):
@@ -242,25 +222,6 @@ def test_errors_go_to_the_handler_and_no_word_outlives_its_batch(monkeypatch):
     pipe(nlp.make_doc("Ana"))
     assert seen == [("pii_context", 2, ZeroDivisionError), ("pii_context", 1, ZeroDivisionError)]
     assert normalize_token.cache_info().currsize == 0
-
-
-def test_serialisation_in_a_fresh_process_that_imports_nothing_heavy(tmp_path: Path):
-    nlp = spacy.blank("en", config=TOKENIZER)
-    nlp.add_pipe("pii_context", config={"settings": {"protect": 0.05}}).classifier = always(0.06, 0, 0, 0.94, 0, 0)
-    nlp.to_disk(tmp_path / "pipe")
-    code = (
-        "import sys, spacy; before = set(sys.modules); import pii_components.context.component\n"
-        "heavy = {'faker', 'pandas', 'presidio_analyzer', 'phonenumbers', 'tldextract', 'scipy', 'torch'}\n"
-        "assert not heavy & (set(sys.modules) - before)\n"
-        "from pii_components.spans import Candidate, write_spans\n"
-        "nlp = spacy.load(sys.argv[1]); pipe = nlp.get_pipe('pii_context')\n"
-        "assert pipe.settings.protect == 0.05\n"
-        "again = pipe.from_bytes(pipe.to_bytes()); doc = nlp.make_doc('We saw the Zorbo there.')\n"
-        "write_spans(doc, [Candidate(3, 4, 'NAME_STUDENT', 0.1, 'model')])\n"
-        "print([(s.text, s.label_, s._.pii_role) for s in again(doc).spans['pii']])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "pipe")], capture_output=True, text=True, check=False)
-    assert done.stdout.strip() == "[('Zorbo', 'NAME_STUDENT', 'CITED')]", done.stderr
 
 
 def test_parts_that_are_left_out_stay_as_they_are(tmp_path: Path):

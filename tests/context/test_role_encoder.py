@@ -4,12 +4,13 @@ import numpy
 import pytest
 
 from pii_components.context.mentions import find_people
-from pii_components.context.role_encoder import GIVEN, NAME, PLACES, SURNAME, blind, kinds_of
+from pii_components.context.role_encoder import GIVEN, PLACES, SURNAME, blind, kinds_of
 from pii_components.names.parse import read_tokens
 
+from ..tiny import cases
 from .marking import NLP, name, view_of
 
-KEPT, DROPPED = -1, -2
+CASES = cases("context_tables")
 
 
 def blinded(text, names):
@@ -50,22 +51,7 @@ def test_nothing_of_a_name_is_left_and_all_else_is():
     assert words == ["by", "-", ",", "who", "cites", "quint", "(", "2014", ")", "."]  # the one who is cited was not named as found
 
 
-# fmt: off
-@pytest.mark.parametrize(("tokens", "others", "kinds"), [
-    (["Ana", "Lopez"], [], [GIVEN, SURNAME]),
-    (["Lopez", ",", "Ana"], [], [SURNAME, KEPT, GIVEN]),
-    (["A.", "Lopez"], [], [KEPT, SURNAME]),                          # authors go by initials: they stay
-    (["Ana", "M.", "Lopez"], [], [GIVEN, KEPT, SURNAME]),
-    (["Ludwig", "van", "Beethoven"], [], [GIVEN, KEPT, SURNAME]),
-    (["Lopez"], [["Ana", "Lopez"]], [SURNAME]),
-    (["Ana"], [["Ana", "Lopez"]], [GIVEN]),
-    (["Xqzt"], [], [NAME]),                                          # in no table, nobody knows
-    (["Ana", "'s"], [["Ana", "Lopez"]], [GIVEN, KEPT]),
-    (["A", "N", "A", "L"], [], [NAME, DROPPED, DROPPED, DROPPED]),   # letter by letter
-    (["A.", "L."], [], [NAME, KEPT]),                                # initials alone still have a place
-    (["ANA", "LOPEZ", "JR."], [], [GIVEN, SURNAME, KEPT]),
-])
-# fmt: on
+@pytest.mark.parametrize(("tokens", "others", "kinds"), CASES["placeholders"])
 def test_what_stands_for_each_word(tokens, others, kinds):
     form = read_tokens(tokens).form
     assert kinds_of(tokens, form, [form, *(read_tokens(other).form for other in others)]) == kinds

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from thinc.api import Model, Ragged
 
 from pii_components.errors import PiiError
+from pii_components.ner import layers
 from pii_components.ner.layers import (
     UNSEEN,
     WordPieces,
@@ -18,9 +19,10 @@ from pii_components.ner.layers import (
     windows_of,
 )
 
-from ..tiny import TOKENIZER, vocabulary
+from ..tiny import TOKENIZER, TRAIN, cases, gold, tiny_pipeline, vocabulary
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
+CASES = cases("ner")
 NLP = spacy.blank("en", config=TOKENIZER)
 
 
@@ -100,20 +102,7 @@ def pieces(encoder, text):
     return [names[i] if i != UNSEEN else "" for i in out.dataXd][1:-1], list(out.lengths)[1:-1]
 
 
-@pytest.mark.parametrize(
-    "text, expected",
-    [
-        ("ana\nlopez", ["ana", "[unused1]", "lopez"]),
-        ("ana\n\nlopez", ["ana", "[unused2]", "lopez"]),
-        ("ana  lopez", ["ana", "[unused3]", "lopez"]),
-        ("Ana", ["ana"]),
-        ("ＡＮＡ", ["ana"]),
-        ("Aná", ["ana"]),
-        ("a\u200bna", ["ana"]),
-        ("ana\u200b \u200blopez", ["ana", "", "", "lopez"]),
-        ("", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "expected"), CASES["pieces"])
 def test_pieces_show_layout_and_see_through_disguise(encoder, text, expected):
     assert pieces(encoder, text)[0] == expected
 
@@ -129,10 +118,7 @@ def test_every_token_has_a_piece(encoder, text):
 # --- what comes before WordPiece ---
 
 
-@pytest.mark.parametrize(
-    "text, parts",
-    [("d'accord", "d ' accord"), ("$5+", "$ 5 +"), ("a", "a"), ("", ""), ("--", "- -"), ("x—y", "x — y")],
-)
+@pytest.mark.parametrize(("text", "parts"), CASES["punctuation"])
 def test_punctuation_stands_alone(text, parts):
     assert split_punctuation(text) == parts.split()
 
@@ -144,3 +130,66 @@ def test_same_as_the_library(text):
 
     assert split_punctuation(text) == _bert_preprocess(text)
     assert strip_marks(text) == _strip_accents(text)
+
+
+# --- an encoder that learns faster says the same, and its weights keep their names and their 32 bits ---
+
+
+def bert(dropout=0.0):
+    from curated_transformers.models.bert import BertConfig, BertEncoder
+
+    torch.manual_seed(1)
+    sizes = {"embedding_width": 16, "hidden_width": 16, "intermediate_width": 32, "num_attention_heads": 2, "num_hidden_layers": 2}
+    return BertEncoder(BertConfig(**sizes, vocab_size=50, hidden_dropout_prob=dropout, attention_probs_dropout_prob=dropout))
+
+
+def test_a_quickened_encoder_says_the_same_and_keeps_its_weights():
+    plain, quick = bert().eval(), layers.quicken(bert()).eval()
+    pieces = torch.tensor([[5, 6, 7, 0, 0], [1, 2, 3, 4, 5]])
+    assert list(plain.state_dict()) == list(quick.state_dict())
+    assert torch.allclose(plain(pieces).last_hidden_layer_states, quick(pieces).last_hidden_layer_states, atol=1e-5)
+
+
+def test_dropout_has_one_mask_for_all_places_of_a_sequence():
+    torch.manual_seed(2)
+    modules = [module for module in layers.quicken(bert(0.1), dropout=0.5).modules() if isinstance(module, torch.nn.Dropout)]
+    assert {module.p for module in modules} == {0.5}
+    dropped = modules[0].train()(torch.ones(3, 9, 40))
+    assert set(dropped.unique().tolist()) == {0.0, 2.0}
+    assert (dropped == dropped[:, :1]).all() and not (dropped[0] == dropped[1]).all()
+    assert torch.equal(modules[0].eval()(torch.ones(1, 2, 3)), torch.ones(1, 2, 3))
+
+
+def test_bfloat16_gives_32_bits_near_the_same_and_gradients():
+    plain, quick = bert(), layers.compute_in_bfloat16(layers.quicken(bert()))
+    pieces = torch.tensor([[5, 6, 7, 8, 9]])
+    found = quick(pieces).last_hidden_layer_states
+    assert found.dtype == torch.float32
+    assert torch.allclose(found, plain(pieces).last_hidden_layer_states, atol=0.1)
+    found.sum().backward()
+    assert all(p.dtype == torch.float32 and p.grad is not None for p in quick.layers.parameters())
+
+
+@pytest.mark.parametrize("has", [True, False])
+def test_a_pipeline_learns_with_a_quick_encoder_and_keeps_what_is_frozen(tmp_path, monkeypatch, has):
+    monkeypatch.setattr(layers, "has_bfloat16", lambda: has)
+    nlp = tiny_pipeline(tmp_path)
+    layers.make_quick_encoder(layers=0)(nlp)
+    module = nlp.get_pipe("transformer").model.get_ref("transformer").shims[0]._model
+    seen = []
+    layer = next(m for m in module.modules() if isinstance(m, torch.nn.Linear))
+    hook = layer.register_forward_hook(lambda *args: seen.append(args[-1].dtype))
+    nlp("My name is Ana")
+    hook.remove()
+    assert set(seen) == {torch.bfloat16 if has else torch.float32}
+    before = {name: value.clone() for name, value in module.state_dict().items()}
+    sgd, losses = nlp.create_optimizer(), []
+    sgd.learn_rate = 0.01
+    for _ in range(60):
+        told = {}
+        nlp.update([gold(nlp, text, spans) for text, spans in TRAIN], sgd=sgd, losses=told)
+        losses.append(told["pii_ner"])
+    assert losses[-1] < 0.5 * losses[0]
+    changed = {name for name, value in module.state_dict().items() if not torch.equal(value, before[name])}
+    assert any(".layers.0." in name for name in changed) and not any("embeddings" in name for name in changed)
+    nlp.to_disk(tmp_path / "model")  # what wraps the encoder is not saved

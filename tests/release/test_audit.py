@@ -22,7 +22,7 @@ from pii_components.release.audit import (
     review_plan,
     sample_records,
 )
-from tests.evaluate.test_html import Page
+from tests.page import Page
 
 
 def test_hypergeometric_is_what_counting_all_draws_gives():

@@ -3,12 +3,7 @@
 import doctest
 import gc
 import importlib
-import json
-import socket
-import subprocess
-import sys
 import time
-import warnings
 
 import pytest
 import spacy
@@ -28,8 +23,10 @@ from pii_components.ruler.patterns import compile_patterns, shipped_patterns
 from pii_components.ruler.urls import judge_url
 from pii_components.spans import Candidate, read_spans, write_spans
 
-from ..tiny import TOKENIZER
+from ..tiny import TOKENIZER, cases
 from .test_cases import proposed
+
+CASES = cases("ruler_tables")
 
 
 @pytest.fixture(scope="module")
@@ -69,20 +66,7 @@ def test_a_home_page_needs_a_model_that_is_very_sure(nlp, ruler):
     assert kept == {0.6: [], 0.96: [], 0.99: ["URL_PERSONAL"]}
 
 
-# fmt: off
-@pytest.mark.parametrize(("url", "personal"), [
-    ("https://miro.com", "no"), ("https://www.figma.com/", "no"), ("https://miro.com/blog/maps", "no"), ("https://miro.com/app/board/o9J_x", "yes"),
-    ("https://cnbc.com/2020/cars", "no"), ("https://edition.cnbc.com", "no"), ("https://www.healthline.com/sleep", "no"),
-    ("https://ana.wordpress.com/about/", "yes"), ("https://medium.com/@ana", "yes"),
-    # An organisation's page, of a site that bears nobody's name: what a model says counts where it is very sure.
-    ("http://methodslibrary.com/case-studies/maps/", "unlikely"), ("https://bigfoodsurvey.org/en/reports/2020", "unlikely"),
-    ("http://kowalski.com/articles/x", "unsure"), ("https://ana.methodslibrary.com/articles/x", "unsure"),
-    ("https://methodslibrary.me/articles/x", "unsure"),
-    ("https://thequietcook.com/first-soup", "unsure"), ("https://methodslibrary.com/articlesbyana", "unsure"),
-    # A space behind each full stop.
-    ("https://www. abc. net. au/news/a-12. htm", "no"), ("https://www. methodslibrary. com/news/a-12. html", "unlikely"),
-])
-# fmt: on
+@pytest.mark.parametrize(("url", "personal"), CASES["pages"])
 def test_whose_a_page_is(url, personal):
     verdict = judge_url(validators.Hit(url, 0, len(url)), compile_patterns(shipped_patterns()))
     assert verdict is not None and verdict.personal == personal
@@ -103,35 +87,15 @@ def test_an_address_that_its_form_shows_takes_in_what_the_model_saw(ruler):
     assert [c.source for c in out if c.label == "STREET_ADDRESS"] == [SOURCE]
 
 
-@pytest.mark.parametrize(
-    ("text", "label", "from_end", "expected"),
-    [
-        # It saw an e-mail address, which has no such form and is dropped.
-        ("Ana Reyes | ana@example.org | anar97", "EMAIL", ("anar97", "anar97"), [("ana@example.org", "EMAIL"), ("anar97", "USERNAME")]),
-        # Its address began within the number before it.
-        ("roll # Xy9aB|42, 7 Juniper Lane, Ashford; Lisbon", "STREET_ADDRESS", ("42", "Ashford"),
-         [("Xy9aB|42", "ID_NUM"), ("7 Juniper Lane, Ashford", "STREET_ADDRESS")]),
-        ("Ana Reyes | Lindenstraße 8, 50674 Köln | ana@example.org", "ID_NUM", ("50674", "50674"),
-         [("Lindenstraße 8, 50674 Köln", "STREET_ADDRESS"), ("ana@example.org", "EMAIL")]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "label", "from_end", "expected"), CASES["corrected"])
 def test_what_the_model_took_for_something_else(nlp, ruler, text, label, from_end, expected):
     doc = nlp.make_doc(text)
     words = [token.text for token in doc]
     write_spans(doc, [Candidate(words.index(from_end[0]), words.index(from_end[1]) + 1, label, 0.9, "model")])
-    assert [(doc[c.start : c.end].text, c.label) for c in ruler.find_spans(doc)] == expected
+    assert [[doc[c.start : c.end].text, c.label] for c in ruler.find_spans(doc)] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("Ana Reyes / ST10077991 / Business 2B", ["ST10077991"]),
-        ("Ana Reyes/10077991", ["10077991"]),
-        ("x / 10077991", []),
-        ("Ana Reyes: 20 / 10077991", []),
-        ("Ana Reyes = 10077991", []),
-    ],
-)
+@pytest.mark.parametrize(("text", "numbers"), CASES["strokes"])
 def test_a_stroke_between_a_name_and_its_number_is_no_fraction(nlp, ruler, text, numbers):
     doc = nlp.make_doc(text)
     write_spans(doc, [Candidate(0, 2, "NAME_STUDENT", 0.99, "model")])
@@ -171,16 +135,7 @@ def test_a_plain_address_is_found_in_any_surroundings(nlp, left, right):
     assert any(s.start_char <= at and at + 17 <= s.end_char for s in doc.spans["pii"] if s.label_ in ("EMAIL", "URL_PERSONAL"))
 
 
-# fmt: off
-HOSTILE = [
-    "a", "1", "@", "a@", "a.", "1 ", "-1", "id ", "id1 ", "_1", "(", "www.", "http://", "a dot ", "dot at ", "ana [at] ", "+1 ", "555-",
-    "phone:1 ", "tel 1", "username:", "twitter @", "A A ", "\u200b", "a\u0301", "10.1234/", "https://a.b/(", "ana@x.org ",
-    "A 12345678\n", "student id ", "1-", "(2019) ",
-]
-# fmt: on
-
-
-@pytest.mark.parametrize("unit", HOSTILE)
+@pytest.mark.parametrize("unit", CASES["hostile"])
 def test_hostile_text_of_100k_characters_is_quick(nlp, ruler, unit):
     text = (unit * 100_000)[:100_000]
     # One token per word: what is timed is the ruler.
@@ -224,13 +179,7 @@ def test_users_add_patterns_of_all_kinds():
             {"label": "ID_NUM", "id": "badge", "pattern": [{"TEXT": {"REGEX": r"^B\d{3}$"}}], "reason": "badge", "score": 0.5},
             {"label": "USERNAME", "id": "known", "pattern": "Night Owl"},
             {"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"},
-            {
-                "label": "URL_PERSONAL",
-                "id": "ours-url",
-                "host": "students.example.org",
-                "personal": "yes",
-                "reason": "our pages",
-            },
+            {"label": "URL_PERSONAL", "id": "ours-url", "host": "students.example.org", "personal": "yes", "reason": "our pages"},
             {"label": "URL_PERSONAL", "id": "ours-public", "host": "youtu.be", "path": r"^/\w", "personal": "no"},
         ]
     )
@@ -258,23 +207,7 @@ def test_clear_remove_and_initialize():
     assert found(nlp, "ana@x.org Q7") == [("ana@x.org", "EMAIL"), ("Q7", "ID_NUM")]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "code"),
-    [
-        ({"label": "ID_NUM", "id": "a"}, "E201"),
-        ({"label": "ID_NUM", "id": "a", "regex": "x", "host": "y"}, "E201"),
-        ({"label": "NO_SUCH", "id": "a", "regex": "x"}, "E002"),
-        ({"label": "ID_NUM", "id": "a", "regex": "x", "validate": "no_such"}, "E202"),
-        ({"label": "ID_NUM", "id": "a", "regex": "("}, "E203"),
-        ({"label": "URL_PERSONAL", "id": "a", "host": "x.org", "personal": "perhaps"}, "E204"),
-        ({"label": "URL_PERSONAL", "id": "a", "near": "x", "means": "perhaps"}, "E204"),
-        *(
-            ({"label": "URL_PERSONAL", "id": "a", "host": host, "personal": "no"}, "E204")
-            for host in ([], [""], ["x.org", 3], 3)
-        ),
-        ({"label": "ID_NUM", "id": "a", "regex": "x", "score": 2}, "E205"),
-    ],
-)
+@pytest.mark.parametrize(("pattern", "code"), CASES["bad_patterns"])
 def test_bad_patterns_are_refused_and_nothing_is_added(pattern, code):
     ruler = PiiRuler(spacy.blank("en"))
     before = len(ruler)
@@ -299,32 +232,6 @@ def test_a_failure_goes_to_the_error_handler_and_its_document_is_left_out(nlp, m
     assert failed == [("pii_ruler", 1, "division by zero")] * 2
 
 
-FRESH = """
-import json, sys, spacy, pii_components.ruler.component, pii_components.ruler.tokenizer
-from pii_components.ruler.patterns import compile_patterns, shipped_patterns
-ours = [name for name in ("phonenumbers", "tldextract", "faker") if name in sys.modules]
-compile_patterns(shipped_patterns())
-nlp = spacy.load(sys.argv[1])
-doc, ruler = nlp(sys.argv[2]), nlp.get_pipe("pii_ruler")
-print(json.dumps([[[s.text, s.label_] for s in doc.spans["pii"]], [t.text for t in doc], ruler.cfg, list(ruler.labels), len(ruler), ours]))
-"""
-
-
-def test_a_saved_pipeline_is_the_same_in_a_fresh_process_and_imports_no_library_early(tmp_path):
-    text = "Ana_Lopez_20481234 ana@x.org 202-555-0143 linkedin.com/in/ana U-4321 menu.Keep \ufeffAna id Ａｎａ：Ｌ Jose\u0301_L"
-    nlp = spacy.blank("en", config=TOKENIZER)
-    ruler = nlp.add_pipe("pii_ruler", config={"phone_regions": ["US", "GB"]})
-    ruler.remove("USERNAME")
-    ruler.add_patterns([{"label": "ID_NUM", "id": "ours", "regex": r"U-(?P<pii>\d{4})"}])
-    nlp.to_disk(tmp_path / "pipeline")
-    command = [sys.executable, "-c", FRESH, str(tmp_path / "pipeline"), text]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    doc = nlp(text)
-    spans = [[s.text, s.label_] for s in doc.spans["pii"]]
-    assert json.loads(done.stdout) == [spans, [t.text for t in doc], ruler.cfg, list(ruler.labels), len(ruler), []]
-    assert ["4321", "ID_NUM"] in spans
-
-
 def test_bytes_and_exclude():
     nlp = spacy.blank("en")
     ruler = PiiRuler(nlp, shipped=False, phone_regions=["GB"])
@@ -333,17 +240,6 @@ def test_bytes_and_exclude():
     assert (other.patterns, other.cfg["phone_regions"]) == (ruler.patterns, ["GB"])
     partly = PiiRuler(nlp, shipped=False).from_bytes(ruler.to_bytes(exclude=["patterns"]))
     assert (partly.patterns, partly.cfg["phone_regions"]) == ([], ["GB"])
-
-
-def test_no_network_and_no_cache_folder(monkeypatch, tmp_path):
-    validators._suffixes.cache_clear()
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(socket, "socket", lambda *a, **k: pytest.fail("opened a socket"))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert validators.split_host("blog.uni.edu.in") == ("blog", "uni", "edu.in")
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("name", ["patterns", "urls", "validators"])

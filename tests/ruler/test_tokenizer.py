@@ -1,8 +1,6 @@
 """The tokenizer for student files: tokens end where a name may end, addresses stay whole, the text is never changed."""
 
-import json
 import time
-from pathlib import Path
 
 import pytest
 import spacy
@@ -13,9 +11,9 @@ from spacy.tokenizer import Tokenizer
 from pii_components.errors import PiiError
 from pii_components.ruler.tokenizer import create_student_tokenizer, visible_shape
 
-from ..tiny import TOKENIZER
+from ..tiny import TOKENIZER, cases
 
-CASES = json.loads((Path(__file__).parents[1] / "data/regression_cases/tokenizer.json").read_text("utf8"))
+CASES = cases("tokenizer")
 PIECES = st.sampled_from(
     "Ana _ - . : \n \u200b \u00ad \u0301 ﬁ Ａ ＠ @ x.org https:// www. / ( ) 1234567 's 👍".split(" ") + [" "]  # noqa: SIM905
 )
