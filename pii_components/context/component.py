@@ -25,8 +25,8 @@ from spacy.util import minibatch
 
 from ..config import Configured
 from ..labels import CONNECTED, INDIRECT_LABELS, ROLES, STUDENT, is_name, label_for_role
+from ..names.edges import write_found
 from ..names.letters import forget
-from ..names.obfuscated import write_found
 from ..ner.decode import BALANCED, OPERATING_POINT
 from ..ner.scorer import score_ents
 from ..spans import (

@@ -22,8 +22,8 @@ from thinc.types import Floats2d
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import LABELS
+from ..names.edges import write_found
 from ..names.letters import forget
-from ..names.obfuscated import write_found
 from ..spans import SPANS_KEY, mark_given
 from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
 from .layers import encoded_data

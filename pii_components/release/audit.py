@@ -19,6 +19,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import file_digest, sha256
@@ -227,7 +228,7 @@ def thresholds(nlp: "Language") -> dict[str, Any]:
     """RETURNS (dict): Numbers that the components decide by: those of `pii_ner` for each label, the settings of `pii_context`."""
     found = {
         name: (getattr(pipe, "cfg", None) or {}).get("thresholds")
-        or (pipe.settings.to_dict() if hasattr(pipe, "settings") else {})
+        or (asdict(pipe.settings) if hasattr(pipe, "settings") else {})
         for name, pipe in nlp.pipeline
     }
     return {name: values for name, values in found.items() if values}

@@ -27,9 +27,9 @@ from spacy.util import SimpleFrozenList
 from ..config import Configured
 from ..errors import Errors, PiiError
 from ..labels import EMAIL, NAME_CITED, URL_PERSONAL, is_name
+from ..names.edges import write_found
 from ..names.letters import forget
 from ..names.normalize import NormalizedView
-from ..names.obfuscated import write_found
 from ..spans import SPANS_KEY, Candidate, read_spans
 from .addresses import addresses
 from .finders import find_torn, in_contact_lines, with_hidden

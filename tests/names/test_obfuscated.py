@@ -4,7 +4,8 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Span
 
-from pii_components.names.obfuscated import find_obfuscated, native_runs, read_leet, rejoin, write_whole
+from pii_components.names.edges import write_whole
+from pii_components.names.obfuscated import find_obfuscated, native_runs, read_leet, rejoin
 from pii_components.ruler.tokenizer import make_student_tokenizer
 from pii_components.spans import Candidate, mark_given
 
