@@ -47,6 +47,7 @@ CLASS = Path(__file__).resolve().parents[1] / "tests/data/class"
 PROGRAM = (sys.executable, "-c", "from pii_components.cli import main; main()")
 NAMES = {"author", "classmate", "instructor", "connected"}
 GONE, PART, LEFT = "gone", "in_part", "left"
+PARTS = ("walk", "found", "kill", "big")
 ENDS_A_WORD = "</(?!w:(t|r|rPr|delText)>)"
 Doc = dict[str, Any]
 
@@ -67,26 +68,22 @@ def main(
         place, documents = Path(name), read_class()[: number or None]
         build_zip(documents, place / "class.zip")
         (place / "roster.csv").write_bytes((CLASS / "roster.csv").read_bytes())
-        if big:
-            found = watch(documents, place, big, model, seconds)
-        elif kill:
-            found = kill_and_resume(place, kill, model)
+        if big or kill:
+            found = watch(documents, place, big, model, seconds) if big else kill_and_resume(place, kill, model)
         else:
-            found, failed = walk(documents, place, model)
-            if failures is not None:
-                failures.write_text(json.dumps(failed, indent=1))
-        common.publish("walk", {**common.head(), **found}, out, show)
+            found = walk(documents, place, model, failures)
+        old = json.loads(out.read_text("utf8")) if out is not None and out.exists() else {}  # what other runs found stays
+        common.publish("walk", {**common.head(), **{key: old[key] for key in PARTS if key in old}, **found}, out, show)
 
 
 def show(report: Mapping[str, Any], to: Console) -> None:
     """Print the tables, then the rest."""
     for title, table in report.get("found", {}).items():
         common.show(to, title, table, f"n {'intact lost' if title == 'kept' else 'gone in_part left'} share share_exact_95")
-    to.print_json(json.dumps({key: report[key] for key in ("walk", "kill", "big") if key in report}))
+    to.print_json(json.dumps({key: report[key] for key in PARTS if key in report and key != "found"}))
 
 
-def read_class() -> list[Doc]:
-    """RETURNS (list[dict]): The documents, with what was planted and what must stay."""
+def read_class() -> list[Doc]:  # documents, with what was planted and what must stay
     return [json.loads(line) for line in (CLASS / "documents.jsonl").read_text("utf8").splitlines()]
 
 
@@ -139,21 +136,20 @@ def run(place: Path, *arguments: str) -> str:
     return told
 
 
-def walk(documents: Sequence[Doc], place: Path, model: str) -> tuple[dict[str, Any], list[Doc]]:
-    """Run the steps and check the release. RETURNS (tuple[dict, list[dict]]): Counts, and what failed: file, table, kind, string."""
+def walk(documents: Sequence[Doc], place: Path, model: str, failures: Path | None) -> dict[str, Any]:
+    """Run the steps and check the release. RETURNS (dict): Counts. failures: Where file, table, kind and string of what failed go."""
     arguments, start = arguments_of(model, "safe"), time.perf_counter()
     run(place, *arguments)
-    seconds = round(time.perf_counter() - start, 1)
+    about: Doc = {"arguments": arguments, "seconds": round(time.perf_counter() - start, 1), "documents": len(documents)}
     run(place, "vault", "verify", "safe.vault")
     names = {row[0]: row[1] for row in csv.reader((place / "safe.csv").read_text("utf-8-sig").splitlines()) if row[1]}
-    released = {doc["file"]: names[doc["file"]] for doc in documents if doc["file"] in names}
-    found, failed = judge(documents, {file: (name, texts_of(place / "safe" / name)) for file, name in released.items()})
-    about = {
-        "arguments": arguments, "seconds": seconds, "documents": len(documents), "released": len(released),
-        "files_beside": sum(path.is_file() for path in (place / "safe").rglob("*")) - len(released),
-        "documents_with_nothing_left": len(released) - len({one["file"] for one in failed if one["kind"] != "kept"}),
-    }  # fmt: skip
-    return {"walk": about, "found": found}, failed
+    there = [doc for doc in documents if doc["file"] in names]
+    found, failed = judge(there, [(names[doc["file"]], texts_of(place / "safe" / names[doc["file"]])) for doc in there])
+    (failures or Path(os.devnull)).write_text(json.dumps(failed, indent=1))
+    left = {one["file"] for one in failed if one["kind"] != "kept"}
+    about |= {"released": len(there), "documents_with_nothing_left": len(there) - len(left)}
+    about["files_beside"] = sum(path.is_file() for path in (place / "safe").rglob("*")) - len(there)
+    return {"walk": about, "found": found}
 
 
 def texts_of(path: Path) -> str:
@@ -197,20 +193,18 @@ def fates(doc: Doc, name: str, text: str) -> Iterator[tuple[str, str, str, str]]
         yield "kept", "kept", string, "intact" if count(string, text) >= times else "lost"
 
 
-def judge(documents: Sequence[Doc], released: Mapping[str, tuple[str, str]]) -> tuple[dict[str, Any], list[Doc]]:
-    """Tables of counts, and what failed. released: File -> its name and all of its text in the release; a file that is not there is left out."""
+def judge(documents: Sequence[Doc], released: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[Doc]]:
+    """Tables of counts, and what failed. released: Name and all of the text of each document in the release."""
     made, failed = defaultdict[tuple[str, str], list[tuple[int, str]]](list), list[Doc]()
-    there = [doc for doc in documents if doc["file"] in released]
-    for i, doc in enumerate(there):
-        for table, kind, string, end in fates(doc, *released[doc["file"]]):
+    for i, doc in enumerate(documents):
+        for table, kind, string, end in fates(doc, *released[i]):
             for key in {(table, kind), (table, "all"), ("formats", doc["format"] if table == "planted" else "")}:
                 made[key].append((i, end))
             if end not in {GONE, "intact"}:
                 failed.append({"file": doc["file"], "table": table, "kind": kind, "string": string, "end": end})
     kinds = sorted((table, kind) for table, kind in made if kind)
-    return {
-        key: {kind: shares(made[key, kind], len(there)) for table, kind in kinds if table == key} for key, _ in kinds
-    }, failed
+    tables = {key: {kind: shares(made[key, kind], i + 1) for table, kind in kinds if table == key} for key, _ in kinds}
+    return tables, failed
 
 
 def shares(ends: Sequence[tuple[int, str]], n: int) -> dict[str, Any]:
@@ -239,33 +233,34 @@ def kill_and_resume(place: Path, times: int, model: str) -> dict[str, Any]:
     start = time.perf_counter()
     run(place, *arguments_of(model, "whole"))
     whole, seconds, rng = digest(place, "whole"), time.perf_counter() - start, random.Random(times)
-    ends, moments = Counter[str](), list[float]()
-    while len(moments) < times:
-        out = f"run{ends.total()}"
+    files, ends, moments = sum(p.is_file() for p in (place / "whole").rglob("*")), Counter[str](), list[float]()
+    while ends["killed"] < times:
+        out = f"run{len(moments)}"
         moment, process = rng.uniform(0, seconds), started(place, *arguments_of(model, out))
         time.sleep(moment)
         process.kill()
         process.communicate()
+        moments.append(round(moment / seconds, 2))
         if process.returncode == 0:
             ends["ended_before_its_kill"] += 1
             continue
-        moments.append(round(moment / seconds, 2))
+        ends["killed"] += 1
         if "[E513]" in run(place, *arguments_of(model, out), "--resume"):  # there was nothing to take up yet
             ends["nothing_to_resume"] += 1
             run(place, *arguments_of(model, out))
         run(place, "vault", "verify", f"{out}.vault")
         ends["same_bytes"] += digest(place, out) == whole
-    return {"kill": {"killed": len(moments), **ends, "seconds_of_a_whole_run": round(seconds, 1), "moments": sorted(moments)}}
+    return {"kill": {"files": files, **ends, "seconds_of_a_whole_run": round(seconds, 1), "moments": sorted(moments)}}
 
 
 def watch(documents: Sequence[Doc], place: Path, gigabytes: float, model: str, seconds: int) -> dict[str, Any]:
-    """Memory on a generated CSV: read and checked only; read, searched by rules and written; the whole pipeline. RETURNS (dict): A run each."""
-    rows, path = 0, place / "big.csv"
+    """Memory on a generated CSV: read and checked; searched by rules and written; the whole pipeline on its first 20 MB."""
+    rows, cut, path = 0, 0, place / "big.csv"
     with path.open("w", encoding="utf8", newline="") as file:
         file.write("id,text\n")
         while file.tell() < gigabytes * 1e9:
             csv.writer(file).writerows((rows + n, f"{rows + n}. {doc['text']}") for n, doc in enumerate(documents))
-            rows += len(documents)
+            rows, cut = rows + len(documents), cut if cut > 2e7 else file.tell()
     (rules := spacy.blank("en")).add_pipe("pii_ruler")
     rules.add_pipe("hips_surrogate")
     rules.to_disk(place / "rules")
@@ -273,7 +268,11 @@ def watch(documents: Sequence[Doc], place: Path, gigabytes: float, model: str, s
         "dry_run": ["--dry-run", "--model", "rules"], "rules": ["--out", "a.csv", "--sweep", "off", "--model", "rules"],
         "pipeline": ["--out", "b.csv", "--profile", "ets", "--roster", "roster.csv", "--model", model],
     }  # fmt: skip
-    return {"big": {"rows": rows, **{name: watched(place, seconds, *given) for name, given in runs.items()}}}
+    found: dict[str, Any] = {"rows": rows, "bytes": path.stat().st_size}
+    for name, given in runs.items():
+        os.truncate(path, cut if name == "pipeline" else found["bytes"])
+        found[name] = watched(place, seconds, *given)
+    return {"big": found}
 
 
 def watched(place: Path, seconds: int, *given: str) -> dict[str, Any]:
@@ -287,11 +286,11 @@ def watched(place: Path, seconds: int, *given: str) -> dict[str, Any]:
         time.sleep(0.1)
     ended = process.poll() is None
     process.kill()
-    told = process.communicate()[1]
+    codes = sorted(set(re.findall(r"\[[EW]\d+\]", process.communicate()[1])))
     parts = [part for part in numpy.array_split(numpy.array(samples), 5) if len(part)]
     return {
         "arguments": list(arguments), "seconds": round(time.monotonic() - start), "ended_by_us": ended, "exit": process.returncode,
-        "codes": sorted(set(re.findall(r"\[[EW]\d+\]", told))), "megabytes_read": [round(part[-1, 1] / 1e6) for part in parts],
+        "codes": codes, "megabytes_read": [round(part[-1, 1] / 1e6) for part in parts],
         "peak_rss_mb": [round(float(numpy.nanmax(part[:, 0])), 1) for part in parts],
     }  # fmt: skip
 
