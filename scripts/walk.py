@@ -245,9 +245,10 @@ def kill_and_resume(place: Path, times: int, model: str) -> dict[str, Any]:
             ends["ended_before_its_kill"] += 1
             continue
         ends["killed"] += 1
-        if "[E513]" in run(place, *arguments_of(model, out), "--resume"):  # there was nothing to take up yet
-            ends["nothing_to_resume"] += 1
-            run(place, *arguments_of(model, out))
+        if "[E513]" in run(place, *arguments_of(model, out), "--resume"):  # nothing to take up: not yet, or all was done
+            ends["killed_after_the_end" if (place / out).exists() else "killed_before_the_start"] += 1
+            if not (place / out).exists():
+                run(place, *arguments_of(model, out))
         run(place, "vault", "verify", f"{out}.vault")
         ends["same_bytes"] += digest(place, out) == whole
     return {"kill": {"files": files, **ends, "seconds_of_a_whole_run": round(seconds, 1), "moments": sorted(moments)}}
