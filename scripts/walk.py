@@ -230,21 +230,21 @@ def digest(place: Path, out: str) -> str:
 
 def kill_and_resume(place: Path, times: int, model: str) -> dict[str, Any]:
     """Kill runs at random moments of the time that a whole one takes, take them up, and compare. RETURNS (dict): Counts."""
-    start = time.perf_counter()
-    run(place, *arguments_of(model, "whole"))
+    start, _ = time.perf_counter(), run(place, *arguments_of(model, "whole"))
     whole, seconds, rng = digest(place, "whole"), time.perf_counter() - start, random.Random(times)
     files, ends, moments = sum(p.is_file() for p in (place / "whole").rglob("*")), Counter[str](), list[float]()
     while ends["killed"] < times:
-        out = f"run{len(moments)}"
+        out = f"run{ends['killed'] + ends['ended_before_its_kill']}"
         moment, process = rng.uniform(0, seconds), started(place, *arguments_of(model, out))
-        time.sleep(moment)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(moment)
         process.kill()
         process.communicate()
-        moments.append(round(moment / seconds, 2))
+        ends["killed" if process.returncode else "ended_before_its_kill"] += 1
         if process.returncode == 0:
-            ends["ended_before_its_kill"] += 1
+            seconds = moment  # the machine has less to do than before
             continue
-        ends["killed"] += 1
+        moments.append(round(moment / seconds, 2))
         if "[E513]" in run(place, *arguments_of(model, out), "--resume"):  # nothing to take up: not yet, or all was done
             ends["killed_after_the_end" if (place / out).exists() else "killed_before_the_start"] += 1
             if not (place / out).exists():
