@@ -17,7 +17,7 @@ BUDGETS = {
 LIMITS = {
     "lines of pii_components": 27_000,
     "modules of pii_components": 140,
-    "modules at its root": 8,
+    "modules at its root": 9,  # scale is what users import
     "folders at its root": 15,
     "lines of scripts": 3_000,
     "lines of tests": 14_000,
