@@ -15,6 +15,8 @@ from .errors import Errors, PiiError
 ROLES = STUDENT, INSTRUCTOR, CONNECTED, CITED, CHARACTER = ("STUDENT", "INSTRUCTOR", "CONNECTED", "CITED", "CHARACTER")
 # Whose a detail is, if nobody's in person: an office's, a firm's.
 ORGANISATION = "ORGANISATION"
+# How many false alarms a found name is worth: many, some, few.
+POINTS = RECALL, BALANCED, PRECISION = ("recall", "balanced", "precision")
 # What a header that was removed is called, where surrogates are told.
 HEADER = "HEADER"
 NAME_LABELS = NAME_STUDENT, NAME_INSTRUCTOR, NAME_CONNECTED, NAME_CITED, NAME_CHARACTER = (

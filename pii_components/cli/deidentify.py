@@ -27,6 +27,7 @@ from ..files.labelled import FORMS
 from ..files.record import Record, Skip, Source, safe_name
 from ..files.sources import REPORT_NAME, FolderSource, open_source
 from ..files.writers import check_column, open_writer, partial_path, writing
+from ..labels import POINTS
 from ..llm import CODES
 from ..profiles import HEADERS, SCOPES, Profile
 from ..release.audit import BOUNDS, digest, page_path, provenance, review_plan, write_report
@@ -81,6 +82,7 @@ def deidentify(
     encoding: common.EncodingOpt = "utf-8",
     spreadsheet_safe: common.SpreadsheetOpt = True,
     profile: str = Option("crapii", help=PROFILE_HELP),
+    operating_point: str = Option("", help="How names are weighed: recall hides more, precision keeps more [balanced]."),
     headers: str = Option("", help="Headers of assignments and posts, and running heads: keep, or remove [profile]."),
     headers_out: str = Option(
         "", help="Table of the headers that were removed, to check; it holds originals: not to be released."
@@ -139,6 +141,7 @@ def deidentify(
         for value, what, allowed in (
             (scope or SCOPES[0], "scope", SCOPES),
             (headers or HEADERS[0], "headers", HEADERS),
+            (operating_point or POINTS[0], "operating point", POINTS),
             (sweep, "sweep", SWEEPS),
             (show_leaks, "show-leaks", SHOWS),
             (ids or KEEP_IDS, "ids", IDS),
@@ -153,6 +156,7 @@ def deidentify(
         for given, what in (
             (llm, "--llm"),
             (roster, "--roster"),
+            (operating_point, "--operating-point"),
             (decisions, "--decisions"),
             (debug, "--debug"),
             (to_stdout, "standard input without --out"),
@@ -200,7 +204,14 @@ def deidentify(
 
         def load() -> Engine:
             loaded = load_engine(
-                model, profile=profile, key=key.secret, scope=scope, headers=headers, debug=debug, extend=models
+                model,
+                profile=profile,
+                key=key.secret,
+                scope=scope,
+                headers=headers,
+                operating_point=operating_point,
+                debug=debug,
+                extend=models,
             )
             _check_needed(headers_out, "--headers-out", loaded.profile.header.removeprefix(HEADERS[0]), "--headers remove")
             use_roster(loaded.nlp, listed)
@@ -264,6 +275,7 @@ def deidentify(
             "--ids": naming.how,
             "--map": str(map_path or ""),
             "--headers-out": str(headers_path or ""),
+            "--operating-point": operating_point,
             "--review-out": str(run_path or ""),
             "--decisions": sha256(Path(decisions).read_bytes()).hexdigest()[:16] if decisions else "",
             "--roster": hmac.new(key.secret, Path(roster).read_bytes(), "sha256").hexdigest()[:16] if roster else "",

@@ -24,10 +24,10 @@ from spacy.training import Example
 from spacy.util import minibatch
 
 from ..config import Configured
-from ..labels import CONNECTED, INDIRECT_LABELS, ROLES, STUDENT, is_name, label_for_role
+from ..labels import BALANCED, CONNECTED, INDIRECT_LABELS, ROLES, STUDENT, is_name, label_for_role
 from ..names.edges import write_found
 from ..names.letters import forget
-from ..ner.decode import BALANCED, OPERATING_POINT
+from ..ner.decode import OPERATING_POINT
 from ..ner.scorer import score_ents
 from ..spans import (
     PROPAGATION,

@@ -27,11 +27,11 @@ from spacy.attrs import SPACY
 from spacy.tokens import Doc
 
 from ..errors import Errors, PiiError
+from ..labels import PRECISION, RECALL
 from ..names import expression
 from ..names.letters import per_batch
 from ..names.normalize import is_invisible, is_ornament, normalize_token
 from ..names.obfuscated import Obfuscated, find_obfuscated, native_runs, read_leet
-from ..ner.decode import PRECISION, RECALL
 from ..spans import Candidate
 
 MASK = "\ue0f0"  # private use: stands for a name in what patterns see

@@ -21,11 +21,11 @@ from thinc.types import Floats2d
 
 from ..config import Configured
 from ..errors import Errors, PiiError
-from ..labels import LABELS
+from ..labels import BALANCED, LABELS, POINTS
 from ..names.edges import write_found
 from ..names.letters import forget
 from ..spans import SPANS_KEY, mark_given
-from .decode import BALANCED, NAME, OPERATING_POINT, POINTS, decode, output_labels, thresholds_at
+from .decode import NAME, OPERATING_POINT, decode, output_labels, thresholds_at
 from .layers import encoded_data
 from .loss import targets, weighted_loss
 from .scorer import score_pii

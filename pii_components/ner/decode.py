@@ -19,6 +19,8 @@ from ..labels import (
     LOCATION,
     NAME_LABELS,
     OTHER,
+    PRECISION,
+    RECALL,
     ROLES,
     STREET_ADDRESS,
     is_name,
@@ -157,8 +159,6 @@ def _candidate(
     return Candidate(start, end, NAME_LABELS[int(by_role.argmax())], score, "model", "model", roles)
 
 
-# Operating points: how a pipeline trades missed names for false alarms, chosen at load time.
-POINTS = RECALL, BALANCED, PRECISION = ("recall", "balanced", "precision")
 OPERATING_POINT = "operating_point"  # the key in doc.spans["pii"].attrs
 # The odds that a threshold asks for, at the points beside `balanced`.
 _ODDS = {RECALL: 0.25, PRECISION: 4.0}

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from ..ruler.roster import Roster
     from .threads import Threads
 
-SURROGATES = "hips_surrogate"
+NER, SURROGATES = "pii_ner", "hips_surrogate"
 KEEP = "keep"
 # Says nothing about anyone. Components that build tables at their first document do so here, outside a memory zone.
 _WARM_UP = "Name: A. Sample\nsample@example.edu, 555-0100, example.edu/~sample, 00000000. Sample (2000) says so."
@@ -397,31 +397,14 @@ def use_roster(nlp: "Language", roster: "Roster | None") -> None:
         hips.observe([doc])
 
 
-def load_engine(
-    model: str,
-    *,
-    replace: bool = True,
-    profile: str | Profile = "",
-    key: bytes | None = None,
-    scope: str = "",
-    headers: str = "",
-    debug: bool = False,
-    extend: "Callable[[Language], object] | None" = None,
-) -> Engine:
-    """Load a pipeline and set it up.
-
-    model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
-    left out. profile (str | Profile): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
-    "document", "corpus" or "thread". headers (str): "keep" or "remove"; empty for what the profile says. debug (bool): Whether errors
-    inside the pipeline are raised. extend (Callable | None): Adds components, after the first document has been through the others.
-    RAISES (PiiError): E516 to E518; what the profile raises.
-    """
+def _load(model: str, settings: dict[str, Any], *, debug: bool) -> "Language":
+    """RETURNS (Language): With these settings. RAISES (PiiError): E516, E517."""
     import spacy
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            nlp = spacy.load(model)
+            return spacy.load(model, config=settings)
     except OSError as err:
         if "[E050]" in str(err):
             raise PiiError(Errors.E516, model=model) from err
@@ -430,6 +413,34 @@ def load_engine(
         if debug:
             raise
         raise PiiError(Errors.E517, model=model, reason=type(err).__name__) from err
+
+
+def load_engine(
+    model: str,
+    *,
+    replace: bool = True,
+    profile: str | Profile = "",
+    key: bytes | None = None,
+    scope: str = "",
+    headers: str = "",
+    operating_point: str = "",
+    debug: bool = False,
+    extend: "Callable[[Language], object] | None" = None,
+) -> Engine:
+    """Load a pipeline and set it up.
+
+    model (str): Name of a package, or path. replace (bool): Whether new texts are wanted; else the surrogate component is
+    left out. profile (str | Profile): Name or path; empty for the pipeline's own. key (bytes | None): For surrogates. scope (str):
+    "document", "corpus" or "thread". headers (str): "keep" or "remove"; empty for what the profile says. operating_point (str): Of `pii_ner`, one of
+    `POINTS`; empty for what is saved. debug (bool): Whether errors
+    inside the pipeline are raised. extend (Callable | None): Adds components, after the first document has been through the others.
+    RAISES (PiiError): E516 to E518; what the profile raises.
+    """
+    nlp = _load(model, {}, debug=debug)
+    if operating_point and NER not in nlp.pipe_names:
+        raise PiiError(Errors.E518, model=model, factory=NER, what="have an operating point")
+    if operating_point:
+        nlp = _load(model, {f"components.{NER}.operating_point": operating_point}, debug=debug)
     meta, pipes = nlp.meta, surrogate_pipes(nlp)
     engine = Engine(nlp=nlp, name=f"{meta.get('lang')}_{meta.get('name')} {meta.get('version')}", replace=replace, debug=debug)
     if replace and not pipes:

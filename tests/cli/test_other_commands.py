@@ -5,11 +5,15 @@ import os
 import stat
 import subprocess
 import sys
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
+from pii_components.files.sources import open_source
 from pii_components.labels import LABELS
+from pii_components.release.engine import KEEP, load_engine
+from tests.cli.conftest import put, table
 
 ESSAY = "I am Ina Sorel.\nBuzan (2006) says so. ina.sorel@example.edu"
 
@@ -127,3 +131,15 @@ def test_wrong_option_is_told_before_spacy_is_imported(folder):
     args = [sys.executable, "-c", code, "deidentify", "missing.csv"]
     done = subprocess.run(args, check=False, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": root})
     assert done.returncode == 2 and done.stderr.startswith("[E501]")
+
+
+def test_an_operating_point_is_used_or_refused(pii_edu, folder):
+    """The small pipeline of these tests has none; the shipped one hides more at `recall` than at `precision`."""
+    put(folder / "in.csv", table(1))
+    assert "[E519]" in pii_edu("deidentify", "in.csv", "--operating-point", "most").stderr
+    assert "[E518]" in pii_edu("deidentify", "in.csv", "--operating-point", "recall").stderr
+    assert "[E560]" in pii_edu("deidentify", "in.csv", "--operating-point", "recall", "--engine", "ray").stderr
+    records = list(islice(open_source(Path(__file__).parents[2] / "assets/samples/essays.csv", text_field="text"), 8))
+    found = [load_engine("en_pii_edu", key=b"a" * 32, operating_point=point) for point in ("precision", "recall")]
+    few, many = (sum(s.action != KEEP for result in one.results(records) for s in result.spans) for one in found)
+    assert few < many

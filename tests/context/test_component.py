@@ -14,9 +14,9 @@ from pii_components.context.component import PRIVATE, PiiContext
 from pii_components.context.features import features
 from pii_components.context.view import ContextSettings, _shown
 from pii_components.errors import PiiError
-from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, ROLES, is_name, role_of
+from pii_components.labels import EMAIL, NAME_CITED, NAME_STUDENT, POINTS, ROLES, is_name, role_of
 from pii_components.names.normalize import normalize_token
-from pii_components.ner.decode import OPERATING_POINT, POINTS
+from pii_components.ner.decode import OPERATING_POINT
 from pii_components.spans import PROTECT_AT, Candidate, mark_given, read_spans, resolve_overlaps, write_spans
 
 from ..tiny import TOKENIZER, cases

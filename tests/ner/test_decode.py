@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pii_components.context.view import ContextSettings
-from pii_components.labels import MODEL_LABELS, NAME_LABELS
-from pii_components.ner.decode import OPERATING_POINT, POINTS, decode, group_of, output_labels, thresholds_at
+from pii_components.labels import MODEL_LABELS, NAME_LABELS, POINTS
+from pii_components.ner.decode import OPERATING_POINT, decode, group_of, output_labels, thresholds_at
 from pii_components.spans import Candidate, write_spans
 
 from ..tiny import TOKENIZER, cases
