@@ -185,7 +185,7 @@ def paired(old: numpy.ndarray, new: numpy.ndarray) -> dict[str, Any]:
     except ImportError as err:
         raise PiiError(Errors.E005, package="scipy", what="the paired test", extra="utility") from err
     gain = new - old
-    spread = float(gain.std(ddof=1)) if len(gain) > 1 else 0.0
+    spread = float(gain.std(ddof=1)) if len(gain) > 1 and not numpy.allclose(gain, gain[0], atol=0) else 0.0  # not of rounding
     low = high = float(gain.mean())
     p = None
     if len(gain) > 1:

@@ -123,3 +123,9 @@ def test_a_score_of_the_user(tmp_path, monkeypatch):
         with pytest.raises(PiiError, match="E590") as failed:
             side(before, f"my_score:{name}")
         assert "ferry" not in str(failed.value)
+
+
+def test_differences_that_are_equal_but_for_rounding_have_no_effect_size():
+    old = numpy.array([67.27, 67.27, 67.27])
+    assert paired(old, old + numpy.array([94.01, 94.01 + 1e-14, 94.01]))["effect"] is None
+    assert paired(old, old + numpy.array([94.0, 94.5, 93.5]))["effect"] > 100
